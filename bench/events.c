@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Write a big synthetic experiment: many clock samples with many stacks over
+ * the libraries that this program has mapped.
+ *
+ *     events OUT.er EVENTS STACKS
+ *
+ * The same arguments give the same stacks on the same machine. Some PCs are
+ * hot and most are not, as in real programs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base.h"
+#include "experiment.h"
+#include "symbol.h"
+
+enum { PCS = 4000, DEPTH_MIN = 5, DEPTH_MAX = 40, THREADS = 16, CPUS = 8 };
+#define MS UINT64_C(1000000)
+
+static uint64_t pcs[PCS];
+static uint64_t seed = 1;
+
+static uint64_t
+pick(uint64_t n)
+{
+	seed = hash_word(seed + 0x9e3779b97f4a7c15ull);
+	return seed % n;
+}
+
+static void
+stop(const char *what)
+{
+	fprintf(stderr, "events: %s\n", what);
+	exit(99);
+}
+
+/* Offsets, not addresses, are drawn: mappings move from run to run. */
+static void
+choose_pcs(const struct modules *mods, struct experiment *exp, uint64_t t0)
+{
+	const struct module *code[256];
+	size_t n = 0;
+
+	for (size_t i = 0; i < mods->len && n < ARRAY_LEN(code); i++) {
+		const struct module *m = &mods->items[i];
+
+		if (m->path[0] != '/')
+			continue;
+		experiment_map(exp, t0, m->start, m->end - m->start, m->offset,
+			       m->prot, m->path, NULL);
+		if (m->prot & MODULE_EXEC)
+			code[n++] = m;
+	}
+	if (!n)
+		stop("nothing is mapped");
+	for (size_t i = 0; i < PCS; i++) {
+		const struct module *m = code[pick(n)];
+
+		pcs[i] = m->start + pick(m->end - m->start);
+	}
+}
+
+static uint64_t
+any_stack(struct experiment *exp)
+{
+	uint64_t stack[DEPTH_MAX];
+	const size_t depth = DEPTH_MIN + pick(DEPTH_MAX - DEPTH_MIN);
+
+	for (size_t i = 0; i < depth; i++)
+		stack[i] = pcs[pick(1 + pick(PCS))];
+	return experiment_stack(exp, stack, depth, STACK_COMPLETE);
+}
+
+static struct experiment *
+create(const char *path, uint64_t t0)
+{
+	const struct experiment_info info = {
+		.path = path, .overwrite = true, .pid = getpid(), .ppid = 1,
+		.pgrp = 1, .sid = 1, .cwd = "/", .command = "events",
+		.interval_ns = MS, .engine = "none", .engine_why = "",
+		.start_ns = t0, .owner = (uid_t)-1, .group = (gid_t)-1,
+	};
+	struct experiment *exp = experiment_create(&info);
+
+	if (!exp)
+		stop(fail_last()->reason);
+	return exp;
+}
+
+static void
+fill(struct experiment *exp, uint64_t t0, uint64_t events, uint64_t stacks)
+{
+	uint64_t *ids = xcalloc(stacks, sizeof *ids);
+
+	for (uint64_t i = 0; i < stacks; i++)
+		ids[i] = any_stack(exp);
+	for (uint64_t i = 0; i < events; i++)
+		experiment_clock(exp, t0 + (i + 1) * MS / THREADS,
+				 1000 + (pid_t)pick(THREADS), (int)pick(CPUS),
+				 pick(10) ? MSTATE_USER : MSTATE_SYSTEM, MS,
+				 ids[pick(1 + pick(stacks))]);
+	free(ids);
+}
+
+int
+main(int argc, char **argv)
+{
+	const uint64_t events = argc == 4 ? strtoull(argv[2], NULL, 10) : 0;
+	const uint64_t stacks = argc == 4 ? strtoull(argv[3], NULL, 10) : 0;
+	const uint64_t t0 = now_ns();
+	struct modules mods = { 0 };
+	char *maps = file_read("/proc/self/maps", NULL);
+
+	if (!events || !stacks)
+		stop("usage: events OUT.er EVENTS STACKS");
+	if (!maps || modules_parse(&mods, maps) < 0)
+		stop("/proc/self/maps");
+
+	struct experiment *exp = create(argv[1], t0);
+
+	choose_pcs(&mods, exp, t0);
+	fill(exp, t0, events, stacks);
+	if (experiment_close(exp, t0 + (events + THREADS) * MS / THREADS,
+			     "") < 0)
+		stop(fail_last()->reason);
+	modules_fini(&mods);
+	free(maps);
+	return 0;
+}

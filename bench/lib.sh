@@ -1,0 +1,336 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2016,SC2034,SC2153,SC2154 # Markdown; shared names
+# SPDX-License-Identifier: GPL-3.0-or-later
+# lib: what the sections of bench/run share: the machine, the peers, the
+# programs, the numbers. A section is a pair of functions: measure_X puts
+# numbers, write_X shows them.
+
+QUIET_LOAD=1.5
+QUIET_OTHERS=10		# percent of the CPUs
+PROGRAMS=$TMP/bin
+VICTIMS=$PROGRAMS
+PEERS='libgoogle-perftools-dev google-perftools linux-perf gdb elfutils
+binutils'
+LIBPROFILER=libprofiler.so.0
+WHY=''			# why the last visit failed
+
+# ---- the machine -----------------------------------------------------------
+
+load()
+{
+	cut -d ' ' -f 1-3 /proc/loadavg
+}
+
+quiet()
+{
+	holds "$(cut -d ' ' -f 1 /proc/loadavg) <= $QUIET_LOAD"
+}
+
+refuse_load()
+{
+	quiet || [ -n "$LOADED" ] || broken "the load average is $(load):" \
+		"above $QUIET_LOAD numbers mean little; wait, or --loaded"
+}
+
+# What the CPUs did, in ticks, and what of it was ours: our children's time
+# is known when they were waited for.
+busy_ticks()
+{
+	awk '$1 == "cpu" { print $2 + $3 + $4 + $7 + $8 }' /proc/stat
+}
+
+own_ticks()
+{
+	sed 's/.*) //' "/proc/$$/stat" | awk '{ print $12 + $13 + $14 + $15 }'
+}
+
+begin_account()
+{
+	load_before=$(load)
+	account=("$(busy_ticks)" "$(own_ticks)" "$SECONDS")
+}
+
+# end_account: sets others, percent of the CPUs that were not ours
+end_account()
+{
+	load_after=$(load)
+	others=$(calc "100 * ($(busy_ticks) - ${account[0]} -
+		($(own_ticks) - ${account[1]})) /
+		($TICKS * $(nproc) * ($SECONDS - ${account[2]} + 0.5))")
+	others=$(printf '%.0f' "$others")
+}
+
+install_peers()
+{
+	local package missing=()
+
+	command -v apt-get >/dev/null 2>&1 || return 0
+	[ "$(id -u)" -eq 0 ] || return 0
+	for package in $PEERS; do
+		installed "$package" || missing+=("$package")
+	done
+	[ "${#missing[@]}" -gt 0 ] || return 0
+	note "installing ${missing[*]}" >&2
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get -q update >&2 || note "the package lists are old" >&2
+	# One by one: a peer that cannot be had must not cost the others.
+	for package in "${missing[@]}"; do
+		apt-get -q -y --no-install-recommends install "$package" >&2 ||
+			note "no $package" >&2
+	done
+}
+
+installed()
+{
+	dpkg-query -W -f='${db:Status-Status}\n' "$1" 2>/dev/null |
+		grep -qx installed
+}
+
+# ---- our programs ----------------------------------------------------------
+
+build_programs()
+{
+	local name cc=${CC:-cc}
+	local libs=(-ldw -lelf -liberty -lunwind-ptrace -lunwind-generic
+		-lunwind -lpthread)
+
+	mkdir -p "$PROGRAMS"
+	for name in burn gaps blocked timed; do
+		"$cc" -std=gnu11 -D_GNU_SOURCE -O2 -fomit-frame-pointer \
+			-o "$PROGRAMS/$name" "$here/$name.c" -lpthread ||
+			broken "cannot compile $name.c"
+	done
+	for name in first events unwind-frame; do
+		"$cc" -std=gnu11 -D_GNU_SOURCE -O2 -I"$TOP/include" \
+			-o "$PROGRAMS/$name" "$here/$name.c" \
+			"$BUILD/libsonde.a" "${libs[@]}" ||
+			broken "cannot compile $name.c"
+	done
+}
+
+# said KEY FILE: the value of that line
+said()
+{
+	awk -v key="$1" '$1 == key { print $2; found = 1; exit }
+		END { exit !found }' "$2"
+}
+
+# ---- visits ----------------------------------------------------------------
+
+# have TOOL: else the reason is in WHY
+have()
+{
+	command -v "$1" >/dev/null 2>&1 && return
+	WHY="$1 is not installed"
+	return 1
+}
+
+# visit CASE VARIANT FUNCTION ARGS...: one run of one variant; a failed one is
+# told, and the rest goes on
+visit()
+{
+	local case=$1 variant=$2
+
+	shift 2
+	WHY="failed"
+	if "$@"; then
+		return 0
+	fi
+	echo "$case|$variant|$WHY" >>"$MISSING"
+	note "round $ROUND: $case: $variant: not measured: $WHY" >&2
+}
+
+# background COMMAND...: a profiler or debugger; sets RPID. Its words are in
+# tool.out and tool.err. One that hangs is ended.
+background()
+{
+	as_if_typed timeout -k 5 120 "$@" >"$TMP/tool.out" 2>"$TMP/tool.err" </dev/null &
+	RPID=$!
+	OURS+=("$RPID")
+}
+
+# A plain wait: whoever polls takes CPU time from what is measured.
+reap()
+{
+	wait "$1"
+	STATUS=$?
+	forget "$1"
+	return "$STATUS"
+}
+
+# kill_victim: of a visit that failed half way
+kill_victim()
+{
+	kill -KILL "$VPID" 2>/dev/null
+	exec {VIN}>&-
+	reap "$VPID" 2>/dev/null
+	return 0
+}
+
+# fresh PATH...: one run's leftovers must not meet the next
+fresh()
+{
+	rm -rf "$@"
+}
+
+GDB=(gdb -nx -batch -iex 'set debuginfod enabled off')
+# A small library of glibc's that no program of ours has.
+DLOPEN='call (void *)dlopen("libBrokenLocale.so.1", 2)'
+
+# called: did gdb's call give a handle?
+called()
+{
+	grep -qE '= \(void \*\) 0x[0-9a-f]*[1-9a-f]' "$1" && return
+	WHY="gdb's call failed: $(tail -n 1 "$1")"
+	return 1
+}
+
+# ---- numbers ---------------------------------------------------------------
+
+# rounds FUNCTION: ROUNDS times
+rounds()
+{
+	for ((ROUND = 1; ROUND <= ROUNDS; ROUND++)); do
+		note "$1, round $ROUND of $ROUNDS" >&2
+		"$1"
+	done
+}
+
+# put CASE VARIANT METRIC VALUE
+put()
+{
+	[ -z "$4" ] || echo "$1|$2|$ROUND|$3|$4" >>"$DATA"
+}
+
+# spread CASE VARIANT METRIC [DIVISOR [FORMAT]]: median (min..max)
+spread()
+{
+	awk -F '|' -v c="$1" -v v="$2" -v m="$3" -v by="${4:-1}" '
+		$1 == c && $2 == v && $4 == m { print $5 / by }' "$DATA" |
+		middle "${5:-%.2f}" || missing "$1" "$2"
+}
+
+# ratio CASE VARIANT METRIC BASE: of the same round
+ratio()
+{
+	awk -F '|' -v c="$1" -v v="$2" -v m="$3" -v b="$4" '
+		$1 != c || $4 != m { next }
+		$2 == b { base[$3] = $5 }
+		$2 == v { own[$3] = $5 }
+		END {
+			for (r in own)
+				if (base[r] > 0)
+					print own[r] / base[r]
+		}' "$DATA" | middle "${5:-%.3f}" || missing "$1" "$2"
+}
+
+middle()
+{
+	sort -g | awk -v f="$1" -v rounds="$ROUNDS" '
+		{ x[NR] = $1 }
+		END {
+			if (NR == 0)
+				exit 1
+			m = (x[int((NR + 1) / 2)] + x[int(NR / 2) + 1]) / 2
+			printf f " (" f ".." f ")", m, x[1], x[NR]
+			if (NR < rounds)
+				printf " in %d rounds", NR
+			print ""
+		}'
+}
+
+# name_of VARIANT: in a table
+name_of()
+{
+	case $1 in
+	ring | inject) echo "sonde, $1" ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# missing CASE VARIANT: why there is no number
+missing()
+{
+	local why
+
+	why=$(awk -F '|' -v c="$1" -v v="$2" '
+		$1 == c && $2 == v { why = $3 } END { print why }' "$MISSING")
+	echo "not measured${why:+: $why}"
+}
+
+# ---- the head of the results -----------------------------------------------
+
+# row CELLS...: a reason is said once
+row()
+{
+	local cell said=''
+
+	for cell; do
+		[[ $cell = 'not measured'* ]] && [ "$cell" = "$said" ] &&
+			cell=-
+		printf '| %s ' "$cell"
+		[ "$cell" = - ] || said=$cell
+	done
+	echo '|'
+}
+
+# table HEADS...: the first lines
+table()
+{
+	local head
+
+	echo
+	row "$@"
+	for head; do
+		printf '|---'
+	done
+	echo '|'
+}
+
+version_of()
+{
+	case $1 in
+	sonde) "$SONDE" --version | head -n 1 ;;
+	gperftools) dpkg-query -W -f='${Version}' libgoogle-perftools4 ;;
+	*) "$1" --version | head -n 1 ;;
+	esac 2>/dev/null | grep . || echo "not there"
+}
+
+commit()
+{
+	git -C "$TOP" describe --always --dirty 2>/dev/null ||
+		echo "no repository"
+}
+
+write_head()
+{
+	echo "# What sonde costs, beside its peers"
+	echo
+	echo "Written by \`bench/run${QUICK:+ --quick}${LOADED:+ --loaded}\`" \
+		"on $(date -u +%F): $ROUNDS interleaved rounds. Numbers are" \
+		"median (min..max); a ratio is taken within its round. The" \
+		"command above a table repeats it."
+	warn_reader
+	table machine ""
+	row CPU "$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo |
+		head -n 1), $(nproc) of them"
+	row kernel "$(uname -sr), perf_event_paranoid \
+$(cat /proc/sys/kernel/perf_event_paranoid), user $(id -u)"
+	row "load average before, after" "$load_before; $load_after"
+	row "other work meanwhile" "$others % of the CPUs"
+	row sonde "$(version_of sonde), commit $(commit)"
+	row compiler "$(version_of "${CC:-cc}")"
+	row perf "$(version_of perf)"
+	row gperftools "$(version_of gperftools)"
+	row gprofng "$(version_of gprofng)"
+	row gdb "$(version_of gdb)"
+	row eu-stack "$(version_of eu-stack)"
+}
+
+warn_reader()
+{
+	[ -z "$QUICK" ] || printf '\n**Quick run: few rounds of little work.**\n'
+	holds "${load_before%% *} <= $QUIET_LOAD &&
+		$others <= $QUIET_OTHERS" ||
+		printf '\n**The machine was busy: compare nothing with this.**\n'
+}

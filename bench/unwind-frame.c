@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * ns per frame of both engines over a copied stack: of a stopped process
+ * (argument: pid), or of our own recursion, 20, 50 and 200 deep; and the time
+ * to compile the objects.
+ */
+#include <stdbool.h>
+#include <ucontext.h>
+
+#include "../tests/unit/unwind-help.h"
+
+enum { ROUNDS = 2000, FRAMES_MAX = 4096 };
+
+typedef void (*walker)(struct unwind_space *, const struct arch_regs *,
+		       const struct step_stack *, unwind_memory, void *,
+		       size_t, struct unwind_trace *);
+
+static struct help_space h;
+
+/* The best of five: the machine is not ours alone. */
+static double
+measure(walker walk, const struct arch_regs *regs,
+	const struct step_stack *stack, struct unwind_trace *t)
+{
+	double best = 1e9;
+
+	walk(h.space, regs, stack, NULL, NULL, FRAMES_MAX, t);
+	for (int run = 0; run < 5; run++) {
+		const uint64_t from = now_ns();
+
+		for (int i = 0; i < ROUNDS; i++)
+			walk(h.space, regs, stack, NULL, NULL, FRAMES_MAX, t);
+
+		const double ns = (double)(now_ns() - from) / ROUNDS;
+
+		if (ns < best)
+			best = ns;
+	}
+	return best;
+}
+
+static void
+report(const struct arch_regs *regs, const struct step_stack *stack)
+{
+	struct unwind_trace t = { 0 };
+	const double table = measure(unwind_walk, regs, stack, &t);
+	const size_t n = t.len;
+	const double full = measure(unwind_walk_full, regs, stack, &t);
+
+	printf("%zu frames: table %.0f ns, %.1f ns a frame; "
+	       "second engine %.1f ns a frame\n", n, table, table / n,
+	       full / t.len);
+	unwind_trace_fini(&t);
+}
+
+__attribute__((noinline)) static int
+recurse(int n)
+{
+	volatile int keep = n;
+	static ucontext_t uc;
+	static uint64_t end;
+	struct arch_regs regs = { 0 };
+
+	if (n > 0)
+		return recurse(n - 1) + keep;
+	getcontext(&uc);
+	regs.reg[arch.reg_pc] = (uint64_t)uc.uc_mcontext.gregs[REG_RIP];
+	regs.reg[arch.reg_sp] = (uint64_t)uc.uc_mcontext.gregs[REG_RSP];
+	regs.reg[arch.reg_fp] = (uint64_t)uc.uc_mcontext.gregs[REG_RBP];
+	help_space_open(&h, getpid(), regs.reg[arch.reg_sp], &end);
+
+	const uint64_t sp = regs.reg[arch.reg_sp];
+
+	report(&regs, &(struct step_stack){
+		(const unsigned char *)(uintptr_t)sp, sp, end - sp });
+	help_space_close(&h);
+	return keep;
+}
+
+static void
+compile(const char *path)
+{
+	struct unwind_object *obj =
+		unwind_object_open(open(path, O_RDONLY | O_CLOEXEC), path);
+	const uint64_t from = now_ns();
+	uint32_t rows;
+
+	if (!obj)
+		return;
+	(void)unwind_object_rows(obj, &rows);
+	printf("%s: %u rows in %.1f ms\n", path, rows,
+	       (double)(now_ns() - from) / 1e6);
+	unwind_object_free(obj);
+}
+
+int
+main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		compile(argv[i]);
+	recurse(15);
+	recurse(45);
+	recurse(195);
+	return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * arch: registers, call ABI and instruction facts of the machine. One file
+ * per architecture fills `const struct arch arch`; the build picks it.
+ */
+#ifndef SONDE_ARCH_H
+#define SONDE_ARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "step.h"
+
+enum { ARCH_REGS_MAX = 33 };
+
+/* General registers in DWARF order (x86-64 psABI figure 3.36: 0 rax, 1 rdx,
+ * 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8-15, 16 return address = pc). */
+struct arch_regs {
+	uint64_t reg[ARCH_REGS_MAX];
+};
+
+struct user_regs_struct;
+
+struct arch {
+	const char *name;	/* as uname(2) and log.xml say */
+	uint16_t elf_machine;
+	int reg_count, reg_pc, reg_sp, reg_fp;
+	/* perf_event_attr.sample_regs_user, and how many bits it has set */
+	uint64_t perf_regs;
+	int perf_reg_count;
+	/* From the registers of a PERF_SAMPLE_REGS_USER dump (in mask order) */
+	void (*from_perf)(const uint64_t *dump, struct arch_regs *out);
+	/* From PTRACE_GETREGSET NT_PRSTATUS */
+	void (*from_ptrace)(const struct user_regs_struct *user,
+			    struct arch_regs *out);
+	/* Length of the call instruction that ends just before a return
+	 * address, given the n bytes before it (the last byte is before[n-1]);
+	 * 0 where that is ambiguous or no call. */
+	int (*call_length)(const unsigned char *before, size_t n);
+};
+
+extern const struct arch arch;
+
+/* The part that a table step needs; the pc is taken as exact. */
+struct step_regs arch_step_regs(const struct arch_regs *regs);
+
+#endif

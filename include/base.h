@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * base: why something failed, no memory, strings, arrays, small maps, files.
+ *
+ * Everyone stands on this room; it knows nothing of targets or profiles.
+ */
+#ifndef SONDE_BASE_H
+#define SONDE_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/*
+ * One failure is kept per process: what was tried on what and why it failed,
+ * how to mend it, and its kind. The shell alone prints it and turns the kind
+ * into an exit status (one table in shell).
+ */
+enum fail_kind {
+	FAIL_NONE,
+	FAIL_GENERAL,		/* anything else */
+	FAIL_USAGE,		/* the words of the user are wrong */
+	FAIL_MISSING,		/* no such process, experiment, file */
+	FAIL_DENIED,		/* permission; the remedy names the setting */
+	FAIL_UNSUITABLE,	/* static, 32-bit, traced by another ... */
+	FAIL_ENDED,		/* the target ended early; data is kept */
+	FAIL_PARTIAL,		/* data is incomplete */
+	FAIL_INTERNAL,		/* our own failure around a launched program */
+};
+
+struct failure {
+	enum fail_kind kind;
+	const char *reason;	/* never NULL */
+	const char *remedy;	/* "" when there is none */
+};
+
+/* Record a failure. All return -1. fail_errno reads errno and appends its
+ * text; ESRCH and ENOENT become FAIL_MISSING, EPERM and EACCES FAIL_DENIED. */
+int fail(enum fail_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+int fail_errno(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Put the caller's words in front of the reason: "attach 42: <reason>". */
+int fail_in(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Say what the user can do about the failure just recorded. */
+int fail_remedy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The last failure; a view that lives until the next call of fail*. */
+const struct failure *fail_last(void);
+void fail_clear(void);
+
+/* No memory: runs the hook (control lets every target go there), says so on
+ * standard error and exits with status 125. */
+void die(const char *what) __attribute__((noreturn));
+void die_set_hook(void (*hook)(void));
+void *xmalloc(size_t size);
+void *xcalloc(size_t n, size_t size);
+void *xrealloc(void *p, size_t size);
+/* Grow an array to hold at least n elements; *cap is updated. */
+void *xgrow(void *p, size_t *cap, size_t n, size_t elem);
+char *xstrdup(const char *s);
+char *xstrndup(const char *s, size_t n);
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *xvasprintf(const char *fmt, va_list ap)
+	__attribute__((format(printf, 1, 0)));
+
+/* A growing string; {0} is the empty value. data is NULL or NUL-ended. */
+struct str {
+	char *data;
+	size_t len, cap;
+};
+
+void str_fini(struct str *s);
+void str_clear(struct str *s);
+void str_add(struct str *s, const char *text);
+void str_addn(struct str *s, const char *text, size_t n);
+void str_addf(struct str *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The text, "" when nothing was added; owned by s. */
+const char *str_text(const struct str *s);
+/* Take the text out; the caller frees it; s is empty again. */
+char *str_take(struct str *s);
+
+bool str_starts(const char *s, const char *prefix);
+bool str_ends(const char *s, const char *suffix);
+/* A whole decimal number within [min, max]; false when it is not. */
+bool str_number(const char *s, long long min, long long max, long long *out);
+
+/* A growing array of pointers; {0} is the empty value; owns the array only. */
+struct vec {
+	void **items;
+	size_t len, cap;
+};
+
+void vec_fini(struct vec *v);
+void vec_push(struct vec *v, void *item);
+/* Free every item with free() and empty the vector. */
+void vec_free_items(struct vec *v);
+
+/* uint64 -> uint64; {0} is the empty value. Pointers are kept as uintptr_t.
+ * Any key is allowed. */
+struct map {
+	struct map_slot *slots;
+	size_t len, cap;
+};
+
+void map_fini(struct map *m);
+void map_put(struct map *m, uint64_t key, uint64_t value);
+bool map_get(const struct map *m, uint64_t key, uint64_t *value);
+/* The place of key's value, made with value 0 when new. Valid until the
+ * next map_put, map_slot_of or map_remove. */
+uint64_t *map_slot_of(struct map *m, uint64_t key);
+bool map_remove(struct map *m, uint64_t key);
+/* Walk: start with *at = 0; false at the end. */
+bool map_next(const struct map *m, size_t *at, uint64_t *key, uint64_t *value);
+
+/* Mix bytes or a word into a 64-bit hash. */
+uint64_t hash_bytes(const void *data, size_t n, uint64_t seed);
+uint64_t hash_word(uint64_t word);
+
+/* CLOCK_MONOTONIC, nanoseconds. */
+uint64_t now_ns(void);
+
+/* Read a whole file (also one of /proc, whose size is unknown) relative to
+ * dir_fd (AT_FDCWD). The text is NUL-ended; the caller frees it. NULL on
+ * failure, with errno kept and no failure recorded. */
+char *file_read_at(int dir_fd, const char *path, size_t *size);
+char *file_read(const char *path, size_t *size);
+/* A regular file that is ours and no one else may write: fit to be obeyed. */
+bool file_is_private(const char *path);
+/* Write it all or fail; -1 with errno. Restarts after EINTR. */
+int write_all(int fd, const void *data, size_t n);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collector: what the guest understands. The library's ELF entry point
+ * (e_entry) is its only door, so that it is found without a symbol table: a
+ * struct collector_identity ends right before it, and all commands go through
+ *
+ *	int64_t entry(struct collector_call *call, size_t size);
+ *
+ * which runs on a thread of ours, or on one of the program that we hold. It
+ * returns 0 or a negative errno, and leaves that in call->result, too; it
+ * never exits, prints or allocates.
+ */
+#ifndef SONDE_COLLECTOR_H
+#define SONDE_COLLECTOR_H
+
+#include <stdint.h>
+
+enum { COLLECTOR_VERSION = 1 };
+
+#define COLLECTOR_MAGIC UINT64_C(0x7473657567656473)	/* "sdeguest" */
+
+struct collector_identity {
+	uint64_t magic;
+	uint32_t version;
+	/* From the entry: a routine with the address and size of a mapping
+	 * in rdi and rsi. Unmaps it and ends the thread, needing no stack. */
+	int32_t leave;
+};
+_Static_assert(sizeof(struct collector_identity) == 16, "fixed layout");
+
+enum collector_command {
+	COLLECTOR_MAP,		/* map the area behind fd (closes fd) */
+	COLLECTOR_UNMAP,
+	COLLECTOR_START,	/* handler in, timers on */
+	COLLECTOR_STOP,		/* timers deleted, handler out */
+	COLLECTOR_TIMERS,	/* make missing timers, also after a lease */
+};
+
+enum collector_clock { COLLECTOR_PERF_SIGNAL, COLLECTOR_POSIX_TIMER };
+
+struct collector_call {
+	uint32_t version, command;
+	int32_t fd;		/* MAP */
+	uint32_t clock;		/* START: enum collector_clock */
+	uint64_t size;		/* MAP: of the area */
+	uint64_t interval_ns;	/* START */
+	/* MAP: __vdso_clock_gettime, 0: by system call. */
+	uint64_t vdso_clock;
+	/* MAP: offset of the kernel's thread id from the thread pointer, 0:
+	 * by system call (a seccomp filter may forbid that one). */
+	uint64_t tid_offset;
+	/* STOP, results. */
+	uint32_t handler_kept;	/* the program had put its own in place */
+	/* The helper thread, which ends right after the call as the caller
+	 * does: no timer for them. 0: the caller is one of the program. */
+	uint32_t helper;
+	/* START, TIMERS: threads in posts that got none, and made. */
+	uint32_t timers_made, timers_failed;
+	int64_t result;
+};
+_Static_assert(sizeof(struct collector_call) == 72, "fixed layout");
+
+#endif

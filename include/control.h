@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * control: a process and what ptrace can do to it. Attach is not ptrace:
+ * target_open takes a pidfd and looks; threads are seized only for a stop,
+ * a call or a snapshot, by the tracer process alone (a thread has one
+ * tracer), and every wait uses __WNOTHREAD.
+ */
+#ifndef SONDE_CONTROL_H
+#define SONDE_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "arch.h"
+
+struct target;
+
+/* Watch a live process; it runs on untouched. FAIL_MISSING when there is no
+ * such process (or it is a zombie). */
+struct target *target_open(pid_t pid);
+/* Lets go of whatever is still held, then frees. */
+void target_close(struct target *t);
+pid_t target_pid(const struct target *t);
+const char *target_name(const struct target *t);	/* comm */
+int target_pidfd(const struct target *t);	/* readable when it ended */
+int target_proc(const struct target *t);	/* dir fd of /proc/PID */
+/* A thread that is alive (zombie leaders have no maps): for /proc and
+ * process_vm_readv. */
+pid_t target_live_thread(struct target *t);
+
+/* May we look at it and measure it by perf? Another tracer does not matter
+ * for that. Names reason and exact remedy (uid, capability, dumpable,
+ * namespace, 32-bit ...). Changes nothing in the target. */
+int target_check_rights(struct target *t);
+/* And may we ptrace it? Also: traced by whom, Yama. */
+int target_check_ptrace(struct target *t);
+/* One line per finding for `doctor`; visit gets ok, subject and text. */
+void target_doctor(struct target *t,
+		   void (*visit)(void *arg, bool ok, const char *subject,
+				 const char *text),
+		   void *arg);
+/* The same for this host without a target. */
+void host_doctor(void (*visit)(void *arg, bool ok, const char *subject,
+			       const char *text),
+		 void *arg);
+
+/* Called once by whoever sees it end (pidfd, perf, wait). status: a wait
+ * status, or -1 when nobody may tell us. While we hold threads the pidfd does
+ * not become readable before their ends are waited for: go on calling
+ * target_next_event. */
+void target_note_exit(struct target *t, int status);
+/* The wait status of a process that has ended, where the kernel still tells
+ * one that is not its parent; else -1. */
+int target_outcome(const struct target *t);
+bool target_gone(const struct target *t);
+/* "exited with status 3", "was killed by SIGKILL", "ended". A view. */
+const char *target_how_ended(const struct target *t);
+
+/* Thread ids now, by repeated listing until a listing finds nobody new.
+ * *tids is grown; the caller frees it. Returns the count or -1. */
+ssize_t target_threads(struct target *t, pid_t **tids, size_t *cap);
+/* From /proc/PID/task/TID: state letter, name, CPU time by schedstat (exact,
+ * ns), run-queue wait ns. */
+struct thread_facts {
+	char state;
+	char name[16];
+	uint64_t cpu_ns, wait_ns, switches;
+	bool in_syscall;	/* by /proc/.../syscall; false: none, unknown */
+	long syscall;		/* number, -1 none */
+	uint64_t sp, pc;	/* of a blocked thread; 0 unknown */
+};
+int target_thread_facts(struct target *t, pid_t tid, struct thread_facts *f);
+/* CPU time of the process (its own CPU clock), ns; also after its threads
+ * ended; -1 once it is reaped. */
+int target_cpu_ns(struct target *t, uint64_t *ns);
+
+/* Memory, by process_vm_readv / a kept /proc/TID/mem descriptor. All bytes
+ * or -1 with errno-based failure. */
+int target_read(struct target *t, uint64_t addr, void *buf, size_t n);
+int target_write(struct target *t, uint64_t addr, const void *buf, size_t n);
+/* Text of /proc/TID/maps read until two readings agree; caller frees. */
+char *target_maps(struct target *t);
+/* Open the file of a mapping as the target sees it: map_files, then
+ * /proc/PID/root, then the path. -1: only its memory has it. */
+int target_open_mapped(struct target *t, uint64_t start, uint64_t end,
+		       const char *path, uint64_t device, uint64_t inode);
+
+/* ---- stops -------------------------------------------------------------- */
+
+/* One wait status, one event. */
+enum event_kind { EVENT_NONE, EVENT_STOPPED, EVENT_GROUP_STOP, EVENT_SIGNAL,
+		  EVENT_SYSCALL, EVENT_CLONE, EVENT_FORK, EVENT_EXEC,
+		  EVENT_EXITING, EVENT_THREAD_GONE, EVENT_ENDED,
+		  EVENT_BREAKPOINT };
+struct event {
+	enum event_kind kind;
+	pid_t tid;
+	int signal;		/* EVENT_SIGNAL, EVENT_GROUP_STOP */
+	unsigned long message;	/* PTRACE_GETEVENTMSG: new tid, status */
+	int status;		/* raw wait status */
+	struct breakpoint *breakpoint;	/* EVENT_BREAKPOINT */
+};
+struct event event_of_status(pid_t tid, int status);
+
+/* A thread that we hold. */
+struct held {
+	pid_t tid;
+	bool stopped;
+	int group_signal;	/* it was in a group stop of this signal */
+	uint64_t stopped_at;	/* now_ns() */
+	bool lent;		/* it was held already: release keeps it so */
+};
+
+/* Seize one thread with extra PTRACE_O_ options (never EXITKILL), interrupt
+ * it and wait (bounded by timeout_ns) for the stop; signals that come first
+ * are delivered to it. A thread in state D is not even seized. -1: it is
+ * untouched and let go (one that stops too late is let go by the next
+ * target_next_event: keep calling that). All of this is for one thread of
+ * ours: ptrace obeys only the thread that seized. */
+int thread_hold(struct target *t, pid_t tid, unsigned long options,
+		uint64_t timeout_ns, struct held *h);
+/* Let it go as it is: group stops stay, a signal it was about to get is
+ * delivered, EINTR-class calls restart. It may stand or run. A trap of your
+ * own making (int3) is yours to clear first: see thread_settle. */
+int thread_release(struct target *t, struct held *h);
+int thread_get_regs(pid_t tid, struct user_regs_struct *regs);
+int thread_set_regs(pid_t tid, const struct user_regs_struct *regs);
+/* Let a held thread run without letting it go. signal: to be delivered. */
+enum thread_run { RUN_FREE, RUN_TO_SYSCALL, RUN_STEP };
+int thread_resume(pid_t tid, enum thread_run how, int signal);
+/* From any stop, or running, to a plain stop, where the kernel's own restart
+ * logic works on the registers that are set there. A signal it was about to
+ * get is delivered (its handler is entered, nothing else runs). */
+int thread_settle(struct target *t, struct held *h, uint64_t timeout_ns);
+/* Wait for the next event of one thread, held or auto-attached; 0, or -1 at
+ * the deadline (EVENT_NONE) or when it is gone (EVENT_THREAD_GONE,
+ * EVENT_ENDED). */
+int thread_wait(pid_t tid, uint64_t timeout_ns, struct event *ev);
+/* Undo what a ptrace stop does to an interrupted system call, on the saved
+ * registers (EINTR-class calls restart, rseq sections abort). true: changed. */
+bool thread_fix_interrupted(struct target *t, pid_t tid,
+			    struct user_regs_struct *regs);
+
+/* Hold all threads (rescanning until none is new) / let all go (breakpoints
+ * are taken out first, and forgotten). For `stop`. Threads that cannot stop
+ * (vfork parents) are not waited for: they run nothing of the program. */
+int target_hold_all(struct target *t);
+int target_release_all(struct target *t);
+/* Run on, but stay seized: for breakpoints and events. */
+int target_continue_all(struct target *t);
+/* true: all stand. */
+bool target_held(const struct target *t);
+/* From the first stop to the last release of the last hold, ns. */
+uint64_t target_pause_ns(const struct target *t);
+/* Pump the waits of seized threads, from the poll loop at every SIGCHLD and
+ * timeout, non-blocking. Stopped: news of ends, late stops. Running: new
+ * clones run on as seized, signals are delivered and then reported, group
+ * stops stay in force, a breakpoint's thread stands (the others run: call
+ * target_hold_all). true: *ev was filled, call again. */
+bool target_next_event(struct target *t, struct event *ev);
+
+/* Copies of every thread's registers and used stack, taken within one short
+ * stop; the target runs again when this returns. */
+struct snapshot_thread {
+	pid_t tid;
+	bool ok;
+	struct arch_regs regs;
+	uint64_t stack_base;
+	unsigned char *stack;
+	size_t stack_size;
+	struct thread_facts facts;
+};
+struct snapshot {
+	struct snapshot_thread *threads;
+	size_t len;
+	uint64_t pause_ns;	/* longest time anyone stood */
+};
+/* only: 0 for all threads. max_stack bytes copied per thread. */
+int snapshot_take(struct target *t, pid_t only, size_t max_stack,
+		  struct snapshot *snap);
+void snapshot_fini(struct snapshot *snap);
+/* The same for one blocked thread without a stop, by /proc/TID/syscall and
+ * process_vm_readv, verified by its switch count. -1: it ran meanwhile.
+ * regs: only pc and sp are known, all others (the frame pointer too) are 0. */
+int peek_thread(struct target *t, pid_t tid, size_t max_stack,
+		struct snapshot_thread *out);
+
+/* ---- launch ------------------------------------------------------------- */
+
+struct launch {
+	char *const *argv;
+	char *const *envp;		/* NULL: ours */
+	const char *in, *out;		/* redirections or NULL */
+	bool append;
+	pid_t tracer;			/* may seize us (Yama 1) */
+};
+/* In the shell: find and fork the program; it waits before exec until
+ * released by launch_go (so that the tracer can seize it first), and exits
+ * with 125 when that never comes. What cannot be found, executed or opened is
+ * a failure here. Its exit status is 126 or 127 when exec fails after all. */
+pid_t launch_fork(const struct launch *l, int *go_fd);
+/* Closes go_fd, also when it fails. Not before the tracer's launch_seize. */
+int launch_go(int go_fd);
+/* In the tracer: seize the waiting child without stopping it. */
+int launch_seize(struct target *t);
+/* In the tracer, target seized: run to exec, then to ld.so's first
+ * consistent notification (everything mapped and relocated, no constructor
+ * has run), or the entry point where there is none (static programs). Leaves
+ * it held there (target_held), its text as it was. Waits until launch_go.
+ * -1 with FAIL_ENDED when it ended first (target_how_ended). */
+int launch_to_start(struct target *t);
+
+/* ---- breakpoints -------------------------------------------------------- */
+
+/* Traps in the text, seen by target_next_event while the target runs by
+ * target_continue_all. Should we be killed, the next hit ends the target. A
+ * vforked child runs without them; forked ones are freed of them. */
+struct breakpoint;
+/* The target must be held. */
+struct breakpoint *breakpoint_insert(struct target *t, uint64_t addr);
+int breakpoint_remove(struct target *t, struct breakpoint *bp);
+uint64_t breakpoint_address(const struct breakpoint *bp);
+/* The thread stands at a breakpoint (its pc is already put back), all others
+ * are held: execute the original instruction, keep the breakpoint. */
+int breakpoint_step_over(struct target *t, struct breakpoint *bp, pid_t tid);
+
+#endif

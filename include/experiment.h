@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * experiment: the directory on disk, gprofng format 12.4. Packets on disk
+ * are private to this room: writers hand in values, readers get values.
+ *
+ * Written so that it can be read at any moment and after any kill: log.xml
+ * and map.xml grow by one write of whole lines, data files by whole records;
+ * a short write is truncated back to whole records and counted.
+ */
+#ifndef SONDE_EXPERIMENT_H
+#define SONDE_EXPERIMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* ---- create.c, append.c: writing ---------------------------------------- */
+
+struct experiment;
+
+struct experiment_info {
+	const char *path;	/* ends in .er */
+	bool overwrite;		/* replace an experiment of that name */
+	pid_t pid, ppid, pgrp, sid;
+	const char *cwd;	/* of the target */
+	const char *command;	/* its command line, words joined by blanks */
+	bool attached;		/* else launched by us */
+	uint64_t interval_ns;	/* asked clock interval; 0: no clock data */
+	const char *engine;	/* "ring", "inject" ... */
+	const char *engine_why;	/* one line: which form, why, what precision */
+	uint64_t start_ns;	/* CLOCK_MONOTONIC */
+	uint64_t limit_mb;	/* 0: none */
+	uid_t owner; gid_t group; /* who asked; files are theirs; -1: us */
+};
+
+/* On failure NULL and nothing is left on disk. An existing path that is
+ * not to be overwritten is FAIL_USAGE with the remedy. */
+struct experiment *experiment_create(const struct experiment_info *info);
+const char *experiment_path(const struct experiment *exp);
+
+/* How stacks end on disk. */
+enum stack_end { STACK_COMPLETE, STACK_TRUNCATED, STACK_FAILED };
+
+/* Intern a stack (leaf first, call addresses) and give its FRINFO. Linked
+ * frame packets carry 65536 frames; a longer one keeps its leaf side and is
+ * marked truncated. 0 when the disk is full and no more can be kept; a clock
+ * packet given with 0 is counted as refused. */
+uint64_t experiment_stack(struct experiment *exp, const uint64_t *pcs,
+			  size_t len, enum stack_end end);
+/* FRINFO of the one-frame stack of an artificial function; it becomes a
+ * dynamic function of map.xml so that gprofng names it too. Thus
+ * "<Lost samples>", "<Unsampled threads>", kernel functions. */
+uint64_t experiment_artificial(struct experiment *exp, const char *name);
+/* Its PC, to be put above (before) the user's PCs of a longer stack. */
+uint64_t experiment_artificial_pc(struct experiment *exp, const char *name);
+
+enum mstate { MSTATE_USER, MSTATE_SYSTEM, MSTATE_TRAP, MSTATE_TEXT_FAULT,
+	      MSTATE_DATA_FAULT, MSTATE_KERNEL_FAULT, MSTATE_LOCK,
+	      MSTATE_SLEEP, MSTATE_WAIT_CPU, MSTATE_STOPPED,
+	      MSTATE_LINUX_CPU, MSTATE_KERNEL_CPU, MSTATE_COUNT };
+
+/* Weights are microseconds (ptimer is 1): exact CPU time, not ticks. The
+ * rest below one microsecond is carried per (thread, state). A weight that
+ * the disk refuses is charged to <Lost samples> once there is room again. */
+void experiment_clock(struct experiment *exp, uint64_t time_ns, pid_t tid,
+		      int cpu, enum mstate state, uint64_t weight_ns,
+		      uint64_t frinfo);
+
+/* prot_rwx as MODULE_*: r 4, w 2, x 1. Any path: gprofng gets to know those
+ * that are files ("/..."), our reader all. build_id: hex digits, or NULL. */
+void experiment_map(struct experiment *exp, uint64_t time_ns, uint64_t start,
+		    uint64_t size, uint64_t offset, unsigned prot_rwx,
+		    const char *path, const char *build_id);
+void experiment_unmap(struct experiment *exp, uint64_t time_ns,
+		      uint64_t start);
+/* A function without a file (vdso symbols, JIT). */
+void experiment_function(struct experiment *exp, uint64_t time_ns,
+			 uint64_t start, uint64_t size, const char *name);
+
+struct experiment_usage {	/* cumulative, as getrusage(2) */
+	uint64_t user_ns, system_ns, wait_ns, sleep_ns;
+	uint64_t minor_faults, major_faults, in_blocks, out_blocks;
+	uint64_t voluntary, involuntary;
+};
+/* One overview record and its log line. */
+void experiment_sample(struct experiment *exp, uint64_t time_ns,
+		       const char *label, const struct experiment_usage *use);
+void experiment_pause(struct experiment *exp, uint64_t time_ns,
+		      const char *who);
+void experiment_resume(struct experiment *exp, uint64_t time_ns);
+/* A line of text in the log that people see in `header`. */
+void experiment_comment(struct experiment *exp, uint64_t time_ns,
+			const char *text);
+/* Our own event: name and attributes; gprofng ignores unknown kinds. attrs
+ * are name, value, name, value, NULL. */
+void experiment_event(struct experiment *exp, uint64_t time_ns,
+		      const char *kind, const char *const *attrs);
+/* Losses so far, by cause; a `sonde_loss` event (cause detail samples
+ * weight_ns) says them when they changed, at most once a second and at the
+ * end: the last one of a (cause, detail) holds. cause e.g. "ring", "buffer",
+ * "lease", "blocked"; detail "" or a thread name. "disk" is booked here: what
+ * experiment_clock was given and could not be written. */
+void experiment_loss(struct experiment *exp, uint64_t time_ns,
+		     const char *cause, const char *detail, uint64_t samples,
+		     uint64_t weight_ns);
+/* Records that the disk refused so far: packets, sample points, lines. */
+uint64_t experiment_disk_lost(const struct experiment *exp);
+/* Bytes written to data files so far (for the size limit). */
+uint64_t experiment_size(const struct experiment *exp);
+/* Write everything buffered; records are visible afterwards. -1 (FAIL_PARTIAL)
+ * when the disk refused some: stacks and lines are kept and offered again,
+ * clock packets are counted and dropped. Go on recording. */
+int experiment_flush(struct experiment *exp);
+/* The target execs: this experiment ends legally without an exit. */
+void experiment_exec(struct experiment *exp, uint64_t time_ns,
+		     const char *lineage, const char *command);
+/* End it: how is one sentence ("target exited with status 3"). Frees. -1
+ * (FAIL_PARTIAL) when records were refused: what is there can be read. */
+int experiment_close(struct experiment *exp, uint64_t time_ns,
+		     const char *how);
+/* `test.N.er` with N one above the highest in use in dir; the caller frees. */
+char *experiment_next_name(const char *dir, const char *stem);
+/* Copy the load objects named by map.xml into archives/ (E4): ON links or
+ * describes, COPY copies. root: "" or /proc/PID/root. */
+enum archive_mode { ARCHIVE_OFF, ARCHIVE_ON, ARCHIVE_COPY };
+int experiment_archive(const char *path, enum archive_mode mode,
+		       const char *root);
+/* Name of the archived copy of a path inside archives/; caller frees. */
+char *experiment_archived_name(const char *path);
+
+/* ---- read.c: reading ----------------------------------------------------- */
+
+/* What was mapped, never two at one address at one time: a mapping that is
+ * partly covered by a later one goes on in pieces. Records are not sorted.
+ * A mapping may be noticed late: a PC of an earlier time that nothing covered
+ * then belongs to the next record at its address. */
+struct experiment_map_record {
+	uint64_t time_ns, until_ns;	/* relative to start; UINT64_MAX: never */
+	uint64_t start, size, offset;
+	unsigned prot;			/* r 4, w 2, x 1 */
+	bool is_function;		/* dynamic function: name is its name */
+	const char *name;		/* path or function name */
+	const char *build_id;		/* "" unknown */
+};
+
+struct experiment_log_event {	/* every <event> but map events, in order */
+	uint64_t time_ns;		/* relative to start */
+	const char *kind;
+	const char *text;
+	const char *(*attr)(const struct experiment_log_event *ev,
+			    const char *name);	/* NULL: absent */
+	const void *opaque;
+};
+
+enum { EXPERIMENT_VALUES = 6 };
+
+struct experiment_packet {	/* one event of a data file */
+	int kind;			/* 8 clock, 5 heap, 2 sync, 19 io, 3 hwc */
+	uint64_t time_ns;		/* relative to start */
+	uint64_t thread, lwp;
+	int cpu;
+	uint64_t frinfo;
+	int mstate;			/* clock; below MSTATE_COUNT */
+	uint64_t weight_ns;		/* clock: NTICK * ptimer */
+	/* other kinds: heap HTYPE HSIZE HVADDR HOVADDR; sync SRQST SOBJ;
+	 * io IOTYPE IOFD IONBYTE IORQST IOOFD IOFSTYPE; hwc HWCTAG HWCINT
+	 * VADDR PADDR VIRTPC PHYSPC. Times (SRQST, IORQST) are relative to
+	 * start too, modulo 2^64; 0 stays 0. */
+	uint64_t value[EXPERIMENT_VALUES];
+	const char *text;		/* io: file name, during visit; NULL */
+};
+
+struct experiment_reader;
+
+/* Opens what is readable; damage is collected as warnings, one line each.
+ * NULL only when there is no experiment (FAIL_MISSING) or nothing at all can
+ * be read. follow_children: descendants of a founder, each its own reader
+ * via experiment_child. Experiments of gprofng are read too. */
+struct experiment_reader *experiment_open(const char *path);
+void experiment_reader_free(struct experiment_reader *rd);
+const char *experiment_reader_path(const struct experiment_reader *rd);
+/* Values of the header: "version" "collector" "hostname" "arch" "os" "pid"
+ * "cwd" "command" "engine" "engine_why" "interval_us" "attached" ...;
+ * NULL: not recorded. */
+const char *experiment_property(const struct experiment_reader *rd,
+				const char *name);
+/* Did it end as it should? Else it is being recorded (a writer holds its
+ * lock), or its writer was killed. */
+bool experiment_finished(const struct experiment_reader *rd);
+bool experiment_recording(const struct experiment_reader *rd);
+uint64_t experiment_start_ns(const struct experiment_reader *rd);
+time_t experiment_wall_start(const struct experiment_reader *rd);
+uint64_t experiment_duration_ns(const struct experiment_reader *rd);
+const char *experiment_notes(const struct experiment_reader *rd); /* or "" */
+size_t experiment_warning_count(const struct experiment_reader *rd);
+const char *experiment_warning(const struct experiment_reader *rd, size_t i);
+size_t experiment_child_count(const struct experiment_reader *rd);
+const struct experiment_reader *
+experiment_child(const struct experiment_reader *rd, size_t i);
+
+size_t experiment_map_count(const struct experiment_reader *rd);
+const struct experiment_map_record *
+experiment_map_at(const struct experiment_reader *rd, size_t i);
+size_t experiment_log_count(const struct experiment_reader *rd);
+const struct experiment_log_event *
+experiment_log_at(const struct experiment_reader *rd, size_t i);
+/* Every packet of every data file, file by file. Stops when visit is false. */
+void experiment_packets(const struct experiment_reader *rd,
+			bool (*visit)(void *arg,
+				      const struct experiment_packet *p),
+			void *arg);
+/* The stack of a FRINFO, whole, links followed (a loop is cut). pcs is grown
+ * with xgrow; returns the length, or -1 when there is no such stack. */
+ssize_t experiment_stack_of(const struct experiment_reader *rd,
+			    uint64_t frinfo, uint64_t **pcs, size_t *cap,
+			    enum stack_end *end);
+/* overview records, cumulative. */
+struct experiment_sample_record {
+	uint64_t time_ns;
+	const char *label;
+	struct experiment_usage use;
+};
+size_t experiment_sample_count(const struct experiment_reader *rd);
+const struct experiment_sample_record *
+experiment_sample_at(const struct experiment_reader *rd, size_t i);
+
+#endif

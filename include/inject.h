@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * inject: put the guest into a running process, call its entries, take it out
+ * of work again. ONE thread is borrowed for raw system calls; a helper thread
+ * with its own stack and TLS starts a real pthread that calls dlopen and the
+ * entry; all other threads keep running (injection.md 3).
+ */
+#ifndef SONDE_INJECT_H
+#define SONDE_INJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "control.h"
+#include "record.h"
+
+/* What an injection did, for the receipt. */
+struct inject_report {
+	pid_t donor;
+	uint64_t donor_stop_ns;	/* how long the donor stood, all tries */
+	unsigned tries;
+	unsigned restarted_calls, rseq_aborts, resent_signals;
+	uint64_t total_ns;
+	char libc[24];		/* "glibc 2.36" */
+	bool reused;		/* the library was there already */
+};
+
+/* Can it be done at all? -1 with the reason and remedy (static, 32-bit, Go,
+ * seccomp, shared memory ...); FAIL_UNSUITABLE. The target is only read. */
+int inject_possible(struct target *t);
+
+struct guest_options {
+	uint32_t windows;	/* per-thread record windows */
+	uint32_t window_bytes;
+	uint32_t table_bytes;	/* room for published step tables */
+	uint64_t interval_ns;
+	unsigned donor_seed;	/* 0: best donor; else random by this seed */
+};
+
+struct guest;
+
+/* Load (or find) the library and call its init entry; the channel memfd is
+ * mapped on both sides. Nothing samples yet. */
+struct guest *guest_open(struct target *t, const struct guest_options *opt,
+			 struct inject_report *report);
+/* Launch. In the shell, before the fork: the environment for the program and
+ * a descriptor that it must inherit (-1: none). installed: the library's path,
+ * NULL: none; used when it is the same as ours and safe from others. */
+struct preload {
+	char **envp;
+	char *variable;		/* what was added to it */
+	int fd;
+};
+int preload_open(struct preload *p, const char *installed, char *const *envp);
+void preload_close(struct preload *p);
+/* In the tracer, the target held where launch_to_start leaves it: take the
+ * variable out of its environment and close its descriptor fd. */
+int preload_give_back(struct target *t, const char *variable, int fd);
+/* The library was preloaded, the target stands before any constructor; call
+ * the same init entry there. */
+struct guest *guest_open_preloaded(struct target *t,
+				   const struct guest_options *opt,
+				   struct inject_report *report);
+/* Unmap our side; the target's scratch is gone, the library inert. */
+void guest_close(struct guest *g);
+
+/* Install the SIGPROF handler (perf signals) or per-thread CPU timers. */
+enum guest_clock { GUEST_PERF_SIGNAL, GUEST_POSIX_TIMER };
+int guest_start(struct guest *g, enum guest_clock clock);
+/* Stop: flag off, timers deleted, SIGPROF ignored then restored if it is
+ * still ours, scratch unmapped. Nothing to do where it is not there. */
+int guest_stop(struct guest *g, struct inject_report *report);
+/* Is the library still where we put it? No: the target has ended, or it is
+ * another program since an exec. */
+bool guest_is_there(struct guest *g);
+/* After an exec: a signal of our clock that waits, blocked, for the program
+ * that is there now, is taken away. */
+int inject_drop_tick(struct target *t, int signo);
+/* The shared area (include/record.h). */
+struct record_area *guest_area(struct guest *g);
+/* Publish tables: rows are copied into the area, then swapped atomically. */
+struct step_tables;
+int guest_publish(struct guest *g, const struct step_tables *tables);
+/* Call a function of the target on a fresh thread: for `call f(args)`. */
+int inject_call(struct target *t, uint64_t function, const uint64_t *args,
+		size_t nargs, uint64_t timeout_ns, uint64_t *result,
+		struct inject_report *report);
+
+/* Bytes that guest_publish needs for these tables: a good table_bytes. */
+size_t guest_publish_need(const struct step_tables *tables);
+/* GUEST_POSIX_TIMER: a thread has started; the next handler that runs gives
+ * it a timer. -1: the queue is full, call guest_refresh. */
+int guest_thread_started(struct guest *g, pid_t tid);
+/* Threads posted that nobody has served yet: when this stays above 0 nothing
+ * ticks in the program. */
+uint32_t guest_unserved(const struct guest *g);
+/* GUEST_POSIX_TIMER: timers for all threads that have none, by a call into
+ * the target; also arms those that went to sleep when our heartbeat was
+ * silent for RECORD_LEASE_NS. */
+int guest_refresh(struct guest *g);
+
+/* Take records that are complete; visit gets each once, per window in
+ * order; tid is translated to our pid namespace. Returns how many. */
+size_t guest_drain(struct guest *g,
+		   void (*visit)(void *arg, const struct record *r),
+		   void *arg);
+/* Must be called at least every RECORD_LEASE_NS / 4. */
+void guest_heartbeat(struct guest *g);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * profile: samples -> costs. Packets are decoded once and added up by stack,
+ * stacks are interned once, each distinct (object, offset) is symbolized once
+ * and lazily. Every answer is a sum over stacks, not over events. Knows
+ * metrics as data and prints nothing.
+ */
+#ifndef SONDE_PROFILE_H
+#define SONDE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "experiment.h"
+#include "symbol.h"
+
+/* A metric is data: which packets, and how much of each. */
+struct metric {
+	const char *name;	/* "totalcpu" "user" "system" "total" ... */
+	const char *title;	/* "Total CPU Time" */
+	const char *heading;	/* "Total CPU": column heads are "Excl. " + */
+	const char *alias;	/* other generation's name, or NULL */
+	bool is_time;		/* weight in ns, else a count */
+	int packet_kind;	/* 8 clock, ... */
+	uint32_t states;	/* clock: bit per mstate that counts */
+};
+extern const struct metric metric_table[];	/* ended by name NULL */
+enum { METRIC_MAX = 32 };
+
+struct profile;
+
+/* Load (a live experiment: what is there now). NULL on failure. paths may
+ * name groups (.erg); descendants are loaded with their founder. */
+struct profile *profile_open(const char *const *paths, size_t n);
+void profile_free(struct profile *prof);
+/* Has any of the experiments changed on disk since profile_open? */
+bool profile_grown(const struct profile *prof);
+size_t profile_experiment_count(const struct profile *prof);
+const struct experiment_reader *
+profile_experiment(const struct profile *prof, size_t i);
+
+/* Metrics that some experiment has data for, as indices of metric_table. The
+ * position in out is the metric's slot: values of costs are by slot. */
+size_t profile_metrics(const struct profile *prof, int *out);
+
+/* By slot; both live until the profile is freed. */
+struct cost {
+	const uint64_t *excl, *incl;
+};
+
+struct profile_object {		/* a load object */
+	const char *name;	/* shown: basename; <Unknown>, <Total> ... */
+	const char *path;
+	struct symfile *symbols;	/* NULL: pseudo object, or no file */
+	const char *trouble;	/* NULL, or one line with the remedy */
+	bool is_kernel;		/* holds the kernel's functions */
+	bool is_file;		/* not a pseudo object */
+};
+
+struct profile_function {
+	uint32_t id;
+	const struct profile_object *object;
+	const char *linkage;	/* name in the symbol table */
+	const char *name;	/* displayed, long form */
+	uint64_t start, size;	/* ELF virtual address; 0 for artificial */
+	bool is_static;		/* named after its place: no symbol */
+};
+
+enum { FUNCTION_TOTAL = 0 };	/* id of <Total> */
+
+size_t profile_function_count(struct profile *prof);
+const struct profile_function *profile_function(struct profile *prof,
+						uint32_t id);
+
+/* The cost of everything, also of samples without a readable stack. */
+struct cost profile_total(struct profile *prof);
+
+/* One distinct location on a stack. */
+struct profile_location {
+	uint32_t function;
+	uint64_t offset;	/* within the function; <Unknown>: the PC */
+	uint64_t vaddr;		/* ELF virtual address (0 artificial) */
+	const struct profile_object *object;
+};
+
+/* Aggregates, in no order and without <Total>; they live until the profile
+ * is freed. A function is counted once per stack in its inclusive cost. */
+struct function_cost { uint32_t function; struct cost cost; };
+struct location_cost { struct profile_location where; const char *file;
+		       int line; struct cost cost; };
+struct line_cost { uint32_t function; const char *file; /* NULL: none */
+		   int line; struct cost cost; };
+struct object_cost { const struct profile_object *object; struct cost cost; };
+size_t profile_functions(struct profile *prof,
+			 const struct function_cost **out);
+size_t profile_pcs(struct profile *prof, const struct location_cost **out);
+size_t profile_lines(struct profile *prof, const struct line_cost **out);
+/* <Total> there: the artificial ends of truncated and failed stacks. */
+size_t profile_objects(struct profile *prof, const struct object_cost **out);
+
+/*
+ * Caller -> callee; <Total> is the caller of outermost functions. A function
+ * is looked at where it stands nearest to the leaf: at_callee is the cost of
+ * `to` that came through `from`, at_caller what `from` spent in `to`. They
+ * differ under recursion only, and may then be all zero.
+ */
+struct edge_cost {
+	uint32_t from, to;
+	const uint64_t *at_callee, *at_caller;
+};
+size_t profile_edges(struct profile *prof, const struct edge_cost **out);
+
+/* Exclusive cost per thread, in order of appearance. */
+struct thread_cost {
+	uint32_t experiment;	/* index, 0 first */
+	uint32_t ordinal;	/* within the experiment, 1 first */
+	uint64_t tid;
+	const char *name;	/* its last one; NULL: not recorded */
+	const uint64_t *excl;
+};
+size_t profile_threads(struct profile *prof, const struct thread_cost **out);
+
+/* The dynamic call tree; node 0 is <Total>. */
+struct tree_node {
+	uint32_t function, parent, first_child, next_sibling; /* 0: none */
+	const uint64_t *incl;
+};
+size_t profile_tree(struct profile *prof, const struct tree_node **out);
+
+/* Every distinct stack with its weight by slot, for folded output. frames
+ * are function ids, leaf first; none for samples without a stack. */
+void profile_stacks(struct profile *prof,
+		    void (*visit)(void *arg, const uint32_t *frames, size_t n,
+				  const uint64_t *weight),
+		    void *arg);
+
+/* How stacks ended: counts of packets. artificial: stand for something else
+ * (<Lost samples>); missing: their stack is not in the experiment. */
+struct stack_ends {
+	uint64_t complete, truncated, failed, artificial, missing;
+};
+struct stack_ends profile_stack_ends(struct profile *prof, size_t experiment);
+/* Packets that no metric counts (unknown states). */
+uint64_t profile_ignored(const struct profile *prof, size_t experiment);
+
+/* What was lost, by cause, as the experiment says. */
+struct profile_loss {
+	const char *cause, *detail;
+	uint64_t samples, weight_ns;
+};
+size_t profile_losses(struct profile *prof, size_t experiment,
+		      const struct profile_loss **out);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record: layout of the memfd that the guest writes and we drain. The file is
+ * sealed against shrinking and growing and was allocated by us, so a plain
+ * store into it can neither fault nor wait for a disk, and its pages are not
+ * charged to the target.
+ *
+ *   [ record_area | record_window x windows | ring x windows
+ *     | table half 0 | table half 1 ]
+ *
+ * One window belongs to one thread at a time and has one writer (SIGPROF is
+ * masked in its own handler) and one reader (the tracer): a ring of whole
+ * records, `head` written by the guest with a release store after the record
+ * is complete, `tail` by the tracer. A record never wraps; a filler takes the
+ * rest of a ring.
+ */
+#ifndef SONDE_RECORD_H
+#define SONDE_RECORD_H
+
+#include <stdint.h>
+
+#define RECORD_MAGIC	UINT64_C(0x3141524165646e73)	/* "sndeArA1" */
+#define RECORD_LEASE_NS	UINT64_C(2000000000)
+/* In pcs[]: this is the next instruction, not a return address. */
+#define RECORD_PC_EXACT	(UINT64_C(1) << 63)
+
+enum {
+	RECORD_VERSION = 1,
+	RECORD_DEPTH_MAX = 1000,
+	RECORD_POSTS = 1024,		/* new threads waiting for a timer */
+	RECORD_PROBES = 32,		/* windows a thread may look at */
+	RECORD_HEADER_BYTES = 8192,
+	RECORD_WINDOW_MIN = 65536,	/* bytes of a ring */
+};
+
+enum record_kind {
+	RECORD_FILLER = 1,
+	RECORD_SAMPLE = 2,
+};
+
+/* How the walk of a stack ended. */
+enum record_end {
+	RECORD_COMPLETE,	/* the outermost frame was reached */
+	RECORD_CUT,		/* the known part of the stack ended first */
+	RECORD_TOO_DEEP,
+	RECORD_NO_ROW,		/* no unwind data and no sound frame pointer */
+	RECORD_NEEDS_FULL,	/* a row only a full interpreter understands */
+	RECORD_WILD,		/* the stack does not make sense */
+	RECORD_NO_STACK,	/* sp is in no stack we know: the leaf alone */
+	RECORD_NO_TABLES,	/* none published yet: the leaf alone */
+	RECORD_ENDS
+};
+
+/* Why a tick left no record. */
+enum record_loss {
+	RECORD_LOST_FULL,	/* the thread's ring was full */
+	RECORD_LOST_WINDOW,	/* no window was free for the thread */
+	RECORD_LOST_LEASE,	/* our heartbeat was silent */
+	RECORD_LOST_OFF,	/* came after the flag went off */
+	RECORD_LOST_TIMER,	/* a thread's timer could not be made */
+	RECORD_LOSSES
+};
+
+struct record {
+	uint32_t size;		/* of the whole record, multiple of 8 */
+	uint16_t kind;		/* enum record_kind */
+	uint16_t depth;		/* entries of pcs */
+	uint32_t tid;		/* as the target's pid namespace counts */
+	uint32_t weight;	/* clock intervals: 1 + overruns */
+	uint64_t time_ns;	/* CLOCK_MONOTONIC */
+	uint32_t cpu;
+	uint8_t end;		/* enum record_end */
+	uint8_t pad[3];
+	uint64_t pcs[];		/* leaf first, exact or return addresses */
+};
+_Static_assert(sizeof(struct record) == 32, "fixed layout");
+
+struct record_window {
+	uint32_t tid;		/* owner; 0: free */
+	uint32_t pad;
+	uint64_t head;		/* bytes ever written; the guest's */
+	uint64_t lost;		/* intervals, ring full; the guest's */
+	uint64_t guest_pad[5];
+	uint64_t tail;		/* bytes ever read; the tracer's */
+	uint64_t tracer_pad[7];
+};
+_Static_assert(sizeof(struct record_window) == 128, "fixed layout");
+
+/* At the start of a table half; all offsets are from there, and the half's
+ * address is the `origin` of its step tables. */
+struct record_tables {
+	uint64_t ranges_at;	/* struct step_range, sorted */
+	uint64_t stacks_at;	/* struct record_stack, sorted */
+	uint32_t ranges, stacks;
+	uint64_t used;		/* bytes */
+};
+_Static_assert(sizeof(struct record_tables) == 32, "fixed layout");
+
+/* A writable mapping without a file: where stacks are. */
+struct record_stack {
+	uint64_t start, end;
+};
+
+enum record_tables_current { RECORD_HALF_0, RECORD_HALF_1, RECORD_HALF_NONE };
+
+struct record_area {
+	/* Constant once the guest has it. */
+	uint64_t magic;
+	uint32_t version, header_bytes;
+	uint64_t size;		/* of the file */
+	uint32_t windows, window_bytes;
+	uint64_t windows_at, rings_at;
+	uint64_t tables_at[2];
+	uint64_t table_bytes;	/* of one half */
+	uint64_t constant_pad[7];
+
+	/* Written by the tracer. */
+	uint32_t on;		/* 0: handlers pass through */
+	uint32_t tables;	/* enum record_tables_current */
+	uint64_t beat;		/* grows; silent for RECORD_LEASE_NS: gone */
+	uint64_t main_stack_end;
+	uint32_t posted;	/* tids ever put into posts */
+	uint32_t tracer_pad[9];
+
+	/* Written by the guest. */
+	uint64_t seen_beat, seen_at;
+	uint32_t readers[2];	/* handlers that walk by a table half */
+	uint32_t taken;		/* posts ever taken */
+	uint32_t timers;	/* live POSIX timers */
+	uint64_t samples;	/* records written */
+	uint64_t lost[RECORD_LOSSES];	/* intervals, by cause */
+	uint64_t ends[RECORD_ENDS];	/* walks, by how they ended */
+	uint64_t guest_pad[7];
+
+	uint32_t posts[RECORD_POSTS];	/* tids that need a timer */
+};
+_Static_assert(sizeof(struct record_area) <= RECORD_HEADER_BYTES,
+	       "the header page holds it");
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * session: the door of the live tower. The shell talks through it to the
+ * tracer process of one target (own session, makes all ptrace calls, owns
+ * clocks and experiment); it may die at any moment, the tracer then closes
+ * the experiment and lets the target go.
+ */
+#ifndef SONDE_SESSION_H
+#define SONDE_SESSION_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* ---- settings.c: what to collect ----------------------------------------- */
+
+enum session_engine { ENGINE_AUTO, ENGINE_RING, ENGINE_INJECT };
+enum session_archive { SESSION_ARCHIVE_OFF, SESSION_ARCHIVE_ON,
+		       SESSION_ARCHIVE_COPY };
+
+struct settings {
+	bool profile;			/* clock profiling */
+	uint64_t interval_ns;		/* default 10.007 ms */
+	uint64_t asked_ns;		/* less than that: it was raised */
+	enum session_engine engine;
+	char *directory;		/* "." */
+	char *experiment;		/* NULL: test.N.er */
+	bool overwrite;
+	uint64_t limit_mb;		/* 0 unlimited */
+	enum session_archive archive;
+	uint64_t sample_period_ns;	/* 0: manual */
+	bool dbx_sample;		/* a sample at each stop */
+	uint32_t stack_bytes;		/* ring dump size */
+	char *notes;			/* NULL or text for `notes` */
+	unsigned seed;			/* donor choice; 0: best (tests) */
+};
+
+void settings_init(struct settings *s);
+void settings_fini(struct settings *s);
+/* "on" "hi" "lo" "high" "low", "10", "2.5m", "200u" (default unit ms), and
+ * with units of verbs: "1ms" "200us" "0.01s". -1: FAIL_USAGE. */
+int settings_interval(struct settings *s, const char *word);
+/* 997 (Hz). */
+int settings_frequency(struct settings *s, const char *word);
+int settings_engine(struct settings *s, const char *word);
+/* "30s" "2m" "1h" "500ms", a bare number is seconds. */
+int settings_duration(const char *word, uint64_t *ns);
+const char *settings_engine_name(enum session_engine e);
+
+/* ---- client.c: requests to the tracer process ---------------------------- */
+
+struct session;
+
+enum session_state { SESSION_RUNNING, SESSION_STOPPED, SESSION_ENDED };
+enum experiment_state { NOT_COLLECTING, COLLECTING, PAUSED };
+
+/* Start a tracer process for a running process. The target runs on. With
+ * hold it is stopped and held. */
+struct session *session_attach(pid_t pid, bool hold);
+/* Start a program under a new tracer, stopped before any constructor of its
+ * has run (its environment carries nothing of ours when it goes on).
+ * preload: inject's library is preloaded for a later enable by inject. */
+struct session_launch {
+	char *const *argv;
+	const char *in, *out;		/* redirections, NULL none */
+	bool append;
+	bool preload;
+};
+struct session *session_launch(const struct session_launch *l);
+/* Will an enable with these settings need it? */
+bool session_wants_preload(const struct settings *s);
+/* End the connection; the target goes on (launched ones too). Frees. */
+void session_close(struct session *s);
+
+pid_t session_pid(const struct session *s);
+const char *session_name(const struct session *s);	/* of the program */
+bool session_launched(const struct session *s);
+enum session_state session_state(const struct session *s);
+enum experiment_state session_experiment_state(const struct session *s);
+/* Path of the experiment being recorded or recorded last; NULL: none. */
+const char *session_experiment(const struct session *s);
+
+int session_enable(struct session *s, const struct settings *what);
+/* Closes the experiment; the receipt is one line, caller frees. */
+int session_disable(struct session *s, char **receipt);
+int session_pause(struct session *s);
+int session_resume(struct session *s);
+int session_sample(struct session *s, const char *label);
+/* Counters so far. */
+struct session_progress {
+	uint64_t elapsed_ns, samples, lost, stacks_failed;
+	uint64_t target_cpu_ns, recorded_cpu_ns;
+	uint64_t stop_ns;		/* longest time a thread stood */
+	uint64_t stop_total_ns;		/* all stops together */
+	unsigned stops;
+	char engine[16];
+	char why[256];
+};
+int session_progress(struct session *s, struct session_progress *out);
+
+int session_stop(struct session *s);		/* stop and hold */
+int session_cont(struct session *s);		/* let run */
+enum session_leave { LEAVE_RUNNING, LEAVE_STOPPED, LEAVE_RECORDING };
+/* Ends the experiment (but for LEAVE_RECORDING), lets go. receipt as above,
+ * "" when nothing was recorded. s stays to be closed. */
+int session_detach(struct session *s, enum session_leave how, char **receipt);
+int session_kill(struct session *s, int signal);
+
+/* Something happened at the target. */
+enum session_event_kind { SESSION_EVENT_NONE, SESSION_EVENT_STOPPED,
+			  SESSION_EVENT_BREAKPOINT, SESSION_EVENT_SIGNAL,
+			  SESSION_EVENT_ENDED, SESSION_EVENT_EXEC,
+			  SESSION_EVENT_MESSAGE, SESSION_EVENT_TRACER_GONE };
+struct session_event {
+	enum session_event_kind kind;
+	pid_t tid;
+	int breakpoint;		/* number given by session_break */
+	int signal;
+	int status;		/* wait status of the ended program; -1 unknown */
+	char text[512];		/* one sentence; the receipt when it ended */
+};
+/* Readable when an event may be there; for poll(2) beside the keyboard. */
+int session_fd(const struct session *s);
+/* 1: *ev filled; 0: none within timeout_ms (-1: for ever, until a signal
+ * handler ran: then 0); -1 failed. */
+int session_wait(struct session *s, int timeout_ms, struct session_event *ev);
+
+/* A breakpoint at a run-time address. The number, or -1. */
+int session_break(struct session *s, uint64_t address);
+int session_unbreak(struct session *s, int number);
+
+/* Stacks of one thread (tid) or all (0). Held or by snapshot: said in how. */
+struct session_stack {
+	pid_t tid;
+	char state;
+	char name[16];
+	uint64_t *pcs;
+	size_t len;
+	bool complete;
+};
+struct session_stacks {
+	struct session_stack *items;
+	size_t len;
+	uint64_t pause_ns;
+	char how[128];
+};
+int session_where(struct session *s, pid_t tid, struct session_stacks *out);
+void session_stacks_fini(struct session_stacks *st);
+
+/* The threads: tid, state, name, CPU time. */
+struct session_thread { pid_t tid; char state; char name[16];
+			uint64_t cpu_ns; };
+ssize_t session_threads(struct session *s, struct session_thread **out);
+
+/* Call a function in the target by the injector, on a thread of its own. */
+int session_call(struct session *s, uint64_t address, const uint64_t *args,
+		 size_t nargs, uint64_t *result);
+
+/* Ask a tracer that records without a shell (detach -keep, record) to stop:
+ * `sonde stop EXP.er`. receipt: caller frees. */
+int session_stop_experiment(const char *path, char **receipt);
+
+/* ---- the target's program, for symbols of live addresses ------------------ */
+
+/* Text of the target's maps now; caller frees. NULL on failure. */
+char *session_maps(struct session *s);
+
+/* ---- looking without a session -------------------------------------------- */
+
+/* `doctor`: findings about the host, and about pid when it is not 0. visit:
+ * ok, subject, one line with the remedy. */
+int session_doctor(pid_t pid,
+		   void (*visit)(void *arg, bool ok, const char *subject,
+				 const char *text),
+		   void *arg);
+
+/* Running processes whose comm or argv[0] basename is name (0: every one).
+ * For NAME arguments, completion and --children. */
+struct session_process { pid_t pid, ppid; char name[64];
+			 double cpu_percent; };
+ssize_t session_processes(const char *name, struct session_process **out);
+
+#endif

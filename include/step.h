@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * step: one frame up the stack, by table. The contract between the unwinder
+ * that compiles CFI into rows and everyone who walks with them: the tracer
+ * over copied stacks, the guest inside a signal handler.
+ *
+ * Pure: no allocation, no lock, no system call, no global; reads only the
+ * tables and the given stack window. Includes no other header of ours.
+ */
+#ifndef SONDE_STEP_H
+#define SONDE_STEP_H
+
+#include <stdint.h>
+
+/* How a row says to find the caller (DWARF 5, section 6.4). */
+enum step_kind {
+	STEP_NONE,	/* no unwind data here: try the frame pointer */
+	STEP_END,	/* the return address is undefined: outermost frame */
+	STEP_SP,	/* CFA = sp + cfa * 8 */
+	STEP_FP,	/* CFA = fp + cfa * 8 */
+	STEP_PLT,	/* CFA = sp + 8 + ((pc & 15) >= cfa ? 8 : 0) */
+	STEP_DRAP,	/* CFA = *(fp + (int16_t)cfa) */
+	STEP_SIGNAL,	/* an rt_sigframe at sp */
+	STEP_FULL,	/* needs the full DWARF interpreter */
+};
+
+enum {
+	STEP_FP_SAME = 0,	/* the frame pointer is unchanged */
+	STEP_FP_AT_FP = 127,	/* saved at *(fp) itself (DRAP frames) */
+};
+
+/* From pc (relative to the range's base) up to the next row's pc. */
+struct step_row {
+	uint32_t pc;
+	uint16_t cfa;
+	int8_t fp;		/* saved fp at CFA + fp * 8, or STEP_FP_* */
+	uint8_t kind;		/* enum step_kind */
+};
+_Static_assert(sizeof(struct step_row) == 8, "a row is 8 bytes");
+
+/* One executable mapping. The bias belongs to a mapping, not to a file. */
+struct step_range {
+	uint64_t start, end;	/* run-time addresses, end exclusive */
+	uint64_t base;		/* run-time address of row pc 0 */
+	uint64_t rows;		/* of the first row, from tables->origin */
+	uint32_t count;		/* rows; 0: none known */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct step_range) == 40, "fixed layout");
+
+/* Sorted by start, not overlapping. origin is NULL in the tracer (then
+ * `rows` is the pointer itself) and the mapped table area in the guest. */
+struct step_tables {
+	const unsigned char *origin;
+	const struct step_range *ranges;
+	uint32_t count;
+};
+
+/* A window of stack: bytes of [base, base + size) stand at data. In the
+ * guest data is base itself. */
+struct step_stack {
+	const unsigned char *data;
+	uint64_t base, size;
+};
+
+struct step_regs {
+	uint64_t pc, sp, fp;
+	/* 1: pc is the next instruction (leaf, or interrupted by a signal);
+	 * 0: pc is a return address, looked up one byte lower. */
+	uint32_t exact;
+	uint32_t depth;		/* frames stepped so far, counted by step */
+};
+
+enum step_result {
+	STEP_OK,		/* regs are the caller's */
+	STEP_OUTERMOST,		/* regs were the outermost frame: end of stack */
+	STEP_CUT,		/* needs stack bytes outside the window */
+	STEP_NO_ROW,		/* no row, and no sound frame pointer */
+	STEP_NEEDS_FULL,	/* a row of kind STEP_FULL */
+	STEP_WILD,		/* the CFA does not grow: corrupt */
+};
+
+/* The range that holds pc, or NULL. */
+const struct step_range *step_range_find(const struct step_tables *tables,
+					 uint64_t pc);
+/* The row for pc inside range; kind STEP_NONE when there is none. */
+struct step_row step_row_find(const struct step_tables *tables,
+			      const struct step_range *range, uint64_t pc);
+/* Apply one row to regs. regs is unchanged unless STEP_OK is returned. */
+enum step_result step_apply(struct step_row row, const struct step_stack *stack,
+			    struct step_regs *regs);
+/* Find and apply. */
+enum step_result step_frame(const struct step_tables *tables,
+			    const struct step_stack *stack,
+			    struct step_regs *regs);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * symbol: address -> name, line. Used by both towers; the tracer process
+ * uses modules.c only (it must not meet hostile debug data).
+ */
+#ifndef SONDE_SYMBOL_H
+#define SONDE_SYMBOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- modules.c: what is mapped where, from the text of /proc/PID/maps --- */
+
+enum { MODULE_READ = 4, MODULE_WRITE = 2, MODULE_EXEC = 1 };
+
+struct module {
+	uint64_t start, end;	/* end exclusive */
+	uint64_t offset;	/* in the file */
+	unsigned prot;		/* MODULE_* */
+	uint64_t device, inode;	/* 0 for anonymous memory */
+	char *path;		/* "" anonymous; without " (deleted)" */
+	bool deleted;		/* the file's name is gone or replaced */
+};
+
+struct modules {
+	struct module *items;	/* sorted by start */
+	size_t len, cap;
+};
+
+/* Parse the text of a maps file. {0} is the empty value; replaces what is
+ * there. -1 when a line makes no sense (torn read). */
+int modules_parse(struct modules *mods, const char *maps_text);
+void modules_fini(struct modules *mods);
+const struct module *modules_find(const struct modules *mods, uint64_t addr);
+
+/* ---- elf.c, dwarf.c, name.c: one load object's names ------------------- */
+
+struct symfile;
+
+enum symfile_source {		/* where the function names came from */
+	SYMFILE_SYMTAB, SYMFILE_DYNSYM, SYMFILE_MINIDEBUG, SYMFILE_DEBUGFILE,
+	SYMFILE_DEBUGINFOD, SYMFILE_NONE,
+};
+
+/* path: the file to read (may be /proc/PID/root/... or an archived copy);
+ * shown: the path the target knows, for names and messages; prefix: "" or
+ * "/proc/PID/root" under which separate debug files are sought first.
+ * Never NULL: what cannot be read has no symbols, and symfile_trouble says
+ * why. */
+struct symfile *symfile_open(const char *path, const char *shown,
+			     const char *prefix);
+/* An ELF image in memory (vdso). Copies. */
+struct symfile *symfile_memory(const void *image, size_t size,
+			       const char *shown);
+void symfile_free(struct symfile *sf);
+/* One line that says what is missing and how to get it; NULL: nothing is. */
+const char *symfile_trouble(struct symfile *sf);
+enum symfile_source symfile_source(struct symfile *sf);
+/* Hex build-id, "" when there is none. */
+const char *symfile_build_id(struct symfile *sf);
+
+struct symbol {
+	const char *name;	/* linkage name chosen among aliases (M2),
+				 * `<static>@0xOFF`, `f [resolver]` or `@plt`;
+				 * lives with the symfile */
+	uint64_t start, size;	/* ELF virtual addresses */
+	bool is_plt;		/* in .plt, .plt.sec, .plt.got */
+	bool is_static;		/* named after its FDE, no symbol */
+};
+
+/* The function at an ELF virtual address; false: no symbol and no FDE. */
+bool symfile_find(struct symfile *sf, uint64_t vaddr, struct symbol *out);
+/* All names of the function that starts there, the chosen one first, ended
+ * by NULL; a view. No function: the list is empty. */
+const char *const *symfile_aliases(struct symfile *sf, uint64_t start);
+/* ELF virtual address of a file offset, by program headers; offset itself
+ * when no segment holds it. */
+uint64_t symfile_vaddr(struct symfile *sf, uint64_t offset);
+/* Source line of a virtual address; *file lives with the symfile and is
+ * absolute where the compiler told its directory. False also where the code
+ * has no line. */
+bool symfile_line(struct symfile *sf, uint64_t vaddr, const char **file,
+		  int *line);
+/* Virtual address of a named function (linkage or demangled name); false:
+ * none. n counts matches when several exist: 0 is the first. */
+bool symfile_named(struct symfile *sf, const char *name, unsigned n,
+		   struct symbol *out);
+/* Calls visit for each name of each function that has one (completion);
+ * stops when it is false. */
+void symfile_each(struct symfile *sf,
+		  bool (*visit)(void *arg, const struct symbol *sym),
+		  void *arg);
+
+enum name_form { NAME_LONG, NAME_SHORT, NAME_MANGLED };
+/* What a person reads: demangled, clones as `f [clone .constprop.0]`. Short:
+ * without parameters and without Rust's hash. Control characters are masked.
+ * The caller frees it. */
+char *name_display(const char *linkage_name, enum name_form form);
+
+#endif

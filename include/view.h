@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * view: turn a profile into tables of cells, and tables into text. Views know
+ * no metric by name; writers know no view. Output is stable and aligned.
+ */
+#ifndef SONDE_VIEW_H
+#define SONDE_VIEW_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* What the user chose, and the profile that is looked at. */
+struct viewer;
+
+struct viewer *viewer_new(void);
+void viewer_free(struct viewer *v);
+/* Look at these experiments from now on; settings stay. Called again for a
+ * live experiment it reads what is there by now. */
+int viewer_load(struct viewer *v, const char *const *paths, size_t n);
+/* Read the same experiments again if they have grown. */
+int viewer_refresh(struct viewer *v);
+bool viewer_loaded(const struct viewer *v);
+
+enum view_format { VIEW_TEXT, VIEW_FOLDED };
+void viewer_set_format(struct viewer *v, enum view_format format);
+void viewer_set_color(struct viewer *v, bool on);
+
+/* A view or a setting: `functions`, `limit 20`. words[0] is its name. Output
+ * goes to out. 0 or -1 (then fail_last says why; FAIL_USAGE for bad words). */
+struct view {
+	const char *name;
+	const char *args;	/* "" none; "[<n>]" ... */
+	const char *help;	/* one line */
+	const char *example;
+	int (*run)(struct viewer *v, size_t n, const char *const *words,
+		   FILE *out);
+	bool is_setting;	/* changes settings; prints them when it gets
+				 * no argument */
+};
+extern const struct view view_table[];	/* ended by name NULL */
+
+/* Print what makes names or numbers of the views so far less than they should
+ * be (a load object without symbols, a damaged experiment), one line each with
+ * the remedy; every line once in the viewer's life. */
+void viewer_notes(struct viewer *v, FILE *err);
+
+/* Function names of the loaded profile, for completion; stops on false. */
+void viewer_each_function(struct viewer *v,
+			  bool (*visit)(void *arg, const char *name),
+			  void *arg);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * AArch64: where the registers stand in what perf and ptrace deliver, and how
+ * long the call before a return address is (always one word).
+ *
+ * DWARF numbers x0-x30 and sp (31); the pc has no number, we give it 32.
+ */
+#include "arch.h"
+
+#include <elf.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/user.h>
+
+#include <asm/perf_regs.h>
+
+enum { FP = 29, SP = 31, PC = 32, REG_COUNT };
+_Static_assert(PERF_REG_ARM64_LR == 30 && PERF_REG_ARM64_SP == SP &&
+	       PERF_REG_ARM64_PC == PC, "perf's order is DWARF's");
+_Static_assert((int)REG_COUNT == (int)ARCH_REGS_MAX, "every register fits");
+
+static void
+regs_from_perf(const uint64_t *dump, struct arch_regs *out)
+{
+	memcpy(out->reg, dump, sizeof out->reg);
+}
+
+static void
+regs_from_ptrace(const struct user_regs_struct *user, struct arch_regs *out)
+{
+	for (int i = 0; i < SP; i++)
+		out->reg[i] = user->regs[i];
+	out->reg[SP] = user->sp;
+	out->reg[PC] = user->pc;
+}
+
+/* BL imm26, BLR Xn and its pointer-authenticating forms. */
+static int
+call_length(const unsigned char *before, size_t n)
+{
+	uint32_t word;
+
+	if (n < sizeof word)
+		return 0;
+	memcpy(&word, before + n - sizeof word, sizeof word);
+	if ((word & 0xfc000000) == 0x94000000 ||
+	    (word & 0xfefff800) == 0xd63f0800 ||
+	    (word & 0xfffffc1f) == 0xd63f0000)
+		return sizeof word;
+	return 0;
+}
+
+const struct arch arch = {
+	.name = "aarch64",
+	.elf_machine = EM_AARCH64,
+	.reg_count = REG_COUNT,
+	.reg_pc = PC,
+	.reg_sp = SP,
+	.reg_fp = FP,
+	.perf_regs = (1ull << REG_COUNT) - 1,
+	.perf_reg_count = REG_COUNT,
+	.from_perf = regs_from_perf,
+	.from_ptrace = regs_from_ptrace,
+	.call_length = call_length,
+};
+
+struct step_regs
+arch_step_regs(const struct arch_regs *regs)
+{
+	return (struct step_regs){
+		.pc = regs->reg[PC],
+		.sp = regs->reg[SP],
+		.fp = regs->reg[FP],
+		.exact = 1,
+	};
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A map of 64-bit words: open addressing, linear probing, power-of-two size,
+ * at most 3/4 full. Removal shifts the run back, so there are no tombstones.
+ */
+#include "base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct map_slot {
+	uint64_t key, value;
+	bool used;
+};
+
+uint64_t
+hash_word(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93ull;
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93ull;
+	return x ^ x >> 32;
+}
+
+uint64_t
+hash_bytes(const void *data, size_t n, uint64_t seed)
+{
+	const unsigned char *p = data;
+	uint64_t h = seed ^ (n * 0x9e3779b97f4a7c15ull);
+	uint64_t word;
+
+	for (; n >= sizeof word; n -= sizeof word, p += sizeof word) {
+		memcpy(&word, p, sizeof word);
+		h = hash_word(h ^ word);
+	}
+	word = 0;
+	memcpy(&word, p, n);
+	return hash_word(h ^ word);
+}
+
+static size_t
+find(const struct map *m, uint64_t key)
+{
+	size_t i = hash_word(key) & (m->cap - 1);
+
+	while (m->slots[i].used && m->slots[i].key != key)
+		i = (i + 1) & (m->cap - 1);
+	return i;
+}
+
+static void
+grow(struct map *m)
+{
+	const struct map old = *m;
+
+	m->cap = old.cap ? old.cap * 2 : 32;
+	m->slots = xcalloc(m->cap, sizeof *m->slots);
+	for (size_t i = 0; i < old.cap; i++)
+		if (old.slots[i].used)
+			m->slots[find(m, old.slots[i].key)] = old.slots[i];
+	free(old.slots);
+}
+
+void
+map_fini(struct map *m)
+{
+	free(m->slots);
+	*m = (struct map){0};
+}
+
+uint64_t *
+map_slot_of(struct map *m, uint64_t key)
+{
+	if ((m->len + 1) * 4 > m->cap * 3)
+		grow(m);
+
+	struct map_slot *slot = &m->slots[find(m, key)];
+
+	if (!slot->used) {
+		*slot = (struct map_slot){ .key = key, .used = true };
+		m->len++;
+	}
+	return &slot->value;
+}
+
+void
+map_put(struct map *m, uint64_t key, uint64_t value)
+{
+	*map_slot_of(m, key) = value;
+}
+
+bool
+map_get(const struct map *m, uint64_t key, uint64_t *value)
+{
+	if (!m->cap)
+		return false;
+
+	const struct map_slot *slot = &m->slots[find(m, key)];
+
+	if (slot->used)
+		*value = slot->value;
+	return slot->used;
+}
+
+bool
+map_remove(struct map *m, uint64_t key)
+{
+	if (!m->cap)
+		return false;
+
+	size_t hole = find(m, key);
+
+	if (!m->slots[hole].used)
+		return false;
+
+	const size_t mask = m->cap - 1;
+	size_t i = hole;
+
+	for (;;) {
+		i = (i + 1) & mask;
+		if (!m->slots[i].used)
+			break;
+
+		const size_t home = hash_word(m->slots[i].key) & mask;
+
+		/* may the entry at i move into the hole? */
+		if (((i - home) & mask) >= ((i - hole) & mask)) {
+			m->slots[hole] = m->slots[i];
+			hole = i;
+		}
+	}
+	m->slots[hole].used = false;
+	m->len--;
+	return true;
+}
+
+bool
+map_next(const struct map *m, size_t *at, uint64_t *key, uint64_t *value)
+{
+	while (*at < m->cap && !m->slots[*at].used)
+		++*at;
+	if (*at >= m->cap)
+		return false;
+	*key = m->slots[*at].key;
+	*value = m->slots[*at].value;
+	++*at;
+	return true;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which form of the clock we get, and its life.
+ *
+ *	every CPU, filtered	refused?	every thread, with kernel mode
+ *				refused?	every thread, user mode only
+ *				refused?	say what refuses, and the remedy
+ */
+#include "private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+	STACK_MOST = 65528,
+	RECORD_OVERHEAD = 512,		/* registers, and side-band around */
+	RING_SPAN_NS = 200 * 1000 * 1000,
+	RING_LEAST = 256 << 10,
+	RING_MOST = 32 << 20,
+	MEMORY_SHARE = 32,		/* of what the machine has, at most */
+};
+
+/* ---- sizes --------------------------------------------------------------- */
+
+static size_t
+power_of_two(size_t least)
+{
+	size_t n = (size_t)sysconf(_SC_PAGESIZE);
+
+	while (n < least)
+		n *= 2;
+	return n;
+}
+
+/* Two samples: else a ring could be too small to hold any. */
+static size_t
+smallest_ring(const struct clock_options *opt)
+{
+	return power_of_two(2 * (opt->stack_bytes + RECORD_OVERHEAD));
+}
+
+static size_t
+largest_ring(void)
+{
+	const size_t cpus = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+	const size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) *
+			      (size_t)sysconf(_SC_PAGESIZE);
+	const size_t share = memory / MEMORY_SHARE / cpus;
+
+	return share < RING_MOST ? share : RING_MOST;
+}
+
+static size_t
+ring_size(const struct clock_options *opt)
+{
+	if (opt->ring_bytes > 0)
+		return power_of_two(opt->ring_bytes);
+
+	const uint64_t samples = RING_SPAN_NS / opt->interval_ns + 1;
+	const size_t most = largest_ring();
+	size_t want = power_of_two(samples *
+				   (opt->stack_bytes + RECORD_OVERHEAD));
+
+	if (want < RING_LEAST)
+		want = RING_LEAST;
+	while (want > most && want > smallest_ring(opt))
+		want /= 2;
+	return want;
+}
+
+static int
+check_options(const struct clock_options *opt)
+{
+	if (interval_check(opt->interval_ns) < 0)
+		return -1;
+	if (opt->stack_bytes < 8 || opt->stack_bytes > STACK_MOST ||
+	    opt->stack_bytes % 8 != 0)
+		return fail(FAIL_USAGE, "%u bytes of stack per sample: it "
+			    "must be 8 to %d, a multiple of 8",
+			    opt->stack_bytes, STACK_MOST);
+	return 0;
+}
+
+/* ---- the forms ----------------------------------------------------------- */
+
+static int
+open_rings(struct clock *c)
+{
+	return rings_open(&c->rings, &c->kernel, ring_size(&c->opt),
+			  smallest_ring(&c->opt), c->opt.pid);
+}
+
+static void
+describe(struct clock *c, enum clock_form form, size_t events, char *why)
+{
+	size_t rings = 0;
+
+	for (size_t i = 0; i < c->rings.len; i++)
+		rings += c->rings.ring[i].page != NULL;
+	c->why = why;
+	c->traits = (struct clock_traits){
+		.form = form,
+		.kernel = !c->opt.never_kernel,
+		.why = why,
+		.descriptors = rings + events,
+		.rings = rings,
+		.ring_bytes = c->rings.bytes,
+		.threads = c->watch.threads,
+		.not_sampled = c->watch.not_sampled,
+	};
+}
+
+static const char *
+modes(const struct clock *c)
+{
+	return c->opt.never_kernel ? "user mode only" : "user and kernel mode";
+}
+
+static int
+open_per_cpu(struct clock *c, const char **what)
+{
+	if (percpu_open(&c->percpu, &c->kernel, &c->rings, &c->opt, what) < 0)
+		return -1;
+	describe(c, CLOCK_FORM_CPU, 2 * c->percpu.len,
+		 xasprintf("one clock per CPU, filtered to the process; %s; "
+			   "every interval counts", modes(c)));
+	return 0;
+}
+
+static void
+note_opened(void *arg, pid_t tid, uint64_t time)
+{
+	struct clock *c = arg;
+
+	states_watch(&c->states, tid, time);
+}
+
+static int
+try_threads(struct clock *c)
+{
+	c->watch = (struct watch){
+		.pid = c->opt.pid,
+		.attr = attr_clock(PERF_COUNT_SW_TASK_CLOCK, &c->opt),
+		.kernel = &c->kernel,
+		.rings = &c->rings,
+		.opened = note_opened,
+		.arg = c,
+	};
+	attr_add_side_band(&c->watch.attr);
+	attr_add_inherit(&c->watch.attr);
+	c->watch.attr.context_switch = 1;
+	if (watch_open(&c->watch) == 0)
+		return 0;
+
+	const int error = errno;
+
+	watch_close(&c->watch);
+	errno = error;
+	return -1;
+}
+
+static bool
+is_refusal(int error)
+{
+	return error == EACCES || error == EPERM;
+}
+
+/* Refused with kernel mode and granted without: then that was the reason. */
+static int
+open_per_thread(struct clock *c, char *refusal)
+{
+	const char *lack = "";
+
+	states_init(&c->states, c->opt.pid);
+
+	int done = try_threads(c);
+
+	if (done < 0 && is_refusal(errno) && !c->opt.never_kernel) {
+		c->opt.never_kernel = true;
+		lack = " (kernel mode is refused)";
+		done = try_threads(c);
+	}
+	if (done < 0)
+		return fail_refused(errno, c->opt.pid,
+				    "perf_event_open on the threads");
+	describe(c, CLOCK_FORM_THREAD, c->watch.len,
+		 xasprintf("one clock per thread and CPU; %s%s; CPU time by "
+			   "switch records%s%s", modes(c), lack,
+			   refusal ? "; not per CPU: " : "",
+			   refusal ? refusal : ""));
+	return 0;
+}
+
+static int
+open_events(struct clock *c)
+{
+	const char *what = "";
+
+	if (c->opt.form == CLOCK_FORM_THREAD)
+		return open_per_thread(c, NULL);
+	if (open_per_cpu(c, &what) == 0)
+		return 0;
+	if (c->opt.form == CLOCK_FORM_CPU)
+		return fail_refused(errno, c->opt.pid, what);
+
+	char *refusal = refusal_text(errno, what);
+	const int done = open_per_thread(c, refusal);
+
+	free(refusal);
+	return done;
+}
+
+static int
+check_process(pid_t pid)
+{
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = pid > 0 ? threads_list(pid, &tids, &cap) : -1;
+
+	free(tids);
+	if (n <= 0)
+		return fail(FAIL_MISSING, "no process %d", (int)pid);
+	return 0;
+}
+
+/* ---- the door ------------------------------------------------------------ */
+
+struct clock *
+clock_open(const struct clock_options *opt)
+{
+	if (check_options(opt) < 0 || check_process(opt->pid) < 0)
+		return NULL;
+
+	struct clock *c = xcalloc(1, sizeof *c);
+
+	c->opt = *opt;
+	c->states.task_fd = -1;
+	descriptors_raise();
+	if (open_rings(c) < 0 || open_events(c) < 0) {
+		clock_close(c);
+		return NULL;
+	}
+	return c;
+}
+
+void
+clock_close(struct clock *c)
+{
+	if (!c)
+		return;
+	watch_close(&c->watch);
+	percpu_close(&c->percpu);
+	rings_close(&c->rings);
+	states_fini(&c->states);
+	free(c->why);
+	free(c);
+}
+
+const struct clock_traits *
+clock_traits(const struct clock *c)
+{
+	return &c->traits;
+}
+
+size_t
+clock_pollfds(const struct clock *c, struct pollfd *fds, size_t max)
+{
+	return rings_pollfds(&c->rings, fds, max);
+}
+
+const int *
+clock_events(const struct clock *c, size_t *len)
+{
+	const bool cpu = c->traits.form == CLOCK_FORM_CPU;
+
+	*len = cpu ? c->percpu.len : c->watch.len;
+	return cpu ? c->percpu.clocks : c->watch.fds;
+}
+
+/* An event whose threads are all gone refuses; there is nothing to set. */
+static void
+set_all(struct clock *c, unsigned long request)
+{
+	size_t len;
+	const int *fds = clock_events(c, &len);
+
+	for (size_t i = 0; i < len; i++)
+		if (fds[i] >= 0)
+			(void)ioctl(fds[i], request, 0);
+}
+
+void
+clock_disable(struct clock *c)
+{
+	if (c->stopped)
+		return;
+	set_all(c, PERF_EVENT_IOC_DISABLE);
+	c->stopped = true;
+	c->stop_booked = false;
+	c->stopped_at = now_ns();
+}
+
+void
+clock_enable(struct clock *c)
+{
+	if (!c->stopped)
+		return;
+	if (!c->stop_booked)
+		states_stop(&c->states, c->stopped_at);
+	set_all(c, PERF_EVENT_IOC_ENABLE);
+	c->stopped = false;
+	states_start(&c->states, now_ns());
+}

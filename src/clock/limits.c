@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the machine and its settings allow: CPUs, descriptors, threads; and
+ * when perf is refused, which setting refused it.
+ */
+#include "perf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	DESCRIPTORS_KEPT = 64,		/* for the rest of this process */
+	DESCRIPTORS_WANTED = 1 << 20,	/* the default of fs.nr_open */
+	CPU_MAX = 1 << 16,
+	INTERVAL_LEAST_NS = 100 * 1000,
+};
+
+int
+interval_check(uint64_t interval_ns)
+{
+	if (interval_ns >= INTERVAL_LEAST_NS && interval_ns <= INT64_MAX)
+		return 0;
+	return fail(FAIL_USAGE, "an interval of %llu ns: it must be at least "
+		    "%d us", (unsigned long long)interval_ns,
+		    INTERVAL_LEAST_NS / 1000);
+}
+
+/* ---- CPUs ---------------------------------------------------------------- */
+
+static void
+add_cpus(struct cpus *c, size_t *cap, long from, long to)
+{
+	for (long id = from; id <= to && id < CPU_MAX; id++) {
+		c->id = xgrow(c->id, cap, c->len + 1, sizeof *c->id);
+		c->id[c->len++] = (int)id;
+	}
+}
+
+/* "0-3,5": false where it is anything else. */
+static bool
+parse_cpus(struct cpus *c, const char *text)
+{
+	size_t cap = 0;
+
+	for (;;) {
+		char *end;
+		const long from = strtol(text, &end, 10);
+		long to = from;
+
+		if (end == text || from < 0)
+			return false;
+		if (*end == '-') {
+			text = end + 1;
+			to = strtol(text, &end, 10);
+			if (end == text)
+				return false;
+		}
+		add_cpus(c, &cap, from, to);
+		if (*end != ',')
+			return c->len > 0;
+		text = end + 1;
+	}
+}
+
+void
+cpus_init(struct cpus *c)
+{
+	char *text = file_read("/sys/devices/system/cpu/online", NULL);
+	size_t cap = 0;
+
+	*c = (struct cpus){0};
+	const bool known = text && parse_cpus(c, text);
+
+	free(text);
+	if (known)
+		return;
+	/* no sysfs: all that may exist; absent ones are refused one by one */
+	cpus_fini(c);
+	add_cpus(c, &cap, 0, sysconf(_SC_NPROCESSORS_CONF) - 1);
+}
+
+void
+cpus_fini(struct cpus *c)
+{
+	free(c->id);
+	*c = (struct cpus){0};
+}
+
+/* ---- descriptors --------------------------------------------------------- */
+
+void
+descriptors_raise(void)
+{
+	struct rlimit now;
+
+	if (getrlimit(RLIMIT_NOFILE, &now) < 0)
+		return;
+
+	struct rlimit more = {
+		.rlim_cur = DESCRIPTORS_WANTED,
+		.rlim_max = now.rlim_max > DESCRIPTORS_WANTED ?
+			now.rlim_max : DESCRIPTORS_WANTED,
+	};
+
+	if (now.rlim_cur >= DESCRIPTORS_WANTED ||
+	    setrlimit(RLIMIT_NOFILE, &more) == 0)
+		return;
+	now.rlim_cur = now.rlim_max;
+	/* where even that is refused we open fewer and say so */
+	(void)setrlimit(RLIMIT_NOFILE, &now);
+}
+
+bool
+descriptor_is_reserve(int fd)
+{
+	struct rlimit now;
+
+	return getrlimit(RLIMIT_NOFILE, &now) == 0 &&
+		(rlim_t)fd + DESCRIPTORS_KEPT >= now.rlim_cur;
+}
+
+/* ---- threads ------------------------------------------------------------- */
+
+ssize_t
+threads_list(pid_t pid, pid_t **tids, size_t *cap)
+{
+	char path[32];
+	ssize_t n = 0;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	DIR *dir = opendir(path);
+
+	if (!dir)
+		return -1;
+	for (const struct dirent *d; (d = readdir(dir));) {
+		long long tid;
+
+		if (!str_number(d->d_name, 1, INT32_MAX, &tid))
+			continue;
+		*tids = xgrow(*tids, cap, (size_t)n + 1, sizeof **tids);
+		(*tids)[n++] = (pid_t)tid;
+	}
+	(void)closedir(dir);
+	return n;
+}
+
+/* ---- refusals ------------------------------------------------------------ */
+
+static long long
+setting(const char *path)
+{
+	char *text = file_read(path, NULL);
+	long long value = -1;
+
+	if (text) {
+		text[strcspn(text, "\n")] = '\0';
+		if (!str_number(text, -1, INT32_MAX, &value))
+			value = -1;
+	}
+	free(text);
+	return value;
+}
+
+static long long
+paranoid(void)
+{
+	return setting("/proc/sys/kernel/perf_event_paranoid");
+}
+
+/* The number after "name:" in /proc/self/status, -1 when there is none. */
+static long long
+own_status(const char *name)
+{
+	char *text = file_read("/proc/self/status", NULL);
+	const char *at = text ? strstr(text, name) : NULL;
+	const long long value = at ? strtoll(at + strlen(name), NULL, 10) : -1;
+
+	free(text);
+	return value;
+}
+
+static bool
+other_user(pid_t pid, uid_t *owner)
+{
+	char path[32];
+	struct stat st;
+
+	(void)snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	if (geteuid() == 0 || stat(path, &st) < 0)
+		return false;
+	*owner = st.st_uid;
+	return st.st_uid != geteuid();
+}
+
+char *
+refusal_text(int error, const char *what)
+{
+	return xasprintf("%s: %s; kernel.perf_event_paranoid is %lld", what,
+			 strerror(error), paranoid());
+}
+
+/*
+ * The kernel answers EACCES for its own rules and, like every seccomp filter
+ * of a container, EPERM for others. Look at each cause in turn.
+ */
+static void
+refusal_remedy(int error, pid_t pid)
+{
+	uid_t owner = 0;
+	const long long level = paranoid();
+
+	if (error == ENOSYS) {
+		(void)fail_remedy("this kernel has no perf events; use "
+				  "`collector engine inject`");
+		return;
+	}
+	if (geteuid() != 0 && level > 2) {
+		(void)fail_remedy("sysctl kernel.perf_event_paranoid=2 (it is "
+				  "%lld), or give sonde CAP_PERFMON (setcap "
+				  "cap_perfmon,cap_bpf=ep), or use `collector "
+				  "engine inject`", level);
+		return;
+	}
+	if (other_user(pid, &owner)) {
+		(void)fail_remedy("run sonde as uid %u or as root, or give it "
+				  "CAP_PERFMON and CAP_SYS_PTRACE (setcap "
+				  "cap_perfmon,cap_bpf,cap_sys_ptrace=ep); "
+				  "kernel.perf_event_paranoid is %lld",
+				  (unsigned)owner, level);
+		return;
+	}
+	if (own_status("\nSeccomp:") > 0) {
+		(void)fail_remedy("a seccomp filter forbids perf_event_open "
+				  "here: allow it in the container's profile "
+				  "or add CAP_PERFMON to the container "
+				  "(kernel.perf_event_paranoid is %lld), or "
+				  "use `collector engine inject`", level);
+		return;
+	}
+	(void)fail_remedy("give sonde CAP_PERFMON or run it as root "
+			  "(kernel.perf_event_paranoid is %lld; a process "
+			  "that is not dumpable, a security module or kernel "
+			  "lockdown can refuse too), or use `collector engine "
+			  "inject`", level);
+}
+
+int
+fail_refused(int error, pid_t pid, const char *what)
+{
+	if (error == EINVAL) {
+		(void)fail(FAIL_UNSUITABLE, "%s of process %d: this kernel "
+			   "does not know a part of the request", what,
+			   (int)pid);
+		return fail_remedy("sampling by perf needs Linux 5.13; use "
+				   "`collector engine inject`");
+	}
+	errno = error;
+	if (error != EACCES && error != EPERM && error != ENOSYS)
+		return fail_errno("%s of process %d", what, (int)pid);
+	(void)fail(FAIL_DENIED, "%s of process %d: %s", what, (int)pid,
+		   strerror(error));
+	refusal_remedy(error, pid);
+	return -1;
+}
+
+/* Rings are locked memory; the sum over all of a user's rings is limited. */
+int
+fail_rings(int error)
+{
+	(void)fail(FAIL_DENIED, "no memory for the rings: %s",
+		   strerror(error));
+	return fail_remedy("raise kernel.perf_event_mlock_kb (it is %lld) or "
+			   "`ulimit -l`, or end this user's other profilers",
+			   setting("/proc/sys/kernel/perf_event_mlock_kb"));
+}
+
+/* ---- no perf at all ------------------------------------------------------- */
+
+bool
+clock_is_refused(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr,
+		.config = PERF_COUNT_SW_TASK_CLOCK, .disabled = 1,
+		.exclude_kernel = 1, .exclude_hv = 1,
+	};
+	const int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1,
+				    PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return errno == EACCES || errno == EPERM;
+	close(fd);
+	return false;
+}

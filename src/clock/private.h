@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The inside of a clock: which events it has, the rings they write into, and
+ * the accounts of what was delivered and what was lost.
+ */
+#ifndef SONDE_CLOCK_PRIVATE_H
+#define SONDE_CLOCK_PRIVATE_H
+
+#include "perf.h"
+#include "states.h"
+
+/* The events of the per-CPU form. */
+struct percpu {
+	int *clocks, *sides;	/* one of each per ring, -1: no such CPU */
+	size_t len;
+};
+
+/*
+ * What a sink was told, so that every loss is told exactly once. The kernel
+ * counts all records that found no room; of an event that writes switch
+ * records too, those that can have been samples are at most what its count
+ * of CPU time allows.
+ */
+struct losses {
+	bool seen;		/* a LOST record since the last reading */
+	uint64_t read_at;
+	uint64_t by_record;	/* what LOST records say, the last resort */
+	uint64_t told;
+	uint64_t samples;	/* delivered */
+};
+
+struct clock {
+	struct clock_options opt;
+	struct clock_traits traits;
+	char *why;
+	struct perf_kernel kernel;
+	struct rings rings;
+	struct percpu percpu;	/* one of these two forms */
+	struct watch watch;
+	struct states states;	/* thread form */
+	struct losses losses;
+	uint64_t previous;	/* when the previous round began */
+	bool stopped, stop_booked;
+	uint64_t stopped_at;
+};
+
+/* ---- percpu.c ------------------------------------------------------------ */
+
+/* -1 with errno; *what says at which step. */
+int percpu_open(struct percpu *p, struct perf_kernel *k,
+		const struct rings *rings, const struct clock_options *opt,
+		const char **what);
+void percpu_close(struct percpu *p);
+/* Side-band events alone, for every process. */
+int sideband_open(int **fds, size_t *len, struct perf_kernel *k,
+		  const struct rings *rings);
+void fds_close(int *fds, size_t len);
+
+/* ---- events.c ------------------------------------------------------------ */
+
+/* The events that sample; owned by the clock. */
+const int *clock_events(const struct clock *c, size_t *len);
+/* Samples lost so far, by reading every event. */
+uint64_t clock_count_lost(struct clock *c, uint64_t *cpu_ns);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A window per thread, a ring per window. One writer, one reader, no lock: a
+ * record is there when `head` has passed it.
+ */
+#include "private.h"
+
+/* Room for the deepest record, and for a copy of a stack behind it that is
+ * used while the record is made. */
+enum {
+	LARGEST = sizeof(struct record) +
+		RECORD_DEPTH_MAX * sizeof(uint64_t) + HOT_STACK_COPY
+};
+_Static_assert(2 * LARGEST <= RECORD_WINDOW_MIN, "two fit into a ring");
+
+static struct record_window *
+windows(struct record_area *area)
+{
+	return (struct record_window *)((char *)area + area->windows_at);
+}
+
+struct record_window *
+hot_ring_window(struct record_area *area, uint32_t tid)
+{
+	struct record_window *all = windows(area);
+	const uint32_t n = area->windows;
+	const uint32_t first = tid * 2654435761u % n;
+	uint32_t i;
+
+	for (i = 0; i < RECORD_PROBES && i < n; i++) {
+		struct record_window *w = &all[(first + i) % n];
+
+		if (__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE) == tid)
+			return w;
+	}
+	for (i = 0; i < RECORD_PROBES && i < n; i++) {
+		struct record_window *w = &all[(first + i) % n];
+		uint32_t none = 0;
+
+		if (__atomic_compare_exchange_n(&w->tid, &none, tid, false,
+						__ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			return w;
+	}
+	return NULL;
+}
+
+static char *
+ring_of(struct record_area *area, const struct record_window *w)
+{
+	const uint64_t index = (uint64_t)(w - windows(area));
+
+	return (char *)area + area->rings_at + index * area->window_bytes;
+}
+
+struct record *
+hot_ring_reserve(struct record_area *area, struct record_window *w)
+{
+	const uint64_t size = area->window_bytes;
+	const uint64_t tail = __atomic_load_n(&w->tail, __ATOMIC_ACQUIRE);
+	char *ring = ring_of(area, w);
+	uint64_t at = w->head % size, rest = size - at;
+	struct record *filler = (struct record *)(ring + at);
+
+	if (rest >= LARGEST)
+		return w->head - tail + LARGEST <= size ? filler : NULL;
+	if (w->head - tail + rest + LARGEST > size)
+		return NULL;
+	filler->size = (uint32_t)rest;
+	filler->kind = RECORD_FILLER;
+	__atomic_store_n(&w->head, w->head + rest, __ATOMIC_RELEASE);
+	return (struct record *)ring;
+}
+
+unsigned char *
+hot_ring_scratch(struct record *rec)
+{
+	return (unsigned char *)&rec->pcs[RECORD_DEPTH_MAX];
+}
+
+void
+hot_ring_commit(struct record_window *w, struct record *rec)
+{
+	rec->size = (uint32_t)(sizeof *rec + rec->depth * sizeof rec->pcs[0]);
+	rec->kind = RECORD_SAMPLE;
+	__atomic_store_n(&w->head, w->head + rec->size, __ATOMIC_RELEASE);
+}

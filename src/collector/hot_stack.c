@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stack of the interrupted code, by tables that the tracer published and
+ * may replace at any moment: a reader announces itself on a half, then checks
+ * that this half is still the current one.
+ *
+ * Nothing that may be unmapped is read. Known to be there is the main stack
+ * (its mapping reaches from sp to its end, since sp stands in it), and, where
+ * both stand in one published mapping, the stretch from sp to the thread's
+ * own descriptor, which libc puts above the stack. Of any other stack (a new
+ * thread's, a signal's, a coroutine's) the kernel makes a bounded copy.
+ */
+#include "private.h"
+
+#include <asm/unistd.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+
+enum {
+	ENTER_TRIES = 4,
+	PAGE = 4096,
+	COPY_PIECES = HOT_STACK_COPY / PAGE + 1,
+};
+#define MAIN_STACK_MAX	(UINT64_C(1) << 30)
+
+static uint64_t
+thread_pointer(void)
+{
+	uint64_t tp;
+
+	__asm__("movq %%fs:0, %0" : "=r"(tp));
+	return tp;
+}
+
+static const struct record_tables *
+enter(struct record_area *area, uint32_t *half)
+{
+	int i;
+
+	for (i = 0; i < ENTER_TRIES; i++) {
+		const uint32_t h = __atomic_load_n(&area->tables,
+						   __ATOMIC_SEQ_CST);
+
+		if (h >= RECORD_HALF_NONE)
+			return NULL;
+		__atomic_fetch_add(&area->readers[h], 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&area->tables, __ATOMIC_SEQ_CST) == h) {
+			*half = h;
+			return (const struct record_tables *)
+				((char *)area + area->tables_at[h]);
+		}
+		__atomic_fetch_sub(&area->readers[h], 1, __ATOMIC_SEQ_CST);
+	}
+	return NULL;
+}
+
+static void
+leave(struct record_area *area, uint32_t half)
+{
+	__atomic_fetch_sub(&area->readers[half], 1, __ATOMIC_SEQ_CST);
+}
+
+/* The published mapping that holds addr, or NULL. */
+static const struct record_stack *
+published(const struct record_tables *t, uint64_t addr)
+{
+	const struct record_stack *s = (const struct record_stack *)
+		((const char *)t + t->stacks_at);
+	uint32_t lo = 0, hi = t->stacks;
+
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+
+		if (addr < s[mid].start)
+			hi = mid;
+		else if (addr >= s[mid].end)
+			lo = mid + 1;
+		else
+			return &s[mid];
+	}
+	return NULL;
+}
+
+/* The first address above sp that may be gone; 0: nothing is known. */
+static uint64_t
+stack_end(const struct record_area *area, const struct record_tables *t,
+	  uint64_t sp)
+{
+	const uint64_t main_end = area->main_stack_end;
+	const uint64_t tp = thread_pointer();
+	const struct record_stack *s;
+
+	if (sp < main_end && main_end - sp < MAIN_STACK_MAX &&
+	    (tp < sp || tp > main_end))
+		return main_end;
+	if (tp <= sp)
+		return 0;
+	s = published(t, sp);
+	return s && tp <= s->end ? tp : 0;
+}
+
+/* A piece per page: the kernel stops before the first that is not there. */
+static uint64_t
+copy_stack(uint64_t sp, unsigned char *to)
+{
+	struct iovec local = { to, HOT_STACK_COPY }, piece[COPY_PIECES];
+	uint64_t at = sp, left = HOT_STACK_COPY;
+	int64_t n;
+	unsigned i = 0;
+
+	if (guest.tid_offset)		/* a filter may forbid the call */
+		return 0;
+	while (left > 0 && i < COPY_PIECES) {
+		uint64_t size = PAGE - at % PAGE;
+
+		size = size < left ? size : left;
+		piece[i++] = (struct iovec){ (void *)at, size };
+		at += size;
+		left -= size;
+	}
+	n = sys6(__NR_process_vm_readv,
+		 (uint64_t)sys4(__NR_getpid, 0, 0, 0, 0), (uint64_t)&local, 1,
+		 (uint64_t)piece, i, 0);
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+static uint8_t
+end_of(enum step_result r)
+{
+	switch (r) {
+	case STEP_OUTERMOST: return RECORD_COMPLETE;
+	case STEP_CUT: return RECORD_CUT;
+	case STEP_NO_ROW: return RECORD_NO_ROW;
+	case STEP_NEEDS_FULL: return RECORD_NEEDS_FULL;
+	default: return RECORD_WILD;
+	}
+}
+
+static void
+walk(const struct record_tables *t, const struct step_stack *stack,
+     struct step_regs *regs, struct record *rec)
+{
+	const struct step_tables tables = {
+		.origin = (const unsigned char *)t,
+		.ranges = (const struct step_range *)
+			((const char *)t + t->ranges_at),
+		.count = t->ranges,
+	};
+	enum step_result r = STEP_OK;
+
+	while (rec->depth < RECORD_DEPTH_MAX) {
+		r = step_frame(&tables, stack, regs);
+		if (r != STEP_OK)
+			break;
+		rec->pcs[rec->depth++] = regs->pc |
+			(regs->exact ? RECORD_PC_EXACT : 0);
+	}
+	rec->end = r == STEP_OK ? RECORD_TOO_DEEP : end_of(r);
+}
+
+void
+hot_stack_walk(struct record_area *area, const void *context,
+	       struct record *rec)
+{
+	const greg_t *g = ((const ucontext_t *)context)->uc_mcontext.gregs;
+	struct step_regs regs = {
+		.pc = (uint64_t)g[REG_RIP], .sp = (uint64_t)g[REG_RSP],
+		.fp = (uint64_t)g[REG_RBP], .exact = 1,
+	};
+	const struct record_tables *t;
+	struct step_stack stack;
+	uint32_t half;
+	uint64_t end;
+
+	rec->pcs[0] = regs.pc | RECORD_PC_EXACT;
+	rec->depth = 1;
+	rec->end = RECORD_NO_TABLES;
+	t = enter(area, &half);
+	if (!t)
+		return;
+	end = stack_end(area, t, regs.sp);
+	stack.base = regs.sp;
+	if (end) {
+		stack.data = (const unsigned char *)regs.sp;
+		stack.size = end - regs.sp;
+	} else {
+		stack.data = hot_ring_scratch(rec);
+		stack.size = copy_stack(regs.sp, hot_ring_scratch(rec));
+	}
+	rec->end = RECORD_NO_STACK;
+	if (stack.size)
+		walk(t, &stack, &regs, rec);
+	leave(area, half);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The guest's own state and its way to the kernel. No libc, no TLS, no
+ * constructor: it must load into any process and disturb nothing there.
+ * Functions named hot_* run inside signal handlers.
+ */
+#ifndef SONDE_COLLECTOR_PRIVATE_H
+#define SONDE_COLLECTOR_PRIVATE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector.h"
+#include "record.h"
+
+/* All names are our own: no table of imports stands between. */
+#pragma GCC visibility push(hidden)
+
+#include "step.h"
+
+enum {
+	TIMERS_MAX = 16384,
+	HOT_STACK_COPY = 16384,	/* of a stack whose extent is not known */
+	PAGE_BYTES = 4096,
+};
+
+/* As the kernel has it, not as libc. */
+struct disposition {
+	void *handler;
+	uint64_t flags;
+	void *restorer;
+	uint64_t mask;
+};
+
+struct timer_slot {
+	uint32_t tid;		/* 0: free */
+	int32_t id;
+};
+
+struct guest_state {
+	struct record_area *area;	/* NULL: nothing to write to */
+	uint64_t area_size;
+	/* A page of our own, 1 until a fork: a child finds it 0. NULL: none */
+	const uint32_t *origin;
+	uint32_t inside;	/* handlers that may use area and origin */
+	uint32_t clock;		/* enum collector_clock */
+	bool perf_used;		/* a late signal of perf may still come */
+	uint64_t interval_ns;
+	uint64_t vdso_clock, tid_offset;
+	bool installed;
+	struct disposition before;	/* the program's own */
+	uint32_t timer_slots;	/* slots ever used */
+	struct timer_slot timers[TIMERS_MAX];
+};
+
+extern struct guest_state guest;
+
+static inline int64_t
+sys6(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+     uint64_t f)
+{
+	register uint64_t r10 __asm__("r10") = d;
+	register uint64_t r8 __asm__("r8") = e;
+	register uint64_t r9 __asm__("r9") = f;
+	int64_t result;
+
+	__asm__ volatile("syscall" : "=a"(result)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
+			   "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static inline int64_t
+sys4(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	return sys6(nr, a, b, c, d, 0, 0);
+}
+
+/* A child of the process that we were put into: nothing here is ours. */
+static inline bool
+forked(void)
+{
+	const uint32_t *origin = __atomic_load_n(&guest.origin,
+						 __ATOMIC_SEQ_CST);
+
+	return origin && !*origin;
+}
+
+/* ---- timers.c ---------------------------------------------------------------- */
+
+/* Also from a handler: it only calls the kernel. */
+int timer_make(uint32_t tid);
+int timers_start(struct collector_call *call);
+void timers_stop(void);
+/* They are another process's. */
+void timers_forget(void);
+
+/* ---- hot_sample.c -------------------------------------------------------------- */
+
+void hot_signal(int signo, siginfo_t *info, void *context);
+void hot_restorer(void);
+
+/* ---- hot_ring.c ---------------------------------------------------------------- */
+
+/* The thread's window, claimed if need be; NULL: none is free. */
+struct record_window *hot_ring_window(struct record_area *area, uint32_t tid);
+/* Room for a record of the greatest depth; NULL: full. */
+struct record *hot_ring_reserve(struct record_area *area,
+				struct record_window *w);
+/* HOT_STACK_COPY bytes that are free until the record is published. */
+unsigned char *hot_ring_scratch(struct record *rec);
+/* Publish it with the size it turned out to have. */
+void hot_ring_commit(struct record_window *w, struct record *rec);
+
+/* ---- hot_stack.c --------------------------------------------------------------- */
+
+/* Fills pcs, depth and end from a signal's ucontext. */
+void hot_stack_walk(struct record_area *area, const void *context,
+		    struct record *rec);
+
+#pragma GCC visibility pop
+
+#endif

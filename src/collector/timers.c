@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * POSIX CPU timers of other threads, made with the kernel's own clock ids;
+ * libc's timer_create knows only the caller's. One per thread; the slot table
+ * remembers them for the end. A thread that has ended leaves a dead timer,
+ * which costs the program one pending-signal slot until we sweep.
+ */
+#include "private.h"
+
+#include <asm/unistd.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+
+enum { CPUCLOCK_THREAD_SCHED = 6 };
+
+/* struct sigevent as the kernel reads it. */
+struct kernel_sigevent {
+	void *value;
+	int32_t signo, notify;
+	int32_t tid;
+	int32_t pad[11];
+};
+_Static_assert(sizeof(struct kernel_sigevent) == 64, "ABI");
+
+static int
+arm(int32_t id, uint64_t interval_ns)
+{
+	struct { int64_t s, ns; } spec[2];
+
+	spec[0].s = spec[1].s = (int64_t)(interval_ns / 1000000000);
+	spec[0].ns = spec[1].ns = (int64_t)(interval_ns % 1000000000);
+	return (int)sys4(__NR_timer_settime, (uint64_t)id, 0,
+			 (uint64_t)spec, 0);
+}
+
+static struct timer_slot *
+slot_of(uint32_t tid)
+{
+	const uint32_t n = __atomic_load_n(&guest.timer_slots,
+					   __ATOMIC_ACQUIRE);
+	uint32_t i;
+
+	for (i = 0; i < n && i < TIMERS_MAX; i++)
+		if (guest.timers[i].tid == tid)
+			return &guest.timers[i];
+	return NULL;
+}
+
+/* A free slot, given to tid. */
+static struct timer_slot *
+slot_claim(uint32_t tid)
+{
+	uint32_t n = __atomic_load_n(&guest.timer_slots, __ATOMIC_ACQUIRE);
+	uint32_t i;
+
+	for (i = 0; i < n && i < TIMERS_MAX; i++) {
+		uint32_t none = 0;
+
+		if (__atomic_compare_exchange_n(&guest.timers[i].tid, &none,
+						tid, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			return &guest.timers[i];
+	}
+	n = __atomic_fetch_add(&guest.timer_slots, 1, __ATOMIC_ACQ_REL);
+	if (n >= TIMERS_MAX) {
+		__atomic_fetch_sub(&guest.timer_slots, 1, __ATOMIC_ACQ_REL);
+		return NULL;
+	}
+	guest.timers[n].tid = tid;
+	return &guest.timers[n];
+}
+
+int
+timer_make(uint32_t tid)
+{
+	const uint64_t clock = (uint64_t)(int64_t)(int32_t)
+		((~tid << 3) | CPUCLOCK_THREAD_SCHED);
+	struct kernel_sigevent event = {
+		.value = &guest, .signo = SIGPROF, .notify = SIGEV_THREAD_ID,
+		.tid = (int32_t)tid,
+	};
+	struct timer_slot *slot = slot_of(tid);
+	int32_t id;
+	int r;
+
+	if (slot)			/* asleep since a lease ran out */
+		return arm(slot->id, guest.interval_ns);
+	slot = slot_claim(tid);
+	if (!slot)
+		return -ENOSPC;
+	r = (int)sys4(__NR_timer_create, clock, (uint64_t)&event,
+		      (uint64_t)&id, 0);
+	if (r == 0) {
+		slot->id = id;
+		r = arm(id, guest.interval_ns);
+		if (r < 0)
+			(void)sys4(__NR_timer_delete, (uint64_t)id, 0, 0, 0);
+	}
+	if (r < 0)
+		__atomic_store_n(&slot->tid, 0, __ATOMIC_RELEASE);
+	return r;
+}
+
+static void
+slot_delete(struct timer_slot *slot)
+{
+	(void)sys4(__NR_timer_delete, (uint64_t)slot->id, 0, 0, 0);
+	__atomic_store_n(&slot->tid, 0, __ATOMIC_RELEASE);
+}
+
+static void
+sweep_dead(uint64_t pid)
+{
+	uint32_t i;
+
+	for (i = 0; i < guest.timer_slots && i < TIMERS_MAX; i++) {
+		struct timer_slot *slot = &guest.timers[i];
+
+		if (slot->tid && sys4(__NR_tgkill, pid, slot->tid, 0,
+				      0) == -ESRCH)
+			slot_delete(slot);
+	}
+}
+
+static uint32_t
+number(const char *text)
+{
+	uint32_t n = 0;
+
+	for (; *text >= '0' && *text <= '9'; text++)
+		n = n * 10 + (uint32_t)(*text - '0');
+	return *text ? 0 : n;
+}
+
+struct entry {
+	uint64_t inode, offset;
+	uint16_t size;
+	uint8_t type;
+	char name[];
+};
+
+static void
+make_listed(const char *at, const char *end, uint32_t self,
+	    struct collector_call *call)
+{
+	while (at < end) {
+		const struct entry *e = (const struct entry *)at;
+		const uint32_t tid = number(e->name);
+		int r;
+
+		at += e->size;
+		if (!tid || tid == self || tid == call->helper)
+			continue;
+		r = timer_make(tid);
+		if (r == 0)
+			call->timers_made++;
+		else if (r != -ESRCH && r != -EINVAL)
+			call->timers_failed++;
+	}
+}
+
+int
+timers_start(struct collector_call *call)
+{
+	static const char path[] = "/proc/self/task";
+	const uint32_t self = call->helper ?
+		(uint32_t)sys4(__NR_gettid, 0, 0, 0, 0) : 0;
+	char buffer[4096] __attribute__((aligned(8)));
+	int64_t fd, n;
+
+	call->timers_made = call->timers_failed = 0;
+	sweep_dead((uint64_t)sys4(__NR_getpid, 0, 0, 0, 0));
+	fd = sys4(__NR_open, (uint64_t)path,
+		  O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, 0);
+	if (fd < 0)
+		return (int)fd;
+	while ((n = sys4(__NR_getdents64, (uint64_t)fd, (uint64_t)buffer,
+			 sizeof buffer, 0)) > 0)
+		make_listed(buffer, buffer + n, self, call);
+	(void)sys4(__NR_close, (uint64_t)fd, 0, 0, 0);
+	if (n < 0)
+		return (int)n;
+	/* No timer at all: refused (RLIMIT_SIGPENDING), not just no thread. */
+	return call->timers_made == 0 && call->timers_failed ? -EAGAIN : 0;
+}
+
+void
+timers_stop(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < guest.timer_slots && i < TIMERS_MAX; i++)
+		if (guest.timers[i].tid)
+			slot_delete(&guest.timers[i]);
+	guest.timer_slots = 0;
+}
+
+void
+timers_forget(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < guest.timer_slots && i < TIMERS_MAX; i++)
+		guest.timers[i].tid = 0;
+	guest.timer_slots = 0;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What can be done with a target, one line per finding: what is so, what
+ * follows, what to do. Looks only; the target runs on untouched.
+ */
+#include "private.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/kcmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+typedef void visit_fn(void *arg, bool ok, const char *subject,
+		      const char *text);
+
+struct exam {
+	struct target *t;
+	pid_t tid;		/* alive */
+	struct proc_status st, us;
+	struct program program;
+	char *maps;		/* NULL: not ours to read */
+	visit_fn *visit;
+	void *arg;
+};
+
+static void __attribute__((format(printf, 4, 5)))
+say(struct exam *e, bool ok, const char *subject, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	char *text = xvasprintf(fmt, ap);
+	va_end(ap);
+	e->visit(e->arg, ok, subject, text);
+	free(text);
+}
+
+static void
+say_failure(struct exam *e, const char *subject)
+{
+	const struct failure *f = fail_last();
+
+	say(e, false, subject, "%s%s%s", f->reason, *f->remedy ? "; " : "",
+	    f->remedy);
+	fail_clear();
+}
+
+static void
+examine_rights(struct exam *e)
+{
+	if (target_check_rights(e->t) < 0)
+		say_failure(e, "look and measure");
+	else
+		say(e, true, "look and measure", "permitted");
+	if (target_check_ptrace(e->t) < 0)
+		say_failure(e, "stop and inject");
+	else
+		say(e, true, "stop and inject", "permitted");
+}
+
+static void
+examine_identity(struct exam *e)
+{
+	say(e, true, "user", "uid %u, gid %u", e->st.uid[1], e->st.gid[1]);
+	if (attach_is_private(e->t, &e->st))
+		say(e, e->us.cap_effective >> CAP_SYS_PTRACE & 1, "privacy",
+		    "it is not dumpable: only root can look at it");
+	if (e->st.tracer)
+		say(e, false, "tracer", "traced by process %d: end that "
+		    "session, or collect with engine ring",
+		    (int)e->st.tracer);
+}
+
+static void
+examine_seccomp(struct exam *e)
+{
+	if (!e->st.seccomp)
+		return;
+	say(e, e->us.cap_effective >> CAP_SYS_ADMIN & 1, "seccomp",
+	    "%s: loading the collector needs CAP_SYS_ADMIN (to "
+	    "suspend the filter); engine ring needs nothing",
+	    e->st.seccomp == 1 ? "strict mode" : "a filter is installed");
+}
+
+static void
+examine_namespace(struct exam *e, const char *name, const char *what)
+{
+	char path[32], theirs[64] = "", ours[64] = "";
+
+	(void)snprintf(path, sizeof path, "ns/%s", name);
+	if (readlinkat(e->t->proc_fd, path, theirs, sizeof theirs - 1) < 0)
+		return;
+	(void)snprintf(path, sizeof path, "/proc/self/ns/%s", name);
+	if (readlink(path, ours, sizeof ours - 1) < 0 ||
+	    strcmp(theirs, ours) == 0)
+		return;
+	say(e, true, "namespace", "another %s", what);
+}
+
+static void
+examine_namespaces(struct exam *e)
+{
+	examine_namespace(e, "mnt", "mount namespace: files are opened through "
+			  "its root, the collector goes in without a path");
+	examine_namespace(e, "user", "user namespace: attach from outside as "
+			  "root");
+	if (e->st.ns_depth > 1)
+		say(e, true, "namespace", "in its own pid namespace it is %d",
+		    (int)e->st.ns_pid);
+}
+
+static void
+examine_threads(struct exam *e)
+{
+	pid_t *tids = NULL;
+	size_t cap = 0, stopped = 0, stuck = 0;
+	const ssize_t n = target_threads(e->t, &tids, &cap);
+
+	for (ssize_t i = 0; i < n; i++) {
+		const char state = proc_thread_state(e->t, tids[i]);
+
+		stopped += state == 'T';
+		stuck += state == 'D';
+	}
+	free(tids);
+	if (n < 0)
+		return;
+	say(e, true, "threads", "%zd", n);
+	if (e->tid != e->t->pid)
+		say(e, true, "leader", "its first thread has ended, others "
+		    "live on: looked at through thread %d", (int)e->tid);
+	if (stopped)
+		say(e, false, "job control", "%zu thread%s stopped by a "
+		    "signal and use no time: kill -CONT %d", stopped,
+		    stopped == 1 ? " is" : "s are", (int)e->t->pid);
+	if (stuck)
+		say(e, true, "waiting", "%zu thread%s in the kernel "
+		    "uninterruptibly and cannot be stopped now", stuck,
+		    stuck == 1 ? " waits" : "s wait");
+}
+
+/* A child after vfork runs in its parent's memory: what we change for the
+ * one happens to the other. */
+static void
+examine_sharing(struct exam *e)
+{
+	if (e->st.ppid > 1 && syscall(SYS_kcmp, e->st.ppid, e->tid, KCMP_VM,
+				      0, 0) == 0)
+		say(e, false, "memory", "shared with its parent %d (vfork): "
+		    "attach to that, or wait for the exec", (int)e->st.ppid);
+}
+
+static bool
+maps_file(const struct exam *e, const char *part)
+{
+	return e->maps && strstr(e->maps, part);
+}
+
+static void
+examine_program(struct exam *e)
+{
+	if (!e->program.known)
+		return;
+	if (!e->program.is_64 || !e->program.is_native)
+		return;			/* the rights said so */
+	if (e->program.is_go)
+		say(e, !e->program.is_static, "program", "Go: %s",
+		    e->program.is_static ? "without libc nothing can be "
+		    "loaded; engine ring and remote work, tracing does not" :
+		    "with cgo");
+	else if (e->program.is_static)
+		say(e, false, "program", "statically linked: nothing can be "
+		    "loaded; engine ring and remote work, tracing does not");
+	else
+		say(e, true, "program", "dynamically linked (%s)",
+		    e->program.interpreter);
+}
+
+static void
+examine_libc(struct exam *e)
+{
+	if (!e->maps || e->program.is_static)
+		return;
+	if (maps_file(e, "/ld-musl-") || maps_file(e, "/libc.musl"))
+		say(e, true, "libc", "musl: the collector is loaded at a safe "
+		    "point");
+	else if (maps_file(e, "/libc.so.6") || maps_file(e, "/libc-2."))
+		say(e, true, "libc", "glibc");
+	else
+		say(e, false, "libc", "none that we know is mapped: engine "
+		    "ring and remote work, tracing may not");
+}
+
+void
+target_doctor(struct target *t, visit_fn *visit, void *arg)
+{
+	struct exam e = { .t = t, .visit = visit, .arg = arg };
+
+	e.tid = target_live_thread(t);
+	if (e.tid < 0 || proc_status_thread(t, e.tid, &e.st) < 0) {
+		fail(FAIL_MISSING, "process %d has ended", (int)t->pid);
+		say_failure(&e, "process");
+		return;
+	}
+	(void)proc_status_of(-1, "/proc/self/status", &e.us);
+	program_read(t, &e.program);
+	e.maps = target_maps(t);
+	say(&e, true, "process", "%d (%s)", (int)t->pid, t->name);
+	examine_rights(&e);
+	examine_identity(&e);
+	examine_seccomp(&e);
+	examine_namespaces(&e);
+	examine_threads(&e);
+	examine_sharing(&e);
+	examine_program(&e);
+	examine_libc(&e);
+	free(e.maps);
+	fail_clear();
+}

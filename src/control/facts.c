@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What /proc tells of one thread without touching it.
+ */
+#include "private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "232 0x3 ... sp pc", "-1 sp pc", or "running". */
+static void
+read_syscall(struct target *t, pid_t tid, struct thread_facts *f)
+{
+	char path[64];
+
+	f->syscall = -1;
+	(void)snprintf(path, sizeof path, "task/%d/syscall", (int)tid);
+
+	char *text = file_read_at(t->proc_fd, path, NULL);
+	char *last = text ? strrchr(text, ' ') : NULL;
+
+	if (last && *text != 'r') {
+		f->pc = strtoull(last + 1, NULL, 16);
+		*last = '\0';
+		last = strrchr(text, ' ');
+		f->sp = last ? strtoull(last + 1, NULL, 16) : 0;
+		f->syscall = strtol(text, NULL, 10);
+		f->in_syscall = f->syscall >= 0;
+	}
+	free(text);
+}
+
+/* Run time, time runnable but not running, and how often it was put on a
+ * processor. A kernel without these counts leaves zeros. */
+static int
+read_schedstat(const struct target *t, pid_t tid, struct thread_facts *f)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "task/%d/schedstat", (int)tid);
+
+	char *text = file_read_at(t->proc_fd, path, NULL);
+	const int n = text ? sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64,
+				    &f->cpu_ns, &f->wait_ns, &f->switches) : 0;
+
+	free(text);
+	return n == 3 ? 0 : -1;
+}
+
+int
+facts_read_switches(const struct target *t, pid_t tid, struct thread_facts *f)
+{
+	struct proc_status st;
+
+	if (read_schedstat(t, tid, f) == 0 && f->switches)
+		return 0;
+	if (proc_status_thread(t, tid, &st) < 0)
+		return -1;
+	f->switches = st.switches;
+	return 0;
+}
+
+/* The switches are read before sp and pc: who peeks relies on it. */
+int
+target_thread_facts(struct target *t, pid_t tid, struct thread_facts *f)
+{
+	char path[64];
+
+	*f = (struct thread_facts){ .state = proc_thread_state(t, tid),
+				    .syscall = -1 };
+	if (!f->state || f->state == 'X')
+		return fail(FAIL_MISSING, "thread %d has ended", (int)tid);
+	(void)snprintf(path, sizeof path, "task/%d/comm", (int)tid);
+
+	char *comm = file_read_at(t->proc_fd, path, NULL);
+
+	if (comm) {
+		comm[strcspn(comm, "\n")] = '\0';
+		(void)snprintf(f->name, sizeof f->name, "%s", comm);
+	}
+	free(comm);
+	(void)facts_read_switches(t, tid, f);	/* 0 says unknown */
+	read_syscall(t, tid, f);
+	return 0;
+}

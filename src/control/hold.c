@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * All threads of a target at once, for `stop`, breakpoints and events.
+ *
+ *              hold_all                continue_all
+ *   untouched ----------> held: stand ------------> running, seized
+ *       ^                    |    ^                    |   |
+ *       +-- release_all -----+    +------ hold_all ----+   | next_event
+ *       +------------------------ release_all (stops first)
+ *
+ * While seized, a thread stops at every signal, clone and exec, and runs on
+ * only when target_next_event has seen it. Nobody is kept seized without a
+ * reason.
+ */
+#include "private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+enum {
+	STOP_OPTIONS = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC,
+	/* Copies of the text hold copies of our traps. */
+	TRAP_OPTIONS = PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+		       PTRACE_O_TRACEVFORKDONE,
+};
+
+/* Those that stand first: nobody waits for one that is late. */
+static void
+let_go_stopped(struct pack *p)
+{
+	for (size_t i = p->len; i-- > 0;)
+		if (i < p->len && p->items[i].stopped &&
+		    p->items[i].want != WANT_ASIS)
+			(void)hold_let_go(p, p->items[i].tid);
+}
+
+static void
+let_go_rest(struct pack *p)
+{
+	for (size_t i = p->len; i-- > 0;)
+		if (i < p->len && p->items[i].want != WANT_ASIS)
+			(void)hold_let_go(p, p->items[i].tid);
+}
+
+int
+target_hold_all(struct target *t)
+{
+	if (t->held)
+		return 0;
+	if (t->gone)
+		return fail(FAIL_MISSING, "process %d %s", (int)t->pid,
+			    t->how);
+	t->pack.options = STOP_OPTIONS | (t->breakpoints ? TRAP_OPTIONS : 0);
+	if (pack_stop(&t->pack) < 0) {
+		/* all go, so no trap may stay */
+		breakpoints_lift(t, t->proc_fd, t->live_tid);
+		breakpoints_free(t);
+		let_go_rest(&t->pack);
+		return fail_in("stop process %d", (int)t->pid);
+	}
+	t->held = true;
+	pack_let_newborn_go(&t->pack);
+	return 0;
+}
+
+bool
+target_held(const struct target *t)
+{
+	return t->held;
+}
+
+uint64_t
+target_pause_ns(const struct target *t)
+{
+	return t->pause_ns;
+}
+
+int
+target_release_all(struct target *t)
+{
+	if (t->gone) {
+		t->held = false;
+		return 0;
+	}
+	/* Traps go while nobody can be about to hit one. */
+	if (t->breakpoints && !t->held && target_hold_all(t) < 0 && !t->gone)
+		return -1;
+	breakpoints_lift(t, t->proc_fd, target_live_thread(t));
+	breakpoints_free(t);
+
+	const bool stood = t->held;
+
+	t->held = false;
+	let_go_stopped(&t->pack);
+	if (stood)
+		t->pause_ns = now_ns() - t->pack.asked_at;
+	let_go_rest(&t->pack);
+	return 0;
+}
+
+/* ---- running while seized ----------------------------------------------- */
+
+/* ESRCH from these: it was killed, and the next wait tells. */
+static void
+run_on(struct hold *h, int signal)
+{
+	(void)ptrace(PTRACE_CONT, h->tid, 0, (long)signal);
+	h->stopped = false;
+}
+
+static void
+listen_on(struct hold *h)
+{
+	(void)ptrace(PTRACE_LISTEN, h->tid, 0, 0L);
+	h->stopped = false;
+}
+
+void
+hold_run_on(struct target *t, struct hold *h)
+{
+	hold_repair(t, h);
+	if (h->group_signal)
+		listen_on(h);
+	else
+		run_on(h, signal_of_stop(h->tid, NULL));
+}
+
+int
+target_continue_all(struct target *t)
+{
+	const unsigned long options = STOP_OPTIONS |
+		(t->breakpoints ? TRAP_OPTIONS : 0);
+
+	if (!t->held)
+		return fail(FAIL_GENERAL, "process %d is not held",
+			    (int)t->pid);
+	t->held = false;
+	t->pack.options = options;
+	for (size_t i = 0; i < t->pack.len; i++) {
+		struct hold *h = &t->pack.items[i];
+
+		if (h->want == WANT_ASIS)
+			continue;
+		if (h->want == WANT_STOPPED)
+			h->want = WANT_RUNNING;
+		if (!h->stopped || h->want != WANT_RUNNING)
+			continue;	/* it will run on when its stop comes */
+		(void)ptrace(PTRACE_SETOPTIONS, h->tid, 0, options);
+		hold_run_on(t, h);
+	}
+	t->pause_ns = now_ns() - t->pack.asked_at;
+	return 0;
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+static bool
+peek_tid(idtype_t type, pid_t tid, pid_t *found)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(type, (id_t)tid, &info, WEXITED | WSTOPPED | WNOHANG |
+		   WNOWAIT | WAIT_FLAGS) < 0)
+		return false;
+	*found = info.si_pid;
+	return info.si_pid != 0;
+}
+
+static bool
+is_ours_to_wait(const struct pack *p, pid_t tid)
+{
+	const struct hold *h = pack_find(p, tid);
+
+	return h && h->want != WANT_ASIS;
+}
+
+/*
+ * A clone whose parent is killed before it could tell us of it (an exec kills
+ * all other threads) is ours without our knowing, and dead. The exec waits
+ * until we have taken its status.
+ */
+static void
+reap_orphans(struct target *t)
+{
+	pid_t *tids = NULL, dead;
+	size_t cap = 0;
+	const ssize_t n = target_threads(t, &tids, &cap);
+	int status;
+
+	for (ssize_t i = 0; i < n; i++)
+		if (tids[i] != t->pid && !pack_find(&t->pack, tids[i]) &&
+		    proc_thread_state(t, tids[i]) == 'Z' &&
+		    peek_tid(P_PID, tids[i], &dead))
+			(void)waitpid(dead, &status, WAIT_FLAGS | WNOHANG);
+	free(tids);
+	fail_clear();
+}
+
+/*
+ * Who has news. Not waitpid(-1): what is nobody of ours (a child of the
+ * caller, a thread that inject waits for, a clone whose parent has not told
+ * us yet) must stay for the one it belongs to.
+ */
+static pid_t
+next_tid(struct target *t)
+{
+	const struct pack *p = &t->pack;
+	pid_t tid;
+
+	if (!p->len || !peek_tid(P_ALL, 0, &tid))
+		return 0;
+	if (is_ours_to_wait(p, tid))
+		return tid;
+	for (size_t i = 0; i < p->len; i++)
+		if (p->items[i].want != WANT_ASIS &&
+		    peek_tid(P_PID, p->items[i].tid, &tid))
+			return tid;
+	reap_orphans(t);
+	return 0;
+}
+
+static bool
+take_signal(struct target *t, struct hold *h, struct event *ev)
+{
+	const pid_t tid = h->tid;
+	siginfo_t info;
+	const int signal = signal_of_stop(tid, &info);
+
+	if (signal == SIGTRAP)
+		ev->breakpoint = breakpoint_take_trap(t, tid, &info);
+	if (!ev->breakpoint) {
+		run_on(h, signal);
+		return signal != 0;
+	}
+	/* Stand at a plain stop: there no path can deliver the trap. */
+	hold_ask_through(h, 0);
+	if (hold_settle(&t->pack, tid, deadline_in_ms(STOP_LIMIT_MS)) < 0)
+		return false;
+	ev->kind = EVENT_BREAKPOINT;
+	ev->signal = 0;
+	return true;
+}
+
+/* An event of a thread that runs seized. true: tell the caller. */
+static bool
+take_running(struct target *t, struct hold *h, struct event *ev)
+{
+	switch (ev->kind) {
+	case EVENT_GROUP_STOP:
+		listen_on(h);
+		return true;
+	case EVENT_SIGNAL:
+		return take_signal(t, h, ev);
+	case EVENT_CLONE:
+	case EVENT_FORK:
+		pack_note_birth(&t->pack, ev, WANT_RUNNING);
+		run_on(pack_find(&t->pack, ev->tid), 0);
+		return true;
+	case EVENT_EXEC:
+		pack_note_exec(&t->pack, ev);
+		if (!t->stand_at_exec)
+			run_on(pack_find(&t->pack, ev->tid), 0);
+		return true;
+	case EVENT_NONE:
+		if ((unsigned)ev->status >> 16 == PTRACE_EVENT_VFORK_DONE)
+			vfork_ends(t, h);
+		run_on(h, 0);
+		return false;
+	default:
+		/* a newborn's first stop, the end of a group stop, ... */
+		run_on(h, 0);
+		return false;
+	}
+}
+
+static bool
+take_end(struct target *t, struct event *ev)
+{
+	struct hold *h = pack_find(&t->pack, ev->tid);
+	const bool foreign = h->foreign;
+
+	vfork_ends(t, h);
+	pack_drop(&t->pack, ev->tid);
+	if (ev->tid == t->pid) {
+		target_note_exit(t, ev->status);
+		ev->kind = EVENT_ENDED;
+	}
+	return !foreign;
+}
+
+static bool
+take(struct target *t, struct event *ev)
+{
+	struct hold *h = pack_find(&t->pack, ev->tid);
+
+	if (ev->kind == EVENT_THREAD_GONE)
+		return take_end(t, ev);
+	switch (h->want) {
+	case WANT_GONE:
+		hold_note(h, ev);
+		(void)hold_let_go(&t->pack, ev->tid);	/* or later */
+		return false;
+	case WANT_STOPPED:
+		(void)hold_step(&t->pack, ev->tid, ev->status);
+		return false;
+	case WANT_RUNNING:
+		hold_note(h, ev);
+		return take_running(t, h, ev);
+	case WANT_ASIS:
+		break;
+	}
+	return false;
+}
+
+bool
+target_next_event(struct target *t, struct event *ev)
+{
+	pid_t tid;
+	int status;
+
+	while ((tid = next_tid(t))) {
+		if (waitpid(tid, &status, WAIT_FLAGS | WNOHANG) != tid)
+			return false;
+		*ev = event_of_status(tid, status);
+		if (take(t, ev))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A load object's dynamic symbols as they stand in the target's memory: true
+ * even when its file is gone or unreadable. Every count is bounded, since
+ * what is read may be anything.
+ */
+#include "private.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PHDRS_MAX = 64, DYNS_MAX = 512, SYMS_MAX = 1 << 16,
+       STRINGS_MAX = 1 << 20 };
+
+struct image {
+	struct target *t;
+	uint64_t base, bias;
+	uint64_t symtab, strtab, strsz, hash, gnu_hash;
+};
+
+static bool
+read_at(const struct image *im, uint64_t addr, void *buf, size_t n)
+{
+	return target_read(im->t, addr, buf, n) == 0;
+}
+
+static bool
+read_dynamic(struct image *im, uint64_t at, uint64_t size)
+{
+	Elf64_Dyn dyn[DYNS_MAX];
+	uint64_t n = size / sizeof *dyn;
+
+	n = n > DYNS_MAX ? DYNS_MAX : n;
+	if (!n || !read_at(im, at, dyn, n * sizeof *dyn))
+		return false;
+	for (uint64_t i = 0; i < n && dyn[i].d_tag != DT_NULL; i++) {
+		uint64_t addr = dyn[i].d_un.d_ptr;
+
+		/* some loaders relocate these in place */
+		if (addr < im->bias)
+			addr += im->bias;
+		switch (dyn[i].d_tag) {
+		case DT_SYMTAB:
+			im->symtab = addr;
+			break;
+		case DT_STRTAB:
+			im->strtab = addr;
+			break;
+		case DT_STRSZ:
+			im->strsz = dyn[i].d_un.d_val;
+			break;
+		case DT_HASH:
+			im->hash = addr;
+			break;
+		case DT_GNU_HASH:
+			im->gnu_hash = addr;
+			break;
+		default:
+			break;
+		}
+	}
+	return im->symtab && im->strtab && im->strsz &&
+		im->strsz <= STRINGS_MAX;
+}
+
+static bool
+read_headers(struct image *im)
+{
+	Elf64_Phdr ph[PHDRS_MAX];
+	const Elf64_Phdr *dynamic = NULL, *load = NULL;
+	Elf64_Ehdr eh;
+
+	if (!read_at(im, im->base, &eh, sizeof eh) ||
+	    memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_phnum > PHDRS_MAX ||
+	    eh.e_phentsize != sizeof *ph ||
+	    !read_at(im, im->base + eh.e_phoff, ph, eh.e_phnum * sizeof *ph))
+		return false;
+	for (unsigned i = 0; i < eh.e_phnum; i++) {
+		if (ph[i].p_type == PT_DYNAMIC)
+			dynamic = &ph[i];
+		if (ph[i].p_type == PT_LOAD && !load)
+			load = &ph[i];
+	}
+	if (!dynamic || !load)
+		return false;
+	im->bias = im->base - (load->p_vaddr - load->p_offset);
+	return read_dynamic(im, im->bias + dynamic->p_vaddr,
+			    dynamic->p_memsz);
+}
+
+/* The GNU table does not say how many: the last chain's end does. */
+static uint32_t
+gnu_count(const struct image *im)
+{
+	uint32_t head[4], last = 0, word;
+
+	if (!read_at(im, im->gnu_hash, head, sizeof head) ||
+	    head[0] > SYMS_MAX || head[2] > SYMS_MAX)
+		return 0;
+
+	const uint64_t buckets = im->gnu_hash + sizeof head +
+		UINT64_C(8) * head[2];
+	const uint64_t chains = buckets + UINT64_C(4) * head[0];
+
+	for (uint32_t i = 0; i < head[0]; i++) {
+		if (!read_at(im, buckets + UINT64_C(4) * i, &word, 4))
+			return 0;
+		last = word > last ? word : last;
+	}
+	if (last < head[1])
+		return 0;
+	for (;; last++) {
+		if (last > SYMS_MAX || !read_at(im, chains + UINT64_C(4) *
+						(last - head[1]), &word, 4))
+			return 0;
+		if (word & 1)
+			return last + 1;
+	}
+}
+
+static uint32_t
+symbol_count(const struct image *im)
+{
+	uint32_t head[2];
+
+	if (!im->hash)
+		return im->gnu_hash ? gnu_count(im) : 0;
+	if (!read_at(im, im->hash, head, sizeof head) || head[1] > SYMS_MAX)
+		return 0;
+	return head[1];
+}
+
+bool
+image_symbol(struct target *t, uint64_t base, const char *name,
+	     uint64_t *addr)
+{
+	struct image im = { .t = t, .base = base };
+	bool found = false;
+
+	if (!read_headers(&im))
+		return false;
+
+	const uint32_t n = symbol_count(&im);
+	Elf64_Sym *syms = xcalloc(n + 1, sizeof *syms);
+	char *strings = xcalloc(im.strsz + 1, 1);
+
+	if (read_at(&im, im.symtab, syms, n * sizeof *syms) &&
+	    read_at(&im, im.strtab, strings, im.strsz))
+		for (uint32_t i = 0; i < n && !found; i++) {
+			if (syms[i].st_shndx == SHN_UNDEF ||
+			    syms[i].st_name >= im.strsz ||
+			    strcmp(strings + syms[i].st_name, name))
+				continue;
+			*addr = im.bias + syms[i].st_value;
+			found = true;
+		}
+	free(syms);
+	free(strings);
+	return found;
+}

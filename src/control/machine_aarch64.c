@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * AArch64 as ptrace shows it.
+ *
+ * Here the kernel prepares the restart of a system call before a tracer sees
+ * the stop, and a call that answers EINTR after any stop cannot be repaired:
+ * its first argument is overwritten by the result, and ptrace shows no copy.
+ * So threads that wait are better peeked at than stopped.
+ */
+#include "private.h"
+
+const unsigned char machine_trap[] = { 0x00, 0x00, 0x20, 0xd4 }; /* brk #0 */
+const size_t machine_trap_size = sizeof machine_trap;
+const size_t machine_trap_advance = 0;
+
+uint64_t
+machine_pc(const struct user_regs_struct *regs)
+{
+	return regs->pc;
+}
+
+void
+machine_set_pc(struct user_regs_struct *regs, uint64_t pc)
+{
+	regs->pc = pc;
+}
+
+uint64_t
+machine_sp(const struct user_regs_struct *regs)
+{
+	return regs->sp;
+}
+
+/* The general registers do not tell; x8 keeps the number of the last one. */
+long
+machine_syscall(const struct user_regs_struct *regs)
+{
+	(void)regs;
+	return -1;
+}
+
+enum interrupted
+machine_interrupted(const struct user_regs_struct *regs)
+{
+	(void)regs;
+	return INTERRUPTED_NO;
+}
+
+int
+machine_first_argument(const struct user_regs_struct *regs)
+{
+	return (int)regs->regs[0];
+}
+
+void
+machine_restart(struct user_regs_struct *regs)
+{
+	(void)regs;		/* nothing is ever found to restart */
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The target's memory, maps and mapped files. process_vm_readv and its
+ * sister go by what the memory allows; /proc/TID/mem goes further, and is
+ * opened anew each time, since a kept descriptor would stay with the old
+ * image over an exec.
+ */
+#include "private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+	MAPS_READINGS_MAX = 100,
+	LIVE_TRUST_NS = 2000000,	/* no thread id comes again so soon */
+};
+
+static int
+open_mem(int proc_fd, pid_t tid, int flags)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "task/%d/mem", (int)tid);
+	return openat(proc_fd, path, flags | O_CLOEXEC);
+}
+
+static int
+mem_read(int proc_fd, pid_t tid, uint64_t addr, void *buf, size_t n)
+{
+	const int fd = open_mem(proc_fd, tid, O_RDONLY);
+	size_t done = 0;
+
+	if (fd < 0)
+		return -1;
+	while (done < n) {
+		const ssize_t got = pread(fd, (char *)buf + done, n - done,
+					  (off_t)(addr + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got == 0)
+			errno = ESRCH;
+		if (got <= 0)
+			break;
+		done += (size_t)got;
+	}
+
+	const int error = errno;
+
+	close(fd);
+	errno = error;
+	return done == n ? 0 : -1;
+}
+
+int
+memory_poke(int proc_fd, pid_t tid, uint64_t addr, const void *buf, size_t n)
+{
+	const int fd = open_mem(proc_fd, tid, O_RDWR);
+	size_t done = 0;
+
+	if (fd < 0)
+		return -1;
+	while (done < n) {
+		const ssize_t put = pwrite(fd, (const char *)buf + done,
+					   n - done, (off_t)(addr + done));
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put == 0)
+			errno = ESRCH;
+		if (put <= 0)
+			break;
+		done += (size_t)put;
+	}
+
+	const int error = errno;
+
+	close(fd);
+	errno = error;
+	return done == n ? 0 : -1;
+}
+
+static int
+memory_failed(struct target *t, const char *verb, uint64_t addr, size_t n)
+{
+	if (errno == ESRCH)
+		return fail(FAIL_MISSING, "%s %zu bytes at %#llx: process %d "
+			    "has ended", verb, n, (unsigned long long)addr,
+			    (int)t->pid);
+	return fail_errno("%s %zu bytes at %#llx of process %d", verb, n,
+			  (unsigned long long)addr, (int)t->pid);
+}
+
+/* Asked thousands of times in a row: /proc is not read for each. */
+static pid_t
+live_thread_lately(struct target *t)
+{
+	const uint64_t now = now_ns();
+
+	if (now - t->live_seen_ns < LIVE_TRUST_NS)
+		return t->live_tid;
+
+	const pid_t tid = target_live_thread(t);
+
+	t->live_seen_ns = tid < 0 ? 0 : now;
+	return tid;
+}
+
+int
+target_read(struct target *t, uint64_t addr, void *buf, size_t n)
+{
+	const pid_t tid = live_thread_lately(t);
+
+	if (tid < 0)
+		return -1;
+
+	const struct iovec to = { buf, n };
+	const struct iovec from = { (void *)(uintptr_t)addr, n };
+
+	if (process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)n ||
+	    mem_read(t->proc_fd, tid, addr, buf, n) == 0)
+		return 0;
+	return memory_failed(t, "read", addr, n);
+}
+
+int
+target_write(struct target *t, uint64_t addr, const void *buf, size_t n)
+{
+	const pid_t tid = live_thread_lately(t);
+
+	if (tid < 0)
+		return -1;
+
+	const struct iovec from = { (void *)(uintptr_t)buf, n };
+	const struct iovec to = { (void *)(uintptr_t)addr, n };
+
+	if (process_vm_writev(tid, &from, 1, &to, 1, 0) == (ssize_t)n ||
+	    memory_poke(t->proc_fd, tid, addr, buf, n) == 0)
+		return 0;
+	return memory_failed(t, "write", addr, n);
+}
+
+static char *
+read_maps(struct target *t)
+{
+	const pid_t tid = target_live_thread(t);
+	char path[64];
+
+	if (tid < 0)
+		return NULL;
+	(void)snprintf(path, sizeof path, "task/%d/maps", (int)tid);
+
+	char *text = file_read_at(t->proc_fd, path, NULL);
+
+	if (!text)
+		fail_errno("read the memory map of process %d", (int)t->pid);
+	else if (!*text) {
+		free(text);
+		text = NULL;
+		fail(FAIL_MISSING, "process %d has ended", (int)t->pid);
+	}
+	return text;
+}
+
+/* The file is made page by page, and a mapping that comes or goes meanwhile
+ * tears it: two equal readings are whole. */
+char *
+target_maps(struct target *t)
+{
+	char *before = read_maps(t);
+
+	for (int i = 0; before && i < MAPS_READINGS_MAX; i++) {
+		char *now = read_maps(t);
+
+		if (!now) {
+			free(before);
+			return NULL;
+		}
+
+		const bool same = strcmp(before, now) == 0;
+
+		free(before);
+		before = now;
+		if (same)
+			return now;
+	}
+	if (before)
+		fail(FAIL_GENERAL, "the memory map of process %d changed at "
+		     "each of %d readings", (int)t->pid, MAPS_READINGS_MAX);
+	free(before);
+	return NULL;
+}
+
+/* Never opens what would block or act on being opened. */
+static int
+open_regular(int dir_fd, const char *path, uint64_t inode)
+{
+	const int fd = openat(dir_fd, path,
+			      O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    (!inode || st.st_ino == inode))
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
+/*
+ * The inode number decides whether a path still names what is mapped. The
+ * device does not: btrfs and overlay file systems show another one in maps
+ * than in stat.
+ */
+int
+target_open_mapped(struct target *t, uint64_t start, uint64_t end,
+		   const char *path, uint64_t device, uint64_t inode)
+{
+	const pid_t tid = target_live_thread(t);
+	char name[PATH_MAX + 32];
+	int fd;
+
+	(void)device;
+	if (tid < 0)
+		return -1;
+	/* Names the very mapping: right even when the file was replaced; but
+	 * another may stand there by now. */
+	(void)snprintf(name, sizeof name, "map_files/%llx-%llx",
+		       (unsigned long long)start, (unsigned long long)end);
+	fd = open_regular(t->proc_fd, name, inode);
+	if (fd >= 0)
+		return fd;
+	if (path[0] == '/') {
+		(void)snprintf(name, sizeof name, "task/%d/root%s", (int)tid,
+			       path);
+		fd = open_regular(t->proc_fd, name, inode);
+		if (fd < 0)
+			fd = open_regular(AT_FDCWD, path, inode);
+	}
+	if (fd < 0)
+		fail(FAIL_MISSING, "no file holds what process %d has mapped "
+		     "from %s", (int)t->pid, *path ? path : "nowhere");
+	return fd;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A blocked thread without a stop. The kernel tells its sp and pc in
+ * /proc/PID/task/TID/syscall; its stack is copied while it sleeps; and if it
+ * was put on a processor meanwhile, its count of that has moved and the copy
+ * is thrown away. Nothing in the target notices.
+ */
+#include "private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+
+/* As far as there is memory: the stack's end cuts it. */
+static ssize_t
+copy_upwards(pid_t tid, uint64_t base, void *to, size_t n)
+{
+	const struct iovec local = { to, n };
+	const struct iovec remote = { (void *)(uintptr_t)base, n };
+
+	return process_vm_readv(tid, &local, 1, &remote, 1, 0);
+}
+
+static int
+moved(pid_t tid)
+{
+	return fail(FAIL_GENERAL, "thread %d runs", (int)tid);
+}
+
+int
+peek_thread(struct target *t, pid_t tid, size_t max_stack,
+	    struct snapshot_thread *out)
+{
+	struct thread_facts after = { 0 };
+
+	*out = (struct snapshot_thread){ .tid = tid };
+	if (target_thread_facts(t, tid, &out->facts) < 0)
+		return -1;
+	if (!out->facts.sp || !out->facts.switches)
+		return moved(tid);
+	out->stack_base = out->facts.sp & ~UINT64_C(7);
+	out->stack = xmalloc(max_stack);
+
+	const ssize_t n = copy_upwards(tid, out->stack_base, out->stack,
+				       max_stack);
+	const int error = errno;
+
+	if (n < 0 || facts_read_switches(t, tid, &after) < 0 ||
+	    after.switches != out->facts.switches ||
+	    after.cpu_ns != out->facts.cpu_ns) {
+		free(out->stack);
+		out->stack = NULL;
+		errno = error;
+		return n < 0 ? fail_errno("read the stack of thread %d",
+					  (int)tid) : moved(tid);
+	}
+	out->stack_size = (size_t)n & ~(size_t)7;
+	out->stack = xrealloc(out->stack, out->stack_size);
+	out->regs.reg[arch.reg_pc] = out->facts.pc;
+	out->regs.reg[arch.reg_sp] = out->facts.sp;
+	out->ok = true;
+	return 0;
+}

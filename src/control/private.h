@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the files of control share: the target itself, the pack of threads
+ * we have seized, and readings of /proc.
+ */
+#ifndef CONTROL_PRIVATE_H
+#define CONTROL_PRIVATE_H
+
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "base.h"
+#include "control.h"
+#include "symbol.h"
+
+enum {
+	/* Any thread, and only those that this very thread traces. */
+	WAIT_FLAGS = __WALL | __WNOTHREAD,
+	NS_PER_US = 1000,
+	NS_PER_MS = 1000 * 1000,
+	/* A thread that can stop does so within this, even on a busy machine */
+	STOP_LIMIT_MS = 2000,
+};
+
+static inline uint64_t
+deadline_in_ms(uint64_t ms)
+{
+	return now_ns() + ms * NS_PER_MS;
+}
+
+/* ---- proc.c: readings of /proc ------------------------------------------ */
+
+struct proc_status {
+	char state;
+	pid_t tgid, ppid, tracer;
+	unsigned uid[4], gid[4];	/* real, effective, saved, file */
+	int seccomp;
+	int ns_depth;			/* 1: our own pid namespace */
+	pid_t ns_pid;			/* as the innermost namespace says */
+	uint64_t sig_pending, sig_shared, sig_blocked, sig_ignored, sig_caught;
+	uint64_t cap_permitted, cap_effective;
+	uint64_t switches;
+};
+
+/* Both -1 with errno, without a failure: callers know what was tried. */
+int proc_status_of(int dir_fd, const char *path, struct proc_status *st);
+int proc_status_tid(pid_t tid, struct proc_status *st);
+/* Of a thread of a target, through its kept directory: never of a stranger
+ * who got the number later. */
+int proc_status_thread(const struct target *t, pid_t tid,
+		       struct proc_status *st);
+/* State letter and field 22 (start time) of a stat file; 0 when gone. */
+char proc_state_of(int dir_fd, const char *path, uint64_t *start_time,
+		   unsigned long *flags);
+char proc_thread_state(const struct target *t, pid_t tid);
+/* Does a thread with this state letter still live? */
+bool state_alive(char state);
+
+/* ---- pack.c: threads seized by one tracing thread ----------------------- */
+
+enum want {
+	WANT_STOPPED,	/* held for the user, or for a snapshot */
+	WANT_RUNNING,	/* seized and running: events are wanted */
+	WANT_GONE,	/* let go as soon as it stops (it could not yet) */
+	WANT_ASIS,	/* held alone by thread_hold: its holder waits for it */
+};
+
+struct hold {
+	pid_t tid;
+	enum want want;
+	bool stopped;		/* it stands, since stopped_at */
+	bool asked;		/* INTERRUPT was sent, the stop has not come */
+	bool newborn;		/* seized by its birth, its first stop comes */
+	bool foreign;		/* another process, seized by its birth */
+	bool lift;		/* ... with a copy of our breakpoints */
+	bool vforking;		/* it waits for its vforked child */
+	int group_signal;	/* it stands in a group stop of this signal */
+	uint64_t stopped_at;
+};
+
+struct pack {
+	struct target *target;
+	struct hold *items;
+	size_t len, cap;
+	struct map by_tid;	/* tid -> place in items + 1 */
+	unsigned long options;	/* for threads seized from now on */
+	uint64_t asked_at;	/* when pack_stop began to stop them */
+};
+
+void pack_fini(struct pack *p);
+struct hold *pack_find(const struct pack *p, pid_t tid);
+/* Valid until the next pack_add or pack_drop. */
+struct hold *pack_add(struct pack *p, pid_t tid, enum want want);
+void pack_drop(struct pack *p, pid_t tid);
+/* Seize every thread, stop them all, again until nobody is new. */
+int pack_stop(struct pack *p);
+/* Only this one. */
+int pack_stop_one(struct pack *p, pid_t tid);
+/* Note one wait status in the books, for whatever happens next. */
+void hold_note(struct hold *h, const struct event *ev);
+/* The kernel seizes what a seized thread makes: a thread becomes want, a
+ * process is let go when its first stop comes. */
+void pack_note_birth(struct pack *p, const struct event *ev, enum want want);
+void pack_note_exec(struct pack *p, const struct event *ev);
+void vfork_begins(struct target *t, struct hold *parent);
+void vfork_ends(struct target *t, struct hold *parent);
+
+/* ---- thread.c ----------------------------------------------------------- */
+
+/* Wait for a status of one tracee: 1 it came, 0 the deadline, -1 it is not
+ * (any more) a tracee of this thread. */
+int wait_status(pid_t tid, uint64_t deadline, int *status);
+/* SEIZE; -1 with the true reason. */
+int seize(struct target *t, pid_t tid, unsigned long options);
+/* Digest one wait status on the way to a plain stop. 1: it stands; 0: it was
+ * let run on towards it; -1: it is gone. */
+int hold_step(struct pack *p, pid_t tid, int status);
+/* The signal that a stopped thread is about to get and should. A trap of ours
+ * is none: its pc is put back. Once only: ask again and pc differs. */
+int hold_due_signal(struct pack *p, pid_t tid);
+/* Ask for a plain stop and leave the one it stands at, with this signal:
+ * nothing of the program runs in between but the entry of its handler. */
+void hold_ask_through(struct hold *h, int signal);
+/* Bring a seized thread to a plain stop, delivering signals on the way. 1:
+ * it stands; 0: not by the deadline; -1: it is gone. Clones it makes are
+ * added to the pack. */
+int hold_settle(struct pack *p, pid_t tid, uint64_t deadline);
+/* Detach, with whatever signal it was about to get. 0: gone or free; 1: it
+ * cannot be let go yet and stays in the pack as WANT_GONE. */
+int hold_let_go(struct pack *p, pid_t tid);
+/* Children made while we stopped a thread, or let it go, which are not to be
+ * held: WANT_GONE. */
+void pack_let_newborn_go(struct pack *p);
+/* From any stop: run, with the signal it was about to get, or stay in its
+ * group stop. It stays seized. */
+void hold_run_on(struct target *t, struct hold *h);
+/* Apply the EINTR repair to a thread that stands at a plain stop. */
+void hold_repair(struct target *t, const struct hold *h);
+/* The signal that a stopped thread is about to get, 0 for all other stops. */
+int signal_of_stop(pid_t tid, siginfo_t *info);
+/* Record why a ptrace request failed: running, gone, or errno. -1. */
+int ptrace_failed(pid_t tid, const char *what);
+pid_t tracer_tid(void);
+
+/* ---- facts.c, image.c --------------------------------------------------- */
+
+/* cpu_ns, wait_ns, switches. */
+int facts_read_switches(const struct target *t, pid_t tid,
+			struct thread_facts *f);
+/* The address of a dynamic symbol of the load object whose ELF header is at
+ * base, read from memory. false: none, or no sound ELF image. */
+bool image_symbol(struct target *t, uint64_t base, const char *name,
+		  uint64_t *addr);
+
+/* ---- program.c ---------------------------------------------------------- */
+
+/* What the program file says of itself. */
+struct program {
+	bool known;		/* it could be read and is ELF */
+	bool is_64, is_native;
+	bool is_static;		/* no interpreter: nothing can be loaded */
+	bool is_go;
+	char interpreter[128];
+};
+
+void program_read(struct target *t, struct program *p);
+
+/* ---- memory.c, attach.c, breakpoint.c ----------------------------------- */
+
+/* Writes also where the page is read-only. -1 with errno. */
+int memory_poke(int proc_fd, pid_t tid, uint64_t addr, const void *buf,
+		size_t n);
+/* Why may we not? Records the failure for a request that got `error`. -1. */
+int attach_explain(struct target *t, int error);
+/* kernel.yama.ptrace_scope, -1 where there is none. */
+int attach_yama(void);
+/* Not dumpable, and so root's to look at. */
+bool attach_is_private(const struct target *t, const struct proc_status *st);
+/* Who traces any thread of it, 0 nobody. */
+pid_t attach_tracer(struct target *t);
+/* A process whose number inside a container is pid, or 0. */
+pid_t attach_outer_pid(pid_t pid);
+
+/* All breakpoints' original bytes into the memory of a process, the target
+ * or a forked copy of it. They stay in the list. */
+void breakpoints_lift(struct target *t, int proc_fd, pid_t tid);
+/* And the traps again. */
+int breakpoints_plant(struct target *t);
+/* Forget them; the text is not touched. */
+void breakpoints_free(struct target *t);
+/* The thread stands, or is about to be told that it hit int3 of ours: put
+ * its pc back and take the trap away. The breakpoint, or NULL. */
+struct breakpoint *breakpoint_take_trap(struct target *t, pid_t tid,
+					const siginfo_t *info);
+/* It stands at a plain stop while the trap is still queued: take that. */
+bool breakpoint_trap_queued(struct target *t, pid_t tid);
+
+/* ---- machine_*.c: what ptrace shows of this machine --------------------- */
+
+uint64_t machine_pc(const struct user_regs_struct *regs);
+void machine_set_pc(struct user_regs_struct *regs, uint64_t pc);
+uint64_t machine_sp(const struct user_regs_struct *regs);
+/* The number of the system call the thread is in, -1: none. */
+long machine_syscall(const struct user_regs_struct *regs);
+/* That call was cut short by our stop, and the kernel would say EINTR where
+ * it would not have without us. fd_arg: the call's first argument. */
+enum interrupted { INTERRUPTED_NO, INTERRUPTED_YES, INTERRUPTED_IF_SOCKET };
+enum interrupted machine_interrupted(const struct user_regs_struct *regs);
+int machine_first_argument(const struct user_regs_struct *regs);
+/* Make the kernel restart it unless a handler runs first. */
+void machine_restart(struct user_regs_struct *regs);
+extern const unsigned char machine_trap[];
+extern const size_t machine_trap_size;
+/* How far behind the trap instruction the pc stands after it. */
+extern const size_t machine_trap_advance;
+
+/* ---- target.c ----------------------------------------------------------- */
+
+struct target {
+	struct target *next;		/* of all targets, for the last hook */
+	pid_t pid;
+	char name[16];
+	int pidfd, proc_fd;
+	uint64_t start_time;
+	pid_t live_tid;			/* the last thread seen alive */
+	uint64_t live_seen_ns;
+	bool gone;
+	int status;			/* wait status, -1 unknown */
+	char how[80];
+	struct pack pack;		/* seized by the tracer's main thread */
+	bool held;			/* target_hold_all is in force */
+	bool stand_at_exec;		/* wait for the holder there */
+	uint64_t pause_ns;
+	struct breakpoint *breakpoints;
+	unsigned vforks;		/* breakpoints are lifted until 0 */
+	unsigned char *arena;		/* stacks of a snapshot */
+	size_t arena_size;
+	struct modules maps;		/* ... and where they may end */
+	uint64_t maps_at;
+};
+
+/* The target of which this process seized tid; NULL none. */
+struct target *target_of_tid(pid_t tid, struct hold **h);
+/* Its image was replaced. */
+void target_note_exec(struct target *t);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Undo what a ptrace stop does to a thread: system calls that answer EINTR
+ * after any stop are made to restart, restartable sequences to abort.
+ */
+#include "private.h"
+
+#include <signal.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#ifndef PTRACE_GET_RSEQ_CONFIGURATION
+#define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
+#endif
+
+static bool
+first_argument_is_socket(struct target *t, pid_t tid,
+			 const struct user_regs_struct *regs)
+{
+	char path[64], link[16];
+
+	(void)snprintf(path, sizeof path, "task/%d/fd/%d", (int)tid,
+		       machine_first_argument(regs));
+
+	const ssize_t n = readlinkat(t->proc_fd, path, link, sizeof link - 1);
+
+	if (n < 0)
+		return false;
+	link[n] = '\0';
+	return str_starts(link, "socket:");
+}
+
+/*
+ * A job-control stop would have made EINTR without us too, and may follow at
+ * once. Any other pending signal does not matter: if its handler runs, the
+ * restarted call answers EINTR; if it is ignored (it is queued only because
+ * the thread is traced), the call must not have noticed.
+ */
+static bool
+about_to_stop(struct target *t, pid_t tid)
+{
+	enum { STOPS = 4 };
+	static const int stops[STOPS] = { SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU };
+	struct proc_status st;
+
+	if (proc_status_thread(t, tid, &st) < 0)
+		return true;
+
+	const uint64_t coming = (st.sig_pending | st.sig_shared) &
+		~st.sig_blocked & ~st.sig_ignored & ~st.sig_caught;
+
+	for (int i = 0; i < STOPS; i++)
+		if (coming & (UINT64_C(1) << (stops[i] - 1)))
+			return true;
+	return false;
+}
+
+static bool
+fix_eintr(struct target *t, pid_t tid, struct user_regs_struct *regs)
+{
+	const enum interrupted kind = machine_interrupted(regs);
+
+	if (kind == INTERRUPTED_NO)
+		return false;
+	if (kind == INTERRUPTED_IF_SOCKET &&
+	    !first_argument_is_socket(t, tid, regs))
+		return false;
+	if (about_to_stop(t, tid))
+		return false;
+	machine_restart(regs);
+	return true;
+}
+
+/*
+ * The kernel aborts a restartable sequence whose thread was preempted, by
+ * the pc it finds. Who changes the pc and puts it back into the sequence has
+ * hidden the preemption: 60 of 60 such sequences completed wrongly. Then the
+ * saved pc must be the abort address.
+ */
+static bool
+fix_rseq(struct target *t, pid_t tid, struct user_regs_struct *regs)
+{
+	enum { RSEQ_CS_AT = 8 };
+	struct {
+		uint64_t area;
+		uint32_t size, signature, flags, pad;
+	} config = { 0 };
+	struct {
+		uint32_t version, flags;
+		uint64_t start, length, abort;
+	} section;
+	uint64_t at = 0;
+
+	if (machine_syscall(regs) >= 0 ||
+	    ptrace((enum __ptrace_request)PTRACE_GET_RSEQ_CONFIGURATION, tid,
+		   sizeof config, &config) < 0 ||
+	    !config.area)
+		return false;
+	if (target_read(t, config.area + RSEQ_CS_AT, &at, sizeof at) < 0 ||
+	    !at || target_read(t, at, &section, sizeof section) < 0) {
+		fail_clear();	/* none is registered that can be read */
+		return false;
+	}
+	if (machine_pc(regs) - section.start >= section.length)
+		return false;
+	machine_set_pc(regs, section.abort);
+	return true;
+}
+
+bool
+thread_fix_interrupted(struct target *t, pid_t tid,
+		       struct user_regs_struct *regs)
+{
+	const struct hold *h = pack_find(&t->pack, tid);
+	const bool in_group_stop = h && h->group_signal;
+	const bool call = !in_group_stop && fix_eintr(t, tid, regs);
+
+	return fix_rseq(t, tid, regs) || call;
+}
+
+void
+hold_repair(struct target *t, const struct hold *h)
+{
+	struct user_regs_struct regs;
+	siginfo_t info;
+	struct iovec iov = { &regs, sizeof regs };
+
+	if (!h->stopped || h->group_signal ||
+	    ptrace(PTRACE_GETREGSET, h->tid, 1, &iov) < 0 ||
+	    iov.iov_len != sizeof regs)
+		return;
+	/* At a signal's delivery EINTR is the truth, or nearly so */
+	if (machine_interrupted(&regs) == INTERRUPTED_NO ||
+	    signal_of_stop(h->tid, &info))
+		return;
+	if (fix_eintr(t, h->tid, &regs))
+		(void)ptrace(PTRACE_SETREGSET, h->tid, 1, &iov);
+}

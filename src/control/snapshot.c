@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Stop, copy, resume. Nothing is computed while the target stands: registers
+ * and used stacks are copied, unwinding comes later.
+ *
+ * The hidden pause is the resume: each thread let run by a loop of CONTs takes
+ * the processor from the one that loops (64 spinners on 2 processors: 28 to
+ * 240 ms). But when a tracing *thread* exits, the kernel lets go all it had
+ * seized in one go: 1.1 ms. So a running target is stopped by a thread that
+ * lives for one snapshot. It seizes, stops, copies, repairs and exits. What
+ * the tracer's main thread holds already is copied by the main thread, since
+ * a thread has one tracer.
+ */
+#include "private.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+	MAPS_AGE_MS = 1000,
+	BATCH = 1024,		/* UIO_MAXIOV */
+	RELEASE_LIMIT_MS = 5000,
+	ARENA_STEP = 1 << 20,
+};
+
+struct shot {
+	struct target *t;
+	pid_t only;
+	size_t max_stack;
+	struct pack *pack;
+	struct snapshot *snap;
+	size_t *at;		/* of each thread's stack in the arena */
+	pid_t tracer;
+	int result;
+};
+
+/* ---- before ------------------------------------------------------------- */
+
+/* Hints only, so one reading will do, and an old one too: a stack that ends
+ * elsewhere is cut where the memory ends. */
+static void
+look_at_maps(struct target *t)
+{
+	const pid_t tid = target_live_thread(t);
+	char path[64];
+
+	if (tid < 0 || (t->maps_at &&
+	    now_ns() - t->maps_at < MAPS_AGE_MS * (uint64_t)NS_PER_MS))
+		return;
+	(void)snprintf(path, sizeof path, "task/%d/maps", (int)tid);
+
+	char *text = file_read_at(t->proc_fd, path, NULL);
+
+	if (!text || modules_parse(&t->maps, text) < 0)
+		modules_fini(&t->maps);
+	free(text);
+	t->maps_at = now_ns();
+}
+
+/* States are those from before the stop: in it all are 't'. */
+static int
+list_threads(struct shot *s)
+{
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = s->only ? 1 : target_threads(s->t, &tids, &cap);
+
+	if (n < 0) {
+		free(tids);
+		return -1;
+	}
+	s->snap->threads = xcalloc((size_t)n, sizeof *s->snap->threads);
+	for (ssize_t i = 0; i < n; i++) {
+		struct snapshot_thread *th =
+			&s->snap->threads[s->snap->len];
+
+		th->tid = s->only ? s->only : tids[i];
+		if (target_thread_facts(s->t, th->tid, &th->facts) == 0)
+			s->snap->len++;
+	}
+	free(tids);
+	fail_clear();
+	return 0;
+}
+
+/* ---- while it stands ---------------------------------------------------- */
+
+static struct snapshot_thread *
+thread_of(struct shot *s, pid_t tid, size_t *listed)
+{
+	struct snapshot *snap = s->snap;
+
+	for (size_t i = *listed; i < snap->len; i++)
+		if (snap->threads[i].tid == tid) {
+			*listed = i + 1;
+			return &snap->threads[i];
+		}
+	for (size_t i = 0; i < snap->len; i++)
+		if (snap->threads[i].tid == tid)
+			return &snap->threads[i];
+	/* born after the listing */
+	snap->threads = xrealloc(snap->threads, (snap->len + 1) *
+				 sizeof *snap->threads);
+
+	struct snapshot_thread *th = &snap->threads[snap->len++];
+
+	*th = (struct snapshot_thread){ .tid = tid,
+		.facts = { .state = 'R', .syscall = -1 } };
+	return th;
+}
+
+static size_t
+stack_extent(const struct shot *s, uint64_t base)
+{
+	const struct module *m = modules_find(&s->t->maps, base);
+
+	if (!m || m->end - base > s->max_stack)
+		return s->max_stack;
+	return (size_t)(m->end - base);
+}
+
+/* Registers of all, and their repair, which needs them standing. */
+static void
+copy_registers(struct shot *s, bool repair)
+{
+	size_t listed = 0;
+
+	for (size_t i = 0; i < s->pack->len; i++) {
+		const struct hold *h = &s->pack->items[i];
+		struct user_regs_struct regs;
+		struct iovec iov = { &regs, sizeof regs };
+
+		if (!h->stopped || h->foreign ||
+		    (s->only && h->tid != s->only) ||
+		    ptrace(PTRACE_GETREGSET, h->tid, 1, &iov) < 0 ||
+		    iov.iov_len != sizeof regs)
+			continue;
+
+		struct snapshot_thread *th = thread_of(s, h->tid, &listed);
+
+		arch.from_ptrace(&regs, &th->regs);
+		th->facts.pc = machine_pc(&regs);
+		th->facts.sp = machine_sp(&regs);
+		th->facts.syscall = machine_syscall(&regs);
+		th->facts.in_syscall = th->facts.syscall >= 0;
+		th->stack_base = th->facts.sp & ~UINT64_C(7);
+		th->stack_size = stack_extent(s, th->stack_base);
+		th->ok = true;
+		if (repair && machine_interrupted(&regs) != INTERRUPTED_NO)
+			hold_repair(s->t, h);
+	}
+}
+
+/* Kept from snapshot to snapshot, so that its pages are there already. */
+static bool
+reserve_arena(struct target *t, size_t need)
+{
+	const size_t size = (need + ARENA_STEP) & ~(size_t)(ARENA_STEP - 1);
+	void *p;
+
+	if (need <= t->arena_size)
+		return true;
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	if (t->arena)
+		munmap(t->arena, t->arena_size);
+	t->arena = p;
+	t->arena_size = size;
+	return true;
+}
+
+/*
+ * One call for up to a thousand stacks. It ends at the first memory that is
+ * not there: that stack is as long as what came, and the rest is asked for
+ * again.
+ */
+static void
+read_batch(pid_t tid, const struct iovec *to, const struct iovec *from,
+	   struct snapshot_thread *const *of, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		ssize_t got = process_vm_readv(tid, to + i, n - i, from + i,
+					       n - i, 0);
+
+		got = got < 0 ? 0 : got;
+		while (i < n && (size_t)got >= to[i].iov_len)
+			got -= (ssize_t)to[i++].iov_len;
+		if (i < n)
+			of[i++]->stack_size = (size_t)got & ~(size_t)7;
+	}
+}
+
+static void
+copy_stacks(struct shot *s)
+{
+	const pid_t tid = s->pack->len ? s->pack->items[0].tid : s->t->pid;
+	struct snapshot_thread *of[BATCH];
+	struct iovec to[BATCH], from[BATCH];
+	size_t need = 0, n = 0, end = 0;
+
+	for (size_t i = 0; i < s->snap->len; i++)
+		need += s->snap->threads[i].stack_size;
+	s->at = xcalloc(s->snap->len, sizeof *s->at);
+	if (!reserve_arena(s->t, need)) {
+		for (size_t i = 0; i < s->snap->len; i++)
+			s->snap->threads[i].stack_size = 0;
+		return;
+	}
+	for (size_t i = 0; i < s->snap->len; i++) {
+		struct snapshot_thread *th = &s->snap->threads[i];
+
+		if (!th->stack_size)
+			continue;
+		s->at[i] = end;
+		to[n] = (struct iovec){ s->t->arena + end, th->stack_size };
+		from[n] = (struct iovec){ (void *)(uintptr_t)th->stack_base,
+					  th->stack_size };
+		of[n++] = th;
+		end += th->stack_size;
+		if (n == BATCH) {
+			read_batch(tid, to, from, of, n);
+			n = 0;
+		}
+	}
+	read_batch(tid, to, from, of, n);
+}
+
+/* ---- after -------------------------------------------------------------- */
+
+static void
+keep_stacks(struct shot *s)
+{
+	for (size_t i = 0; i < s->snap->len; i++) {
+		struct snapshot_thread *th = &s->snap->threads[i];
+
+		if (!th->ok || !th->stack_size)
+			continue;
+		th->stack = xmalloc(th->stack_size);
+		memcpy(th->stack, s->t->arena + s->at[i], th->stack_size);
+	}
+	free(s->at);
+}
+
+/*
+ * A joined thread may still be on its way through the kernel, where it lets
+ * the others go just before its number vanishes. That is a matter of a tenth
+ * of a millisecond on another processor, and who yields now waits for all
+ * whom it resumed, and would count that as pause: so look without rest first.
+ */
+static int
+await_thread_end(pid_t tid)
+{
+	const uint64_t since = now_ns();
+
+	while (syscall(SYS_tgkill, getpid(), tid, 0) == 0) {
+		const uint64_t waited = now_ns() - since;
+
+		if (waited > RELEASE_LIMIT_MS * (uint64_t)NS_PER_MS)
+			return fail(FAIL_INTERNAL, "thread %d of our own does "
+				    "not end", (int)tid);
+		if (waited > 2 * NS_PER_MS)
+			sched_yield();
+	}
+	return 0;
+}
+
+static void *
+tracing_thread(void *arg)
+{
+	struct shot *s = arg;
+
+	s->tracer = tracer_tid();
+	s->pack->options = PTRACE_O_TRACECLONE;
+	s->result = s->only ? pack_stop_one(s->pack, s->only) :
+		pack_stop(s->pack);
+	if (s->result == 0) {
+		copy_registers(s, true);
+		copy_stacks(s);
+	} else {
+		/* some may stand that cannot be let go with EINTR in hand */
+		for (size_t i = 0; i < s->pack->len; i++)
+			hold_repair(s->t, &s->pack->items[i]);
+	}
+	return NULL;
+}
+
+static int
+start_thread(pthread_t *th, struct shot *s)
+{
+	sigset_t all, before;
+	int error;
+
+	/* The caller's signals are not for it. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	error = pthread_create(th, NULL, tracing_thread, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return error ? fail_errno("start a tracing thread") : 0;
+}
+
+static int
+shoot_in_thread(struct shot *s)
+{
+	struct pack pack = { .target = s->t };
+	pthread_t th;
+
+	s->pack = &pack;
+	if (start_thread(&th, s) < 0)
+		return -1;
+	(void)pthread_join(th, NULL);		/* it is joinable and ours */
+
+	const int ended = await_thread_end(s->tracer);
+
+	s->snap->pause_ns = pack.asked_at ? now_ns() - pack.asked_at : 0;
+	pack_fini(&pack);
+	return ended < 0 ? -1 : s->result;
+}
+
+/* The tracer's main thread has seized them: stop what runs, go on after. */
+static int
+shoot_here(struct shot *s)
+{
+	const bool stood = s->t->held;
+
+	s->pack = &s->t->pack;
+	if (target_hold_all(s->t) < 0)
+		return -1;
+	copy_registers(s, false);
+	copy_stacks(s);
+	if (!stood && target_continue_all(s->t) < 0)
+		return -1;
+	s->snap->pause_ns = stood ? 0 : target_pause_ns(s->t);
+	return 0;
+}
+
+static bool
+seized_by_main(const struct target *t)
+{
+	for (size_t i = 0; i < t->pack.len; i++)
+		if (t->pack.items[i].want == WANT_RUNNING)
+			return true;
+	return t->held;
+}
+
+static void
+drop_unseen(struct snapshot *snap)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < snap->len; i++)
+		if (snap->threads[i].ok)
+			snap->threads[kept++] = snap->threads[i];
+	snap->len = kept;
+}
+
+int
+snapshot_take(struct target *t, pid_t only, size_t max_stack,
+	      struct snapshot *snap)
+{
+	struct shot s = { .t = t, .only = only, .snap = snap,
+			  .max_stack = max_stack & ~(size_t)7 };
+	int r;
+
+	*snap = (struct snapshot){ 0 };
+	if (t->gone)
+		return fail(FAIL_MISSING, "process %d %s", (int)t->pid,
+			    t->how);
+	look_at_maps(t);
+	if (list_threads(&s) < 0)
+		return -1;
+	r = seized_by_main(t) ? shoot_here(&s) : shoot_in_thread(&s);
+	if (r < 0) {
+		free(s.at);
+		snapshot_fini(snap);
+		return fail_in("snapshot of process %d", (int)t->pid);
+	}
+	keep_stacks(&s);
+	if (only && (!snap->len || !snap->threads[0].ok)) {
+		snapshot_fini(snap);
+		return fail(FAIL_MISSING, "thread %d did not stop or has "
+			    "ended", (int)only);
+	}
+	if (!only)
+		drop_unseen(snap);
+	return 0;
+}
+
+void
+snapshot_fini(struct snapshot *snap)
+{
+	for (size_t i = 0; i < snap->len; i++)
+		free(snap->threads[i].stack);
+	free(snap->threads);
+	*snap = (struct snapshot){ 0 };
+}

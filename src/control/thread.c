@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One thread: seize, stop, let go, and leave no trace of having done so.
+ *
+ * Three things would betray us. A signal the thread was about to get when we
+ * let it go: it is passed on. A job-control stop: it is left in force. And
+ * system calls which answer EINTR after any stop: they are made to restart.
+ *
+ * Waiting is by waitpid(WNOHANG) with short, growing naps. A blocking wait
+ * has no time limit, and a timer or a SIGCHLD handler would be the caller's
+ * business disturbed. A stop takes some 10 us once the thread is scheduled,
+ * so the first 30 us are spent yielding to it.
+ */
+#include "private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	YIELD_NS = 30 * NS_PER_US,
+	NAP_FIRST_NS = 20 * NS_PER_US,
+	NAP_LAST_NS = NS_PER_MS,
+	SI_EVENT_SHIFT = 8,
+};
+
+pid_t
+tracer_tid(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
+/* ---- waiting ------------------------------------------------------------ */
+
+/* Nap between two looks; *nap starts at 0. */
+static void
+nap(uint64_t since, long *nap_ns)
+{
+	if (now_ns() - since < YIELD_NS) {
+		sched_yield();
+		return;
+	}
+	*nap_ns = *nap_ns ? *nap_ns * 2 : NAP_FIRST_NS;
+	if (*nap_ns > NAP_LAST_NS)
+		*nap_ns = NAP_LAST_NS;
+
+	const struct timespec ts = { .tv_nsec = *nap_ns };
+
+	(void)nanosleep(&ts, NULL);	/* being woken early is no harm */
+}
+
+int
+wait_status(pid_t tid, uint64_t deadline, int *status)
+{
+	const uint64_t since = now_ns();
+	long nap_ns = 0;
+
+	for (;;) {
+		const pid_t got = waitpid(tid, status, WAIT_FLAGS | WNOHANG);
+
+		if (got == tid)
+			return 1;
+		if (got < 0 && errno != EINTR)
+			return -1;
+		if (now_ns() >= deadline)
+			return 0;
+		nap(since, &nap_ns);
+	}
+}
+
+static enum event_kind
+gone_kind(struct target *t, pid_t tid, int status)
+{
+	if (!t || tid != t->pid)
+		return EVENT_THREAD_GONE;
+	target_note_exit(t, status);
+	return EVENT_ENDED;
+}
+
+int
+thread_wait(pid_t tid, uint64_t timeout_ns, struct event *ev)
+{
+	struct hold *h = NULL;
+	struct target *t = target_of_tid(tid, &h);
+	int status = -1;
+	const int r = wait_status(tid, now_ns() + timeout_ns, &status);
+
+	*ev = (struct event){ .tid = tid };
+	if (r == 0)
+		return fail(FAIL_GENERAL, "thread %d did not stop within "
+			    "%" PRIu64 " ms", (int)tid,
+			    timeout_ns / NS_PER_MS);
+	if (r == 1)
+		*ev = event_of_status(tid, status);
+	if (r == 1 && ev->kind != EVENT_THREAD_GONE) {
+		if (h)
+			hold_note(h, ev);
+		return 0;
+	}
+	if (t)
+		pack_drop(&t->pack, tid);
+	ev->status = status;
+	ev->kind = r == 1 ? gone_kind(t, tid, status) : EVENT_THREAD_GONE;
+	return fail(FAIL_MISSING, "thread %d has ended", (int)tid);
+}
+
+/* ---- what a stop is ----------------------------------------------------- */
+
+/*
+ * Asked of the kernel and not of our memory, so that no path forgets one. At
+ * every stop but a signal's delivery si_code holds the event, or repeats
+ * SIGTRAP. A trap of single-stepping or of a debug register was made by a
+ * tracer and is for nobody else.
+ */
+int
+signal_of_stop(pid_t tid, siginfo_t *info)
+{
+	siginfo_t own;
+
+	info = info ? info : &own;
+	if (ptrace(PTRACE_GETSIGINFO, tid, 0, info) < 0)
+		return 0;
+	if (info->si_code > 0 && info->si_code >> SI_EVENT_SHIFT &&
+	    (info->si_code & 0x7f) == info->si_signo)
+		return 0;
+	if (info->si_signo != SIGTRAP)
+		return info->si_signo;
+	if (info->si_code == SIGTRAP || info->si_code == (SIGTRAP | 0x80) ||
+	    info->si_code == TRAP_TRACE || info->si_code == TRAP_HWBKPT)
+		return 0;
+	return SIGTRAP;
+}
+
+/* ESRCH says "not stopped" as well as "gone"; look which it is. */
+int
+ptrace_failed(pid_t tid, const char *what)
+{
+	struct proc_status st;
+	const int error = errno;
+
+	if (error != ESRCH) {
+		errno = error;
+		return fail_errno("%s of thread %d", what, (int)tid);
+	}
+	if (proc_status_tid(tid, &st) < 0 || !state_alive(st.state))
+		return fail(FAIL_MISSING, "%s: thread %d has ended", what,
+			    (int)tid);
+	if (st.tracer != tracer_tid())
+		return fail(FAIL_GENERAL, "%s: thread %d is not held", what,
+			    (int)tid);
+	return fail(FAIL_GENERAL, "%s: thread %d is not stopped (state %c)",
+		    what, (int)tid, st.state);
+}
+
+int
+thread_get_regs(pid_t tid, struct user_regs_struct *regs)
+{
+	struct iovec iov = { regs, sizeof *regs };
+
+	if (ptrace(PTRACE_GETREGSET, tid, 1 /* NT_PRSTATUS */, &iov) < 0)
+		return ptrace_failed(tid, "read the registers");
+	if (iov.iov_len != sizeof *regs) {
+		fail(FAIL_UNSUITABLE, "thread %d runs 32-bit code", (int)tid);
+		return fail_remedy("sonde knows 64-bit programs only");
+	}
+	return 0;
+}
+
+int
+thread_set_regs(pid_t tid, const struct user_regs_struct *regs)
+{
+	struct iovec iov = { (void *)(uintptr_t)regs, sizeof *regs };
+
+	if (ptrace(PTRACE_SETREGSET, tid, 1 /* NT_PRSTATUS */, &iov) < 0)
+		return ptrace_failed(tid, "write the registers");
+	return 0;
+}
+
+/* ---- stopping ----------------------------------------------------------- */
+
+int
+seize(struct target *t, pid_t tid, unsigned long options)
+{
+	struct proc_status st;
+
+	if (ptrace(PTRACE_SEIZE, tid, 0, options) == 0)
+		return 0;
+
+	const int error = errno;
+
+	if (proc_status_thread(t, tid, &st) < 0 || !state_alive(st.state))
+		return fail(FAIL_MISSING, "thread %d has ended", (int)tid);
+	return attach_explain(t, error);
+}
+
+/* Touching a thread that waits uninterruptibly (a vfork parent) is of no
+ * use, and it could not be let go again. */
+static int
+await_stoppable(struct target *t, pid_t tid, uint64_t deadline)
+{
+	const uint64_t since = now_ns();
+	long nap_ns = 0;
+	char state;
+
+	while ((state = proc_thread_state(t, tid)) == 'D') {
+		if (now_ns() >= deadline)
+			return fail(FAIL_GENERAL, "thread %d waits in the "
+				    "kernel and cannot be stopped (state D)",
+				    (int)tid);
+		nap(since, &nap_ns);
+	}
+	if (!state_alive(state))
+		return fail(FAIL_MISSING, "thread %d has ended", (int)tid);
+	return 0;
+}
+
+void
+pack_let_newborn_go(struct pack *p)
+{
+	for (size_t i = p->len; i-- > 0;)
+		if (i < p->len && p->items[i].newborn &&
+		    p->items[i].want == WANT_GONE)
+			(void)hold_let_go(p, p->items[i].tid);
+}
+
+static int
+hold_stranger(struct target *t, pid_t tid, unsigned long options,
+	      uint64_t deadline)
+{
+	if (await_stoppable(t, tid, deadline) < 0 ||
+	    seize(t, tid, options) < 0)
+		return -1;
+	pack_add(&t->pack, tid, WANT_ASIS);
+	return 0;
+}
+
+/* Stop it, if it does not stand already. 1, 0 or -1 as hold_settle. */
+static int
+stop_known(struct pack *p, pid_t tid, uint64_t deadline)
+{
+	struct hold *h = pack_find(p, tid);
+
+	if (h->stopped)
+		return 1;
+	if (!h->asked)
+		h->asked = ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0;
+
+	const int r = hold_settle(p, tid, deadline);
+
+	pack_let_newborn_go(p);
+	return r;
+}
+
+static int
+too_late(struct target *t, pid_t tid, uint64_t timeout_ns)
+{
+	return fail(FAIL_GENERAL, "thread %d did not stop within %" PRIu64
+		    " ms (state %c)", (int)tid, timeout_ns / NS_PER_MS,
+		    proc_thread_state(t, tid));
+}
+
+/* One that is seized already, for the user or for events, is lent. */
+int
+thread_hold(struct target *t, pid_t tid, unsigned long options,
+	    uint64_t timeout_ns, struct held *h)
+{
+	const uint64_t deadline = now_ns() + timeout_ns;
+	struct hold *known = pack_find(&t->pack, tid);
+	const enum want before = known ? known->want : WANT_GONE;
+
+	*h = (struct held){ .tid = tid };
+	if (known && before == WANT_ASIS)
+		return fail(FAIL_GENERAL, "thread %d is held already",
+			    (int)tid);
+	if (!known && hold_stranger(t, tid, options, deadline) < 0)
+		return -1;
+	pack_find(&t->pack, tid)->want = WANT_ASIS;
+
+	const int r = stop_known(&t->pack, tid, deadline);
+
+	if (r < 0)
+		return fail(FAIL_MISSING, "thread %d has ended", (int)tid);
+	known = pack_find(&t->pack, tid);
+	if (r == 0) {
+		known->want = before;	/* target_next_event will find it */
+		return too_late(t, tid, timeout_ns);
+	}
+	h->lent = before != WANT_GONE;
+	h->stopped = true;
+	h->group_signal = known->group_signal;
+	h->stopped_at = known->stopped_at;
+	if (before != WANT_ASIS &&
+	    ptrace(PTRACE_SETOPTIONS, tid, 0, options |
+		   (h->lent ? t->pack.options : 0)) < 0) {
+		ptrace_failed(tid, "set the trace options");
+		(void)thread_release(t, h);	/* the first failure counts */
+		return -1;
+	}
+	return 0;
+}
+
+/* Back to the user, standing, or to running while seized. */
+static int
+give_back(struct target *t, struct hold *known)
+{
+	const pid_t tid = known->tid;
+	int r = 1;
+
+	if (!known->stopped) {
+		known->asked = ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0;
+		r = hold_settle(&t->pack, tid, deadline_in_ms(STOP_LIMIT_MS));
+	}
+	if (r < 0)
+		return 0;
+	known = pack_find(&t->pack, tid);
+	known->want = t->held ? WANT_STOPPED : WANT_RUNNING;
+	if (r == 0)
+		return 0;		/* target_next_event goes on */
+	if (ptrace(PTRACE_SETOPTIONS, tid, 0, t->pack.options) < 0 &&
+	    errno != ESRCH)
+		return ptrace_failed(tid, "set the trace options");
+	if (!t->held)
+		hold_run_on(t, known);
+	return 0;
+}
+
+int
+thread_release(struct target *t, struct held *h)
+{
+	struct hold *known = pack_find(&t->pack, h->tid);
+
+	h->stopped = false;
+	if (!known)
+		return 0;		/* it has ended meanwhile */
+	if (h->lent)
+		return give_back(t, known);
+	(void)hold_let_go(&t->pack, h->tid);
+	pack_let_newborn_go(&t->pack);
+	return 0;
+}
+
+/* ---- running it while held ---------------------------------------------- */
+
+int
+thread_resume(pid_t tid, enum thread_run how, int signal)
+{
+	static const enum __ptrace_request request[] = {
+		[RUN_FREE] = PTRACE_CONT,
+		[RUN_TO_SYSCALL] = PTRACE_SYSCALL,
+		[RUN_STEP] = PTRACE_SINGLESTEP,
+	};
+	struct hold *h = NULL;
+
+	(void)target_of_tid(tid, &h);
+	if (ptrace(request[how], tid, 0, (long)signal) < 0)
+		return ptrace_failed(tid, "resume");
+	if (h)
+		h->stopped = false;
+	return 0;
+}
+
+int
+thread_settle(struct target *t, struct held *h, uint64_t timeout_ns)
+{
+	struct hold *known = pack_find(&t->pack, h->tid);
+	int r = -1;
+
+	if (known) {
+		hold_ask_through(known, known->stopped ?
+				 hold_due_signal(&t->pack, h->tid) : 0);
+		r = hold_settle(&t->pack, h->tid, now_ns() + timeout_ns);
+	}
+	h->stopped = r == 1;
+	if (r == 1)
+		return 0;
+	if (r < 0)
+		return fail(FAIL_MISSING, "thread %d has ended", (int)h->tid);
+	return too_late(t, h->tid, timeout_ns);
+}

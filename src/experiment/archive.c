@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * archives/: copies of the load objects, so that the experiment can be read
+ * where the programs are not, or not any more.
+ *
+ * The file at the path may not be the file that is mapped: programs are
+ * upgraded, and deleted, while they run, and the path may belong to another
+ * mount namespace. The kernel's own links to the mapped files come first;
+ * a file found by its path must carry the build-id that was recorded.
+ *
+ * We may be root and read names that a user wrote: only regular ELF files
+ * are copied, and no link inside the experiment is followed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "elf_id.h"
+#include "reader.h"
+
+enum { COPY_BUFFER = 256 << 10, NAMED_MISSING = 8 };
+
+struct archiving {
+	int dir_fd;		/* archives/ */
+	enum archive_mode mode;
+	const char *root;
+	struct stat owner;	/* of the experiment */
+	struct map seen;	/* hash of name */
+	struct str missing;
+	unsigned missing_count;
+};
+
+/* ---- finding the file ------------------------------------------------ */
+
+/* An open ELF file, or -1. With the build-id known it must be the same. */
+static int
+open_object(const char *path, const char *build_id)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	struct str id = { 0 };
+
+	if (fd < 0)
+		return -1;
+
+	bool good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		elf_id(fd, &id);
+
+	if (good && *build_id && id.len > 0)
+		good = strcmp(str_text(&id), build_id) == 0;
+	str_fini(&id);
+	if (good)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* root is /proc/PID/root: the kernel's link to what is mapped there. */
+static int
+open_mapped(const char *root, const struct experiment_map_record *r)
+{
+	const size_t len = strlen(root) - strlen("/root");
+	char *path = xasprintf("%.*s/map_files/%llx-%llx", (int)len, root,
+			       (unsigned long long)r->start,
+			       (unsigned long long)(r->start + r->size));
+	const int fd = open_object(path, r->build_id);
+
+	free(path);
+	return fd;
+}
+
+/* The program itself, which needs no capability as map_files does. */
+static int
+open_program(const char *root, const struct experiment_map_record *r)
+{
+	const size_t len = strlen(root) - strlen("/root");
+	char *path = xasprintf("%.*s/exe", (int)len, root);
+	char link[4096];
+	const ssize_t n = readlink(path, link, sizeof link - 1);
+	const size_t want = strlen(r->name);
+	int fd = -1;
+
+	link[n > 0 ? n : 0] = '\0';
+	if (strncmp(link, r->name, want) == 0 &&
+	    (!link[want] || strcmp(link + want, " (deleted)") == 0))
+		fd = open_object(path, r->build_id);
+	free(path);
+	return fd;
+}
+
+static int
+open_by_path(const char *root, const struct experiment_map_record *r)
+{
+	char *path = xasprintf("%s%s", root, r->name);
+	const int fd = open_object(path, r->build_id);
+
+	free(path);
+	return fd;
+}
+
+static int
+find_object(const char *root, const struct experiment_map_record *r)
+{
+	int fd = -1;
+
+	if (str_starts(root, "/proc/") && str_ends(root, "/root")) {
+		fd = open_mapped(root, r);
+		if (fd < 0)
+			fd = open_program(root, r);
+	}
+	if (fd < 0)
+		fd = open_by_path(root, r);
+	/* The process may be gone, and its root with it. Our own file of that
+	 * path will do when it proves to be the same. */
+	if (fd < 0 && *root && *r->build_id)
+		fd = open_by_path("", r);
+	return fd;
+}
+
+/* ---- copying --------------------------------------------------------- */
+
+static int
+copy_bytes(int from, int to)
+{
+	char *buf = xmalloc(COPY_BUFFER);
+	ssize_t n;
+
+	while ((n = read(from, buf, COPY_BUFFER)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || write_all(to, buf, (size_t)n) < 0)
+			break;
+	}
+	free(buf);
+	return n == 0 ? 0 : -1;
+}
+
+/* Time and owner are for people; a file system may refuse them. */
+static void
+dress_copy(const struct archiving *a, int from, int to)
+{
+	struct stat st;
+
+	if (fstat(from, &st) == 0) {
+		const struct timespec times[2] = { st.st_atim, st.st_mtim };
+
+		(void)futimens(to, times);
+	}
+	if (a->owner.st_uid != geteuid())
+		(void)!fchown(to, a->owner.st_uid, a->owner.st_gid);
+}
+
+/* The copy appears under its name only when it is whole. */
+static int
+copy_object(const struct archiving *a, int from, const char *name)
+{
+	char *temporary = xasprintf(".copying.%d", (int)getpid());
+	int res = -1;
+	const int to = openat(a->dir_fd, temporary, O_WRONLY | O_CREAT |
+			      O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+
+	if (to >= 0) {
+		res = copy_bytes(from, to);
+		if (res == 0)
+			dress_copy(a, from, to);
+		if (close(to) < 0)
+			res = -1;
+		if (res == 0)
+			res = renameat(a->dir_fd, temporary, a->dir_fd, name);
+		if (res < 0) {
+			const int error = errno;
+
+			(void)unlinkat(a->dir_fd, temporary, 0);
+			errno = error;
+		}
+	}
+	free(temporary);
+	return res;
+}
+
+static void
+add_missing(struct archiving *a, const char *name, const char *why)
+{
+	if (a->missing_count++ < NAMED_MISSING)
+		str_addf(&a->missing, "%s%s (%s)", a->missing.len ? ", " : "",
+			 name, why);
+}
+
+static void
+archive_object(struct archiving *a, const struct experiment_map_record *r)
+{
+	char *name = experiment_archived_name(r->name);
+	const bool there = faccessat(a->dir_fd, name, F_OK,
+				     AT_SYMLINK_NOFOLLOW) == 0;
+
+	if (!there || a->mode == ARCHIVE_COPY) {
+		const int fd = find_object(a->root, r);
+
+		if (fd < 0)
+			add_missing(a, r->name, "not found as it was mapped");
+		else if (copy_object(a, fd, name) < 0)
+			add_missing(a, r->name, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+	}
+	free(name);
+}
+
+/* Text of a real file; not the vdso, a JIT's memory, devices. */
+static bool
+is_object(const struct experiment_map_record *r)
+{
+	static const char *const others[] = {
+		"/dev/", "/memfd:", "/SYSV", "/[", "/anon_hugepage", "/drm ",
+	};
+
+	if (r->is_function || !(r->prot & 1) || r->name[0] != '/')
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (str_starts(r->name, others[i]))
+			return false;
+	return true;
+}
+
+static void
+archive_maps(struct archiving *a, const struct maps *maps)
+{
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct experiment_map_record *r = &maps->records[i];
+		uint64_t *seen = map_slot_of(&a->seen,
+			hash_bytes(r->name, strlen(r->name), 0));
+
+		if (*seen || !is_object(r))
+			continue;
+		*seen = 1;
+		archive_object(a, r);
+	}
+}
+
+/* ---- the directory --------------------------------------------------- */
+
+/* Descendants use the archives of their founder. */
+static int
+open_archives(const struct experiment_reader *rd)
+{
+	const char *slash = strrchr(rd->path, '/');
+	const bool child = (slash ? slash[1] : rd->path[0]) == '_' &&
+		faccessat(rd->dir_fd, "../log.xml", F_OK, 0) == 0;
+	const char *name = child ? "../archives" : "archives";
+
+	if (mkdirat(rd->dir_fd, name, 0777) < 0 && errno != EEXIST)
+		return fail_errno("make archives");
+
+	const int fd = openat(rd->dir_fd, name, O_RDONLY | O_DIRECTORY |
+			      O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? fail_errno("open archives") : fd;
+}
+
+static int
+archive_all(struct archiving *a, const struct experiment_reader *rd)
+{
+	if (fstat(rd->dir_fd, &a->owner) < 0)
+		return fail_errno("look at the directory");
+	a->dir_fd = open_archives(rd);
+	if (a->dir_fd < 0)
+		return -1;
+	if (a->owner.st_uid != geteuid())	/* as dress_copy */
+		(void)!fchown(a->dir_fd, a->owner.st_uid, a->owner.st_gid);
+	archive_maps(a, &rd->maps);
+	for (size_t i = 0; i < rd->children.len; i++) {
+		const struct experiment_reader *child = rd->children.items[i];
+
+		archive_maps(a, &child->maps);
+	}
+	close(a->dir_fd);
+	if (a->missing_count > NAMED_MISSING)
+		str_addf(&a->missing, " and %u more",
+			 a->missing_count - NAMED_MISSING);
+	return a->missing_count ? fail(FAIL_PARTIAL, "not archived: %s",
+				       str_text(&a->missing)) : 0;
+}
+
+int
+experiment_archive(const char *path, enum archive_mode mode, const char *root)
+{
+	struct archiving a = { .mode = mode, .root = root ? root : "" };
+
+	if (mode == ARCHIVE_OFF)
+		return 0;
+
+	struct experiment_reader *rd = reader_open_maps(path);
+
+	if (!rd)
+		return -1;
+
+	int res = archive_all(&a, rd);
+
+	if (res < 0)
+		res = fail_in("archive the load objects of %s", path);
+	experiment_reader_free(rd);
+	map_fini(&a.seen);
+	str_fini(&a.missing);
+	return res;
+}

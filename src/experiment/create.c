@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Creating an experiment: all or nothing. Every file exists from the start,
+ * so that a full disk or a missing right shows here and not later, and from
+ * then on they are reached by descriptors only: the caller may change its
+ * directory, the target may live in another mount namespace.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "header.h"
+#include "place.h"
+#include "writer.h"
+
+enum { LOG_RESERVE = 64 << 10 };
+
+static int
+check_path(const char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 0 && path[len - 1] == '/')
+		len--;
+	/* readers refuse other names; "x" of x.er is at least a letter */
+	if (len >= 4 && memcmp(path + len - 3, ".er", 3) == 0 &&
+	    path[len - 4] != '/')
+		return 0;
+	fail(FAIL_USAGE, "the name of an experiment ends in .er");
+	return fail_remedy("say %.*s.er", (int)len, path);
+}
+
+static int
+open_files(struct experiment *exp)
+{
+	if (sink_open(&exp->log, exp->dir_fd, "log.xml", sink_line) < 0)
+		return -1;
+	if (lock_take(exp->log.fd) < 0)
+		return fail_errno("lock log.xml");
+	if (sink_open(&exp->map, exp->dir_fd, "map.xml", sink_line) < 0 ||
+	    sink_open(&exp->frames, exp->dir_fd, "data.frameinfo",
+		      sink_packet) < 0 ||
+	    sink_open(&exp->overview, exp->dir_fd, "overview",
+		      sink_overview) < 0)
+		return -1;
+	if (exp->clocked && sink_open(&exp->profile, exp->dir_fd, "profile",
+				      sink_packet) < 0)
+		return -1;
+	/* The lines that say the disk is full must find room. */
+	sink_reserve(&exp->log, LOG_RESERVE);
+	return 0;
+}
+
+static int
+write_header(struct experiment *exp, const struct experiment_info *info)
+{
+	struct str text = { 0 };
+
+	header_text(&text, info);
+	sink_put(&exp->log, str_text(&text), text.len);
+	str_fini(&text);
+	if (sink_flush(&exp->log) == 0)
+		return 0;
+	errno = exp->log.error;
+	return fail_errno("write log.xml");
+}
+
+/* Who asked owns the files; a file system may not know owners. */
+static int
+give_away(const struct experiment *exp, const struct experiment_info *info)
+{
+	const int fds[] = { exp->log.fd, exp->map.fd, exp->frames.fd,
+		exp->overview.fd, exp->profile.fd, exp->dir_fd };
+
+	if (info->owner == (uid_t)-1 && info->group == (gid_t)-1)
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		if (fds[i] >= 0 && fchown(fds[i], info->owner,
+					  info->group) < 0)
+			return -1;
+	return 0;
+}
+
+static struct experiment *
+new_experiment(const struct experiment_info *info)
+{
+	struct experiment *exp = xcalloc(1, sizeof *exp);
+
+	exp->path = xstrdup(info->path);
+	exp->dir_fd = -1;
+	exp->pid = info->pid;
+	exp->start_ns = exp->last_ns = info->start_ns;
+	exp->clocked = info->interval_ns != 0;
+	exp->log.fd = exp->map.fd = exp->frames.fd = exp->profile.fd =
+		exp->overview.fd = -1;
+	return exp;
+}
+
+/* What went wrong on the side and does not make the experiment unsound. */
+static void
+remark(struct experiment *exp, const char *what, const char *why)
+{
+	char *text = xasprintf("%s: %s", what, why);
+
+	experiment_comment(exp, exp->start_ns, text);
+	free(text);
+}
+
+struct experiment *
+experiment_create(const struct experiment_info *info)
+{
+	struct experiment *exp = new_experiment(info);
+	struct place place = { .parent_fd = -1, .old_lock = -1 };
+
+	if (check_path(info->path) < 0 ||
+	    place_open(&place, info->path) < 0 ||
+	    place_clear(&place, info->overwrite) < 0 ||
+	    (exp->dir_fd = place_make(&place)) < 0 ||
+	    open_files(exp) < 0 || write_header(exp, info) < 0) {
+		fail_in("create experiment %s", info->path);
+		place_undo(&place, exp->dir_fd >= 0);
+		place_close(&place);
+		(void)writer_free(exp);		/* its files are gone */
+		return NULL;
+	}
+	if (place_commit(&place) < 0)
+		remark(exp, "the old experiment is not wholly removed",
+		       place.aside);
+	place_close(&place);
+	if (give_away(exp, info) < 0)
+		remark(exp, "these files cannot be given to who asked",
+		       strerror(errno));
+	return exp;
+}
+
+const char *
+experiment_path(const struct experiment *exp)
+{
+	return exp->path;
+}

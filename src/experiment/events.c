@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the log says while and when a collection ends: pauses, remarks,
+ * losses, the end. An experiment whose log has no exit was not closed.
+ *
+ * Losses grow with every drain; a line for each would swamp the log, so a
+ * loss is said at most once a second, and at the end. The last line of a
+ * (cause, detail) holds.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "writer.h"
+#include "xml.h"
+
+#define SAY_LOSS_EVERY_NS UINT64_C(1000000000)
+
+void
+writer_event_begin(const struct experiment *exp, struct str *line,
+		   const char *kind, uint64_t time_ns)
+{
+	str_add(line, "<event");
+	xml_attr_add(line, "kind", kind);
+	xml_time_add(line, "tstamp", writer_since(exp, time_ns));
+}
+
+void
+experiment_event(struct experiment *exp, uint64_t time_ns, const char *kind,
+		 const char *const *attrs)
+{
+	struct str line = { 0 };
+
+	writer_event_begin(exp, &line, kind, time_ns);
+	for (; attrs && attrs[0] && attrs[1]; attrs += 2)
+		xml_attr_add(&line, attrs[0], attrs[1]);
+	str_add(&line, "/>");
+	writer_line(exp, &exp->log, &line);
+}
+
+void
+experiment_pause(struct experiment *exp, uint64_t time_ns, const char *who)
+{
+	const char *const attrs[] = { "name", who, NULL };
+
+	experiment_event(exp, time_ns, "pause", attrs);
+}
+
+void
+experiment_resume(struct experiment *exp, uint64_t time_ns)
+{
+	experiment_event(exp, time_ns, "resume", NULL);
+}
+
+void
+experiment_comment(struct experiment *exp, uint64_t time_ns, const char *text)
+{
+	struct str line = { 0 };
+
+	writer_event_begin(exp, &line, "comment", time_ns);
+	str_add(&line, " id=\"400\">");
+	xml_escape(&line, text);
+	str_add(&line, "</event>");
+	writer_line(exp, &exp->log, &line);
+}
+
+/* ---- losses ---------------------------------------------------------- */
+
+static struct loss *
+find_loss(struct experiment *exp, const char *cause, const char *detail)
+{
+	for (size_t i = 0; i < exp->losses.len; i++) {
+		struct loss *l = exp->losses.items[i];
+
+		if (strcmp(l->cause, cause) == 0 &&
+		    strcmp(l->detail, detail) == 0)
+			return l;
+	}
+
+	struct loss *l = xcalloc(1, sizeof *l);
+
+	l->cause = xstrdup(cause);
+	l->detail = xstrdup(detail);
+	vec_push(&exp->losses, l);
+	return l;
+}
+
+static void
+say_loss(struct experiment *exp, uint64_t time_ns, struct loss *l)
+{
+	char *samples = xasprintf("%llu", (unsigned long long)l->samples);
+	char *weight = xasprintf("%llu", (unsigned long long)l->weight_ns);
+	const char *const attrs[] = {
+		"cause", l->cause, "detail", l->detail, "samples", samples,
+		"weight_ns", weight, NULL,
+	};
+
+	experiment_event(exp, time_ns, "sonde_loss", attrs);
+	free(samples);
+	free(weight);
+	l->said_samples = l->samples;
+	l->said_ns = l->weight_ns;
+	l->said_at = time_ns;
+}
+
+static void
+set_loss(struct experiment *exp, const char *cause, const char *detail,
+	 uint64_t samples, uint64_t weight_ns)
+{
+	struct loss *l = find_loss(exp, cause, detail);
+
+	l->samples = samples;
+	l->weight_ns = weight_ns;
+}
+
+void
+writer_losses(struct experiment *exp, enum writer_when when)
+{
+	if (exp->refused)
+		set_loss(exp, "disk", "", exp->refused_samples,
+			 exp->refused_ns);
+	for (size_t i = 0; i < exp->losses.len; i++) {
+		struct loss *l = exp->losses.items[i];
+		const bool changed = l->samples != l->said_samples ||
+			l->weight_ns != l->said_ns;
+		const bool lately = l->said_at &&
+			exp->last_ns < l->said_at + SAY_LOSS_EVERY_NS;
+
+		if (changed && (when == WRITER_NOW || !lately))
+			say_loss(exp, exp->last_ns, l);
+	}
+}
+
+void
+experiment_loss(struct experiment *exp, uint64_t time_ns, const char *cause,
+		const char *detail, uint64_t samples, uint64_t weight_ns)
+{
+	if (time_ns > exp->last_ns)
+		exp->last_ns = time_ns;
+	set_loss(exp, cause, detail, samples, weight_ns);
+	writer_losses(exp, WRITER_LATELY);
+}
+
+uint64_t
+experiment_disk_lost(const struct experiment *exp)
+{
+	return exp->refused;
+}
+
+const char *
+writer_disk_error(const struct experiment *exp)
+{
+	const struct sink *const sinks[] = { &exp->profile, &exp->frames,
+		&exp->log, &exp->map, &exp->overview };
+
+	for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
+		if (sinks[i]->error)
+			return strerror(sinks[i]->error);
+	return "";
+}
+
+uint64_t
+experiment_size(const struct experiment *exp)
+{
+	return exp->profile.size + exp->profile.len + exp->frames.size +
+		exp->frames.len + exp->overview.size;
+}
+
+/* ---- the end --------------------------------------------------------- */
+
+void
+experiment_exec(struct experiment *exp, uint64_t time_ns, const char *lineage,
+		const char *command)
+{
+	const char *const attrs[] = {
+		"variant", "exec", "lineage", lineage, "follow", "1",
+		"msg", command, NULL,
+	};
+
+	experiment_event(exp, time_ns, "exec_start", attrs);
+	exp->replaced = true;
+}
+
+static void
+say_end(struct experiment *exp, uint64_t time_ns, const char *how)
+{
+	const char *const attrs[] = { "how", how, NULL };
+
+	experiment_comment(exp, time_ns, how);
+	/* an exec has ended it already, and readers take the last word */
+	if (!exp->replaced)
+		experiment_event(exp, time_ns, "exit", attrs);
+}
+
+/* What the disk has not taken by now is lost. */
+static void
+give_up(struct experiment *exp)
+{
+	struct sink *const sinks[] = { &exp->log, &exp->map, &exp->frames };
+
+	for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
+		exp->refused += sink_drop(sinks[i]);
+}
+
+int
+writer_free(struct experiment *exp)
+{
+	struct sink *const sinks[] = { &exp->map, &exp->frames, &exp->profile,
+		&exp->overview, &exp->log };
+	int res = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
+		if (sink_close(sinks[i]) < 0)
+			res = -1;
+	if (exp->dir_fd >= 0)
+		close(exp->dir_fd);
+	for (size_t i = 0; i < exp->losses.len; i++) {
+		struct loss *l = exp->losses.items[i];
+
+		free(l->cause);
+		free(l->detail);
+	}
+	vec_free_items(&exp->losses);
+	for (size_t i = 0; i < exp->artificial_count; i++)
+		free(exp->artificials[i].name);
+	free(exp->artificials);
+	map_fini(&exp->artificial_by_hash);
+	map_fini(&exp->by_hash);
+	map_fini(&exp->carry);
+	map_fini(&exp->split);
+	free(exp->pieces);
+	free(exp->words);
+	free(exp->path);
+	free(exp);
+	return res;
+}
+
+int
+experiment_close(struct experiment *exp, uint64_t time_ns, const char *how)
+{
+	if (time_ns > exp->last_ns)
+		exp->last_ns = time_ns;
+	(void)experiment_flush(exp);	/* what is refused is counted below */
+	writer_losses(exp, WRITER_NOW);
+	say_end(exp, time_ns, how);
+	(void)sink_flush(&exp->map);
+	give_up(exp);
+
+	int res = 0;
+
+	if (exp->refused)
+		res = fail(FAIL_PARTIAL, "%s: %llu records were refused: %s",
+			   exp->path, (unsigned long long)exp->refused,
+			   writer_disk_error(exp));
+
+	char *path = xstrdup(exp->path);
+
+	if (writer_free(exp) < 0)
+		res = fail_in("close experiment %s", path);
+	free(path);
+	return res;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Data files: packets one after another, each with its size in front. Files
+ * are read and not mapped: a writer may cut off half a record at any moment,
+ * and touching a mapped page that is gone kills the reader.
+ *
+ * Only offsets that log.xml declared are used, and only within the packet.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "reader.h"
+
+enum { STREAM_BUFFER = 1 << 20 };	/* far more than a packet */
+
+int
+stream_open(struct packet_stream *st, int dir_fd, const char *name)
+{
+	struct stat info;
+
+	*st = (struct packet_stream){ .fd = -1 };
+
+	/* a fifo of that name must not block us */
+	const int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
+			      O_NOCTTY);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
+		close(fd);
+		errno = EINVAL;
+		return -1;
+	}
+	st->fd = fd;
+	st->limit = (uint64_t)info.st_size;
+	st->buf = xmalloc(STREAM_BUFFER);
+	return 0;
+}
+
+void
+stream_close(struct packet_stream *st)
+{
+	if (st->fd >= 0)
+		close(st->fd);
+	free(st->buf);
+	*st = (struct packet_stream){ .fd = -1 };
+}
+
+uint64_t
+stream_offset(const struct packet_stream *st)
+{
+	return st->base + st->at;
+}
+
+/* One read into the free end of the buffer; false at the end. */
+static bool
+read_more(struct packet_stream *st)
+{
+	const uint64_t from = st->base + st->len;
+	size_t want = STREAM_BUFFER - st->len;
+
+	if (from >= st->limit)
+		return false;
+	if (want > st->limit - from)
+		want = (size_t)(st->limit - from);
+
+	ssize_t n;
+
+	do
+		n = pread(st->fd, st->buf + st->len, want, (off_t)from);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		st->state = STREAM_UNREADABLE;
+	if (n <= 0)
+		return false;
+	st->len += (size_t)n;
+	return true;
+}
+
+/* Have the next n bytes in the buffer; false when the file has fewer. */
+static bool
+fill(struct packet_stream *st, size_t n)
+{
+	if (st->len - st->at >= n)
+		return true;
+	memmove(st->buf, st->buf + st->at, st->len - st->at);
+	st->base += st->at;
+	st->len -= st->at;
+	st->at = 0;
+	while (st->len < n)
+		if (!read_more(st))
+			return false;
+	return true;
+}
+
+static void
+go_to(struct packet_stream *st, uint64_t offset)
+{
+	if (offset <= st->base + st->len) {
+		st->at = (size_t)(offset - st->base);
+		return;
+	}
+	st->base = offset;
+	st->at = st->len = 0;
+}
+
+/* Zeros: the next packet stands at a boundary; holes are not read through. */
+static void
+skip_hole(struct packet_stream *st)
+{
+	uint64_t next = (stream_offset(st) / HOLE_STEP + 1) * HOLE_STEP;
+	const off_t data = lseek(st->fd, (off_t)next, SEEK_DATA);
+
+	if (data >= 0)
+		next = (uint64_t)data / HOLE_STEP * HOLE_STEP;
+	else if (errno == ENXIO)
+		next = st->limit;
+	go_to(st, next < st->limit ? next : st->limit);
+}
+
+static bool
+rest_is_zero(const struct packet_stream *st)
+{
+	for (size_t i = st->at; i < st->len; i++)
+		if (st->buf[i])
+			return false;
+	return true;
+}
+
+static const unsigned char *
+stop(struct packet_stream *st)
+{
+	if (st->state == STREAM_SOUND && !rest_is_zero(st))
+		st->state = STREAM_CUT;
+	return NULL;
+}
+
+const unsigned char *
+stream_next(struct packet_stream *st, struct packet_head *head)
+{
+	for (;;) {
+		if (!fill(st, sizeof *head))
+			return stop(st);
+		memcpy(head, st->buf + st->at, sizeof *head);
+		if (head->size == 0) {
+			skip_hole(st);
+			continue;
+		}
+		if (head->size < sizeof *head) {
+			st->state = STREAM_DAMAGED;
+			return NULL;
+		}
+		if (!fill(st, head->size))
+			return stop(st);
+
+		const unsigned char *packet = st->buf + st->at;
+
+		st->at += head->size;
+		if (head->kind != PACKET_EMPTY && head->kind != PACKET_CLOSED)
+			return packet;
+	}
+}
+
+/* ---- one packet ------------------------------------------------------ */
+
+static uint64_t
+weight_of(uint64_t ticks, uint64_t tick_ns)
+{
+	uint64_t ns;
+
+	if ((int64_t)ticks <= 0)
+		return 0;
+	return __builtin_mul_overflow(ticks, tick_ns, &ns) ? UINT64_MAX : ns;
+}
+
+/* False when the packet cannot mean anything. */
+static bool
+decode(const struct experiment_reader *rd, const struct data_file *file,
+       const struct layout *layout, const unsigned char *packet, size_t size,
+       struct experiment_packet *out)
+{
+	const struct field *f = layout->fields;
+	const uint64_t time_ns = layout_get(packet, size, &f[ROLE_TIME]);
+	const uint64_t state = layout_get(packet, size, &f[ROLE_STATE]);
+
+	if (state >= MSTATE_COUNT)
+		return false;
+	*out = (struct experiment_packet){
+		.kind = layout->kind,
+		.time_ns = time_ns > rd->start_ns ? time_ns - rd->start_ns : 0,
+		.thread = layout_get(packet, size, &f[ROLE_THREAD]),
+		.lwp = layout_get(packet, size, &f[ROLE_LWP]),
+		.cpu = (int)layout_get(packet, size, &f[ROLE_CPU]),
+		.frinfo = layout_get(packet, size, &f[ROLE_FRINFO]),
+		.mstate = (int)state,
+		.weight_ns = weight_of(layout_get(packet, size, &f[ROLE_TICKS]),
+				       file->tick_ns),
+		.text = layout_text(packet, size, &f[ROLE_TEXT]),
+	};
+	for (size_t i = 0; i < EXPERIMENT_VALUES; i++) {
+		out->value[i] = layout_get(packet, size, &f[ROLE_VALUE + i]);
+		if (layout->time_values[i] && out->value[i])
+			out->value[i] -= rd->start_ns;
+	}
+	return true;
+}
+
+/* ---- whole files ----------------------------------------------------- */
+
+void
+stream_warn(struct experiment_reader *rd, const char *name,
+	    const struct packet_stream *st)
+{
+	const unsigned long long at = stream_offset(st);
+
+	if (st->state == STREAM_DAMAGED)
+		reader_warn(rd, "%s: damaged at byte %llu; the rest is not "
+			    "read", name, at);
+	else if (st->state == STREAM_UNREADABLE)
+		reader_warn(rd, "%s: cannot be read beyond byte %llu", name,
+			    at);
+	else if (st->state == STREAM_CUT && !rd->recording)
+		reader_warn(rd, "%s: the last record is incomplete and was "
+			    "ignored", name);
+}
+
+void
+data_file_scan(struct experiment_reader *rd, struct data_file *file)
+{
+	struct packet_stream st;
+	struct packet_head head;
+	const unsigned char *packet;
+
+	if (rd->foreign) {
+		reader_warn(rd, "%s: the byte order of its machine is not "
+			    "supported; it is not read", file->name);
+		return;
+	}
+	if (stream_open(&st, rd->dir_fd, file->name) < 0) {
+		/* nothing recorded of that kind, or its file is lost */
+		if (errno != ENOENT || !rd->recording)
+			reader_warn(rd, "%s: %s", file->name, strerror(errno));
+		return;
+	}
+	while ((packet = stream_next(&st, &head))) {
+		const struct layout *l = layout_find(file, head.kind);
+
+		if (!l)
+			continue;
+
+		const uint64_t t = layout_get(packet, head.size,
+				       &l->fields[ROLE_TIME]);
+
+		file->packets++;
+		if (t > file->last_ns)
+			file->last_ns = t;
+	}
+	file->end = stream_offset(&st);
+	stream_warn(rd, file->name, &st);
+	stream_close(&st);
+}
+
+static bool
+visit_file(const struct experiment_reader *rd, const struct data_file *file,
+	   bool (*visit)(void *arg, const struct experiment_packet *p),
+	   void *arg)
+{
+	struct packet_stream st;
+	struct packet_head head;
+	const unsigned char *packet;
+	bool go_on = true;
+
+	if (file->end == 0 || stream_open(&st, rd->dir_fd, file->name) < 0)
+		return true;	/* opening it has warned already */
+	if (st.limit > file->end)
+		st.limit = file->end;
+	while (go_on && (packet = stream_next(&st, &head))) {
+		const struct layout *l = layout_find(file, head.kind);
+		struct experiment_packet p;
+
+		if (l && decode(rd, file, l, packet, head.size, &p))
+			go_on = visit(arg, &p);
+	}
+	stream_close(&st);
+	return go_on;
+}
+
+void
+experiment_packets(const struct experiment_reader *rd,
+		   bool (*visit)(void *arg, const struct experiment_packet *p),
+		   void *arg)
+{
+	for (size_t i = 0; i < rd->files.len; i++)
+		if (!visit_file(rd, rd->files.items[i], visit, arg))
+			return;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * An experiment being written, shared by the files of this room that write.
+ */
+#ifndef SONDE_EXPERIMENT_WRITER_H
+#define SONDE_EXPERIMENT_WRITER_H
+
+#include "base.h"
+#include "experiment.h"
+#include "sink.h"
+
+/* A stack piece that is on disk, or waits for it. */
+struct piece {
+	uint64_t check;		/* a second hash: the two make 128 bits */
+	uint64_t frame;		/* its FRINFO; 0 for the target of links */
+	uint64_t chain;		/* what a link to it names */
+};
+
+struct artificial {
+	char *name;
+	uint64_t pc;
+};
+
+struct loss {
+	char *cause, *detail;
+	uint64_t samples, weight_ns;
+	uint64_t said_samples, said_ns;	/* in log.xml already */
+	uint64_t said_at;
+};
+
+struct experiment {
+	char *path;
+	int dir_fd;
+	pid_t pid;
+	uint64_t start_ns, last_ns;
+	bool clocked;			/* clock data was asked for */
+	bool replaced;			/* the target's exec ended it */
+
+	/* log and map take a line at once; frames go out before profile */
+	struct sink log, map, frames, profile, overview;
+	uint64_t samples;		/* sample points so far */
+
+	struct map by_hash;		/* hash -> index into pieces */
+	struct piece *pieces;
+	size_t piece_count, piece_cap;
+	uint64_t last_uid;
+	uint64_t *words;		/* scratch: a stack and its end mark */
+	size_t words_cap;
+
+	struct map artificial_by_hash;	/* hash of name -> index */
+	struct artificial *artificials;
+	size_t artificial_count, artificial_cap;
+
+	struct map carry;		/* (thread, state) -> ns below 1 us */
+	struct map split;		/* start -> size of mappings >= 2 GiB */
+
+	struct vec losses;		/* of struct loss */
+	uint64_t refused;		/* records the disk took no more */
+	uint64_t refused_samples, refused_ns;
+	uint64_t lost_frinfo;		/* of <Lost samples>; 0: not made */
+	uint64_t owed_us[MSTATE_COUNT];	/* refused weight, to be charged to
+					 * <Lost samples> once there is room */
+};
+
+/* log.xml and map.xml: one whole line, newline included, in one write. */
+void writer_line(struct experiment *exp, struct sink *to, struct str *line);
+/* Begin `<event kind="KIND" tstamp="..."`. */
+void writer_event_begin(const struct experiment *exp, struct str *line,
+			const char *kind, uint64_t time_ns);
+/* Time since the start; 0 for what was before it. */
+uint64_t writer_since(const struct experiment *exp, uint64_t time_ns);
+/* Why the disk refused, in words; "" when it did not. */
+const char *writer_disk_error(const struct experiment *exp);
+/* Losses that the log does not have yet; all, or those not said lately. */
+enum writer_when { WRITER_NOW, WRITER_LATELY };
+void writer_losses(struct experiment *exp, enum writer_when when);
+/* Charge refused weights to <Lost samples>, now that there may be room. */
+void writer_settle(struct experiment *exp);
+/* Free everything but leave the files; closes them. */
+int writer_free(struct experiment *exp);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One system call of a program of which we know nothing: static, at its very
+ * first instruction, or another one since an exec. The vdso has the
+ * instruction for it, whatever the program is.
+ */
+#include <assert.h>
+#include <linux/time_types.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "private.h"
+
+#define STOP_TIMEOUT_NS	UINT64_C(2000000000)
+
+enum { RED_ZONE = 128, DATA_MAX = 64 };
+
+static uint64_t
+find_syscall(struct target *t)
+{
+	static const unsigned char enter[] = { 0x0f, 0x05 };
+	struct modules mods = {0};
+	char *text = target_maps(t);
+	uint64_t at = 0;
+	size_t i;
+
+	if (text && modules_parse(&mods, text) == 0)
+		for (i = 0; i < mods.len && !at; i++) {
+			struct image img;
+
+			if (strcmp(mods.items[i].path, "[vdso]") == 0 &&
+			    locate_image(t, mods.items[i].start, &img) == 0)
+				at = locate_code(t, &img, enter,
+						 sizeof enter);
+		}
+	free(text);
+	modules_fini(&mods);
+	return at;
+}
+
+/* data goes below the red zone; arguments that are BARE_DATA + n point there. */
+static int
+call_with(struct borrow *b, long nr, const uint64_t args[6], const void *data,
+	  size_t n, int64_t *result)
+{
+	const uint64_t at = (b->regs.rsp - RED_ZONE - DATA_MAX) & ~15ull;
+	uint64_t own[6];
+	int i;
+
+	if (n && target_write(b->p->t, at, data, n) < 0)
+		return -1;
+	for (i = 0; i < 6; i++)
+		own[i] = args[i] - BARE_DATA < n ? args[i] - BARE_DATA + at
+						 : args[i];
+	return borrow_syscall(b, nr, own, result, NULL);
+}
+
+int
+bare_syscall(struct target *t, long nr, const uint64_t args[6],
+	     const void *data, size_t n, int64_t *result)
+{
+	struct plan p = { .t = t };
+	struct borrow *b = xcalloc(1, sizeof *b);
+	int r;
+
+	assert(n <= DATA_MAX);
+	b->p = &p;
+	r = thread_hold(t, target_live_thread(t), PTRACE_O_TRACESYSGOOD,
+			STOP_TIMEOUT_NS, &b->held);
+	if (r == 0) {
+		r = borrow_save(b);
+		/* not before it stands: it may be in the midst of an exec */
+		p.gadget = r == 0 ? find_syscall(t) : 0;
+		if (p.gadget)
+			r = call_with(b, nr, args, data, n, result);
+		else if (r == 0)
+			r = fail(FAIL_UNSUITABLE, "it has no vdso");
+		if (borrow_return(b, NULL) < 0)
+			r = -1;
+	}
+	free(b);
+	return r;
+}
+
+static bool
+is_pending(struct target *t, int signo)
+{
+	char *text = file_read_at(target_proc(t), "status", NULL);
+	const char *at = text ? strstr(text, "\nSigPnd:") : NULL;
+	const bool pending = at && strtoull(at + strlen("\nSigPnd:"), NULL,
+					    16) >> (signo - 1) & 1;
+
+	free(text);
+	return pending;
+}
+
+/*
+ * A tick that its thread had blocked outlives an exec, which puts the default
+ * back: the new program would end when it unblocks the signal. (Timers'
+ * signals the kernel drops at the exec.)
+ */
+int
+inject_drop_tick(struct target *t, int signo)
+{
+	const struct {
+		uint64_t set;
+		struct __kernel_timespec no_time;
+	} data = { .set = UINT64_C(1) << (signo - 1) };
+	const uint64_t args[6] = {
+		BARE_DATA, 0, BARE_DATA + sizeof data.set, sizeof data.set
+	};
+	int64_t result;
+
+	if (!is_pending(t, signo))
+		return 0;
+	if (bare_syscall(t, SYS_rt_sigtimedwait, args, &data, sizeof data,
+			 &result) < 0)
+		return fail_in("take a late tick from process %d",
+			       target_pid(t));
+	return 0;
+}

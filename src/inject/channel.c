@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The memfd between the guest and us: how it comes to both sides. The
+ * file is made by the target (so that no path is needed), but sized,
+ * allocated and sealed by us before the target touches it: its pages are
+ * charged to us, and nobody can cut it.
+ *
+ * Each command to the guest is one errand of its own: between them nothing of
+ * ours runs in the target but the handler.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "private.h"
+#include "record.h"
+#include "step.h"
+
+enum {
+	PAGE = 4096,
+	MFD_FLAGS = 1 | 2,		/* CLOEXEC, ALLOW_SEALING */
+};
+
+/* ---- a memfd on both sides ---------------------------------------------------- */
+
+static int
+open_theirs(struct target *t, pid_t helper, int theirs)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof path, "task/%d/fd/%d", helper, theirs);
+	fd = openat(target_proc(t), path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		fd = (int)syscall(SYS_pidfd_getfd, target_pidfd(t), theirs,
+				  0);
+	if (fd < 0)
+		(void)fail_errno("open a descriptor of process %d",
+				 target_pid(t));
+	return fd;
+}
+
+int
+channel_memfd(struct errand *e, pid_t helper,
+	      const struct user_regs_struct *regs, const char *name,
+	      int *theirs)
+{
+	const uint64_t at = e->name_at;
+	const uint64_t args[6] = { at, MFD_FLAGS };
+	int64_t result;
+
+	if (target_write(e->p->t, at, name, strlen(name) + 1) < 0 ||
+	    remote_syscall(e->p, helper, regs, SYS_memfd_create, args,
+			   &result, NULL, NULL) < 0)
+		return -1;
+	if (result < 0) {
+		errno = (int)-result;
+		(void)fail_errno("memfd_create in process %d",
+				 target_pid(e->p->t));
+		if (result == -EMFILE)
+			(void)fail_remedy("raise its limit on open files: "
+					  "prlimit --nofile -p %d",
+					  target_pid(e->p->t));
+		return -1;
+	}
+	*theirs = (int)result;
+	return open_theirs(e->p->t, helper, *theirs);
+}
+
+/* ---- the area -------------------------------------------------------------------- */
+
+static uint64_t
+round_page(uint64_t n)
+{
+	return (n + PAGE - 1) / PAGE * PAGE;
+}
+
+static int
+lay_out(struct record_area *a, const struct guest_options *opt)
+{
+	uint64_t at = RECORD_HEADER_BYTES;
+
+	if (opt->windows == 0 || opt->windows > 1 << 20 ||
+	    opt->window_bytes < RECORD_WINDOW_MIN || opt->window_bytes % 8)
+		return fail(FAIL_USAGE, "%u windows of %u bytes make no area",
+			    opt->windows, opt->window_bytes);
+	a->magic = RECORD_MAGIC;
+	a->version = RECORD_VERSION;
+	a->header_bytes = RECORD_HEADER_BYTES;
+	a->windows = opt->windows;
+	a->window_bytes = opt->window_bytes;
+	a->windows_at = at;
+	at = round_page(at + (uint64_t)a->windows *
+			sizeof(struct record_window));
+	a->rings_at = at;
+	at = round_page(at + (uint64_t)a->windows * a->window_bytes);
+	a->table_bytes = round_page(opt->table_bytes + PAGE);
+	a->tables_at[0] = at;
+	a->tables_at[1] = at + a->table_bytes;
+	a->size = at + 2 * a->table_bytes;
+	a->tables = RECORD_HALF_NONE;
+	a->beat = 1;
+	return 0;
+}
+
+static int
+size_and_seal(int fd, uint64_t size)
+{
+	if (ftruncate(fd, (off_t)size) < 0)
+		return fail_errno("size the record memory");
+	/* Ours are the pages, and there will be no fault for want of one. */
+	if (fallocate(fd, 0, 0, (off_t)size) < 0)
+		return fail_errno("allocate %llu KB of record memory",
+				  (unsigned long long)(size / 1024));
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW |
+		  F_SEAL_SEAL) < 0)
+		return fail_errno("seal the record memory");
+	return 0;
+}
+
+/* The helper stands: make the file, map it here, hand over its number. */
+static int
+prepare_area(struct errand *e, pid_t helper,
+	     const struct user_regs_struct *regs)
+{
+	struct guest *g = e->arg;
+	struct record_area layout = *g->area;
+	void *at = MAP_FAILED;
+	int theirs, r;
+	const int fd = channel_memfd(e, helper, regs, "sonde-records",
+				     &theirs);
+
+	if (fd < 0)
+		return -1;
+	e->block.area_fd = theirs;
+	layout.main_stack_end = e->p->main_stack_end;
+	r = size_and_seal(fd, layout.size);
+	if (r == 0) {
+		at = mmap(NULL, layout.size, PROT_READ | PROT_WRITE,
+			  MAP_SHARED, fd, 0);
+		if (at == MAP_FAILED)
+			r = fail_errno("map the record memory");
+	}
+	close(fd);
+	if (r < 0)
+		return -1;
+	free(g->area);
+	g->area = at;
+	g->size = layout.size;
+	*g->area = layout;
+	g->layout = layout;
+	e->call->fd = theirs;
+	e->call->size = layout.size;
+	return 0;
+}
+
+/* ---- guest_open, guest_close ------------------------------------------------------ */
+
+int
+guest_command(struct guest *g, struct collector_call *call,
+	      errand_prepare prepare, struct inject_report *report)
+{
+	const struct errand how = {
+		.prepare = prepare, .arg = g, .seed = g->seed,
+		/* Once it is in, a program without it is another one. */
+		.only_present = g->only_present || g->library,
+	};
+
+	return load_command(g->t, &how, call, report, &g->library);
+}
+
+bool
+guest_is_there(struct guest *g)
+{
+	struct collector_identity id;
+
+	if (target_gone(g->t) || !g->library)
+		return false;
+	return target_read(g->t, g->library - sizeof id, &id,
+			   sizeof id) == 0 && id.magic == COLLECTOR_MAGIC;
+}
+
+static bool
+in_other_namespace(struct target *t)
+{
+	char ours[64], theirs[64];
+	const ssize_t n = readlink("/proc/self/ns/pid", ours, sizeof ours);
+	const ssize_t m = readlinkat(target_proc(t), "ns/pid", theirs,
+				     sizeof theirs);
+
+	return n > 0 && m > 0 &&
+	       (n != m || memcmp(ours, theirs, (size_t)n) != 0);
+}
+
+static struct guest *
+open_guest(struct target *t, const struct guest_options *opt,
+	   struct inject_report *report, bool only_present)
+{
+	struct guest *g = xcalloc(1, sizeof *g);
+	struct collector_call call = { .command = COLLECTOR_MAP };
+
+	memset(report, 0, sizeof *report);
+	g->t = t;
+	g->seed = opt->donor_seed;
+	g->interval_ns = opt->interval_ns;
+	g->only_present = only_present;
+	g->other_namespace = in_other_namespace(t);
+	g->area = xcalloc(1, sizeof *g->area);
+	if (lay_out(g->area, opt) < 0 ||
+	    guest_command(g, &call, prepare_area, report) < 0) {
+		(void)fail_in("process %d: load the collector",
+			      target_pid(t));
+		guest_close(g);
+		return NULL;
+	}
+	return g;
+}
+
+struct guest *
+guest_open(struct target *t, const struct guest_options *opt,
+	   struct inject_report *report)
+{
+	return open_guest(t, opt, report, false);
+}
+
+struct guest *
+guest_open_preloaded(struct target *t, const struct guest_options *opt,
+		     struct inject_report *report)
+{
+	return open_guest(t, opt, report, true);
+}
+
+void
+guest_close(struct guest *g)
+{
+	if (!g)
+		return;
+	if (g->size)
+		(void)munmap(g->area, g->size);
+	else
+		free(g->area);
+	map_fini(&g->tids);
+	free(g);
+}
+
+struct record_area *
+guest_area(struct guest *g)
+{
+	return g->area;
+}

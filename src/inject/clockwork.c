@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The guest at work: start it, keep it alive by a heartbeat, give new threads
+ * their timers, stop it. Each command is an errand of its own; between them
+ * nothing of ours runs in the target but the handler.
+ */
+#include <string.h>
+
+#include "private.h"
+
+void
+guest_heartbeat(struct guest *g)
+{
+	__atomic_fetch_add(&g->area->beat, 1, __ATOMIC_RELEASE);
+}
+
+static void
+switch_on(struct guest *g, uint32_t on)
+{
+	__atomic_store_n(&g->area->on, on, __ATOMIC_RELEASE);
+}
+
+int
+guest_start(struct guest *g, enum guest_clock clock)
+{
+	struct inject_report report = {0};
+	struct collector_call call = {
+		.command = COLLECTOR_START, .interval_ns = g->interval_ns,
+		.clock = clock == GUEST_POSIX_TIMER ? COLLECTOR_POSIX_TIMER
+						    : COLLECTOR_PERF_SIGNAL,
+	};
+
+	guest_heartbeat(g);
+	switch_on(g, 1);
+	if (guest_command(g, &call, NULL, &report) < 0) {
+		switch_on(g, 0);
+		return fail_in("start the collector");
+	}
+	g->started = true;
+	return 0;
+}
+
+int
+guest_stop(struct guest *g, struct inject_report *report)
+{
+	struct collector_call call = { .command = COLLECTOR_STOP };
+	struct collector_call unmap = { .command = COLLECTOR_UNMAP };
+	int r = 0;
+
+	memset(report, 0, sizeof *report);
+	switch_on(g, 0);
+	if (!guest_is_there(g))
+		return 0;
+	if (g->started)
+		r = guest_command(g, &call, NULL, report);
+	if (r == 0)
+		r = guest_command(g, &unmap, NULL, report);
+	g->started = g->started && r < 0;
+	return r < 0 ? fail_in("stop the collector") : 0;
+}
+
+/* ---- timers for new threads ------------------------------------------------- */
+
+int
+guest_thread_started(struct guest *g, pid_t tid)
+{
+	struct record_area *a = g->area;
+
+	if (guest_unserved(g) >= RECORD_POSTS)
+		return fail(FAIL_PARTIAL, "too many new threads wait for a "
+			    "timer");
+	a->posts[a->posted % RECORD_POSTS] =
+		(uint32_t)guest_inner_tid(g, tid);
+	__atomic_store_n(&a->posted, a->posted + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+uint32_t
+guest_unserved(const struct guest *g)
+{
+	return g->area->posted -
+		__atomic_load_n(&g->area->taken, __ATOMIC_ACQUIRE);
+}
+
+int
+guest_refresh(struct guest *g)
+{
+	struct inject_report report = {0};
+	struct collector_call call = { .command = COLLECTOR_TIMERS };
+
+	guest_heartbeat(g);
+	/* It lists the threads itself: what is posted is among them. */
+	__atomic_store_n(&g->area->taken, g->area->posted, __ATOMIC_RELEASE);
+	if (guest_command(g, &call, NULL, &report) < 0)
+		return fail_in("give timers to new threads");
+	return 0;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Choose the one thread that works for us. Best is one that waits in a
+ * system call which the kernel simply begins again; worst is one in a call
+ * that answers EINTR to any stop (epoll_wait and its like: repaired, but a
+ * death of ours in that moment would show). Nothing is stopped to find out.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "private.h"
+
+enum {
+	LOOK_AT_MOST = 64,		/* threads whose state we read */
+	ROUNDS = 200,			/* to find a safe point */
+	FRAME_NEED = 4096,
+};
+#define HOLD_TIMEOUT_NS	UINT64_C(2000000000)
+#define GIVE_UP_NS	UINT64_C(10000000000)
+
+enum rank {
+	RANK_BEGINS_AGAIN,
+	RANK_WAITS,
+	RANK_RUNS,
+	RANK_SEES_EINTR,
+	RANK_ODD_STACK,		/* added: no room for a frame */
+	RANK_NEVER = 100,
+};
+
+struct candidate {
+	pid_t tid;
+	int rank;
+};
+
+static int
+rank_of_call(long nr)
+{
+	switch (nr) {
+	case SYS_read: case SYS_wait4: case SYS_waitid: case SYS_accept:
+	case SYS_select: case SYS_pselect6: case SYS_ppoll: case SYS_readv:
+	case SYS_rt_sigsuspend: case SYS_pause: case SYS_write:
+		return RANK_BEGINS_AGAIN;
+	case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_semop:
+	case SYS_semtimedop: case SYS_rt_sigtimedwait: case SYS_io_getevents:
+	case SYS_msgrcv: case SYS_msgsnd: case SYS_recvfrom: case SYS_recvmsg:
+	case SYS_sendto: case SYS_sendmsg: case SYS_accept4: case SYS_connect:
+	case 333 /* io_pgetevents */: case 441 /* epoll_pwait2 */:
+	case 426 /* io_uring_enter */:
+		return RANK_SEES_EINTR;
+	default:
+		/* futex, poll, nanosleep: a restart block, or unknown. */
+		return RANK_WAITS;
+	}
+}
+
+static int
+rank_of(const struct plan *p, pid_t tid)
+{
+	struct thread_facts f;
+	int rank = RANK_RUNS;
+
+	if (target_thread_facts(p->t, tid, &f) < 0 ||
+	    f.state == 'Z' || f.state == 'X' || f.state == 'D')
+		return RANK_NEVER;
+	if (f.in_syscall)
+		rank = rank_of_call(f.syscall);
+	if (f.sp && !borrow_stack_is_plain(p, f.sp, FRAME_NEED))
+		rank += RANK_ODD_STACK;
+	return rank;
+}
+
+static int
+by_rank(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	return x->rank - y->rank;
+}
+
+static void
+shuffle(pid_t *tids, size_t n, unsigned seed)
+{
+	uint64_t word = seed;
+	size_t i;
+
+	for (i = n; i > 1; i--) {
+		word = hash_word(word + i);
+
+		const size_t k = word % i;
+		const pid_t tid = tids[k];
+
+		tids[k] = tids[i - 1];
+		tids[i - 1] = tid;
+	}
+}
+
+/* Threads worth trying, best first. */
+static size_t
+list_candidates(const struct plan *p, unsigned seed, struct candidate *out)
+{
+	pid_t *tids = NULL;
+	size_t cap = 0, n = 0, i;
+	const ssize_t count = target_threads(p->t, &tids, &cap);
+
+	if (seed && count > 0)
+		shuffle(tids, (size_t)count, seed);
+	for (i = 0; count > 0 && i < (size_t)count && n < LOOK_AT_MOST; i++) {
+		const int rank = rank_of(p, tids[i]);
+
+		if (rank != RANK_NEVER)
+			out[n++] = (struct candidate){
+				tids[i], seed ? 0 : rank
+			};
+		if (rank == RANK_BEGINS_AGAIN && !seed)
+			break;
+	}
+	free(tids);
+	if (!seed)
+		qsort(out, n, sizeof *out, by_rank);
+	return n;
+}
+
+static int
+set_options(const struct plan *p, const struct held *h)
+{
+	unsigned long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD;
+
+	if (p->seccomp)
+		options |= PTRACE_O_SUSPEND_SECCOMP;
+	/* Only now that it stands: no child of its own must become ours. */
+	if (ptrace(PTRACE_SETOPTIONS, h->tid, 0, options) == 0)
+		return 0;
+	(void)fail_errno("set trace options of thread %d", h->tid);
+	return p->seccomp ? fail_remedy("the kernel must let us suspend its "
+					"seccomp filter "
+					"(CONFIG_CHECKPOINT_RESTORE)") : -1;
+}
+
+/* 1 taken, 0 not this one now, -1 give up. */
+static int
+try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
+{
+	int safe = 1;
+
+	if (thread_hold(p->t, tid, 0, HOLD_TIMEOUT_NS, &b->held) < 0)
+		return target_gone(p->t) ? -1 : 0;
+	if (sp)
+		safe = safepoint_reach(sp, &b->held);
+	if (safe == 1 && set_options(p, &b->held) == 0 &&
+	    borrow_save(b) == 0 && borrow_write_frame(b, 0, 0) == 0)
+		return 1;
+	(void)thread_release(p->t, &b->held);
+	return safe == 0 ? 0 : -1;
+}
+
+static void
+rest(unsigned round)
+{
+	const struct timespec ts = {
+		.tv_nsec = 500000 + (long)(hash_word(round) % 3000000),
+	};
+
+	(void)nanosleep(&ts, NULL);	/* waking early does no harm */
+}
+
+int
+donor_take(struct plan *p, unsigned seed, struct borrow *b,
+	   struct inject_report *report)
+{
+	struct candidate list[LOOK_AT_MOST];
+	struct safepoint *sp = NULL;
+	const uint64_t since = now_ns();
+	unsigned round;
+	int r = 0;
+
+	if (p->single && !(sp = safepoint_open(p)))
+		return -1;
+	for (round = 0; r == 0 && round < ROUNDS; round++) {
+		const size_t n = list_candidates(p, seed, list);
+		size_t i;
+
+		if (round > 0 && now_ns() - since > GIVE_UP_NS)
+			break;
+		for (i = 0; r == 0 && i < n; i++) {
+			memset(b, 0, sizeof *b);
+			b->p = p;
+			report->tries++;
+			r = try_one(p, list[i].tid, sp, b);
+			if (r == 0)
+				report->donor_stop_ns += b->held.stopped_at ?
+					now_ns() - b->held.stopped_at : 0;
+		}
+		if (r == 0)
+			rest(round);
+	}
+	safepoint_close(sp);
+	report->donor = r == 1 ? b->held.tid : 0;
+	if (r == 0) {
+		(void)fail_in("no thread of process %d could be borrowed",
+			      target_pid(p->t));
+		return fail_remedy("try again, or: `collector engine ring`");
+	}
+	return r == 1 ? 0 : -1;
+}

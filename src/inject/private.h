@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the files of this room share. A `plan` is everything that was learnt
+ * by reading alone; a `borrow` is a thread that we hold with all it needs to
+ * be put back; a `scratch` is the memory a call lives in, inside the target.
+ */
+#ifndef SONDE_INJECT_PRIVATE_H
+#define SONDE_INJECT_PRIVATE_H
+
+#include <signal.h>
+#include <sys/user.h>
+
+#include "base.h"
+#include "collector.h"
+#include "inject.h"
+#include "symbol.h"
+
+/* ---- locate.c: load objects as the target's memory shows them ------------ */
+
+struct image {
+	uint64_t header;	/* where its ELF header is mapped */
+	uint64_t bias, dynamic, entry;
+	uint64_t text, text_end;
+	uint64_t symtab, strtab, strsz, gnu_hash, hash, verdef;
+	uint64_t debug;		/* value of DT_DEBUG */
+	uint64_t tls_image, tls_filesz, tls_memsz, tls_align;
+	uint64_t link_map;	/* 0: none */
+	uint64_t tls_module, tls_offset;	/* static TLS; 0: it has none */
+	bool has_interp;
+};
+
+struct symbol_at {
+	uint64_t addr, size;
+};
+
+/* The image whose ELF header is mapped at `header`. */
+int locate_image(struct target *t, uint64_t header, struct image *img);
+/* A defined dynamic symbol, by the image's hash tables. */
+bool locate_symbol(struct target *t, const struct image *img, const char *name,
+		  struct symbol_at *out);
+/* Its address, or 0. */
+uint64_t locate_address(struct target *t, const struct image *img,
+		       const char *name);
+/* The highest minor version among GLIBC_2.n definitions, 0: none. */
+unsigned locate_glibc_minor(struct target *t, const struct image *img);
+/* Where bytes stand in the image's text; 0: nowhere. */
+uint64_t locate_code(struct target *t, const struct image *img,
+			 const void *code, size_t n);
+/* The start of the file mapping that `inside` belongs to. */
+uint64_t mapping_header(const struct modules *mods, uint64_t inside);
+
+/* ---- preflight.c ----------------------------------------------------------- */
+
+enum { PLAN_IMAGES_MAX = 4096 };
+
+struct plan {
+	struct target *t;
+	struct modules mods;
+	struct image *images;	/* main namespace, in link-map order */
+	size_t nimages;
+	struct image libc, ldso;
+	unsigned glibc_minor;
+	char libc_name[24];
+	bool single;		/* libc believes there is one thread */
+	bool seccomp;
+	uint64_t dlopen, dlopen_flags, dlerror;
+	uint64_t pthread_create, attr_init, attr_setstack, attr_setdetach;
+	uint64_t ctype_init, single_flag;
+	uint64_t thread_keys, call_tls_dtors;
+	uint32_t sizeof_pthread, off_tid, off_list, off_specific;
+	uint32_t off_modid, off_tlsoff;
+	int64_t rseq_offset;	/* 0: none */
+	uint64_t gadget;	/* syscall; ret */
+	uint64_t restore_rt;	/* mov $15, %rax; syscall */
+	uint64_t vdso_clock;
+	uint64_t main_stack_end;
+	uint64_t library;	/* bias of our library when it is there */
+	uint64_t library_entry, library_leave;
+	char library_path[128];	/* unlike any name that ld.so knows */
+};
+
+int plan_make(struct target *t, struct plan *p);
+void plan_fini(struct plan *p);
+
+/* ---- call.c: a thread that we borrow ---------------------------------------- */
+
+enum { XSTATE_MAX = 16384, KEPT_SIGNALS = 64 };
+
+struct borrow {
+	const struct plan *p;
+	struct held held;
+	struct user_regs_struct regs;	/* what it gets back */
+	unsigned char xstate[XSTATE_MAX];
+	size_t xstate_size;
+	uint64_t mask;
+	uint64_t frame;		/* sp while it works for us; 0: none */
+	siginfo_t kept[KEPT_SIGNALS];
+	unsigned nkept;
+	bool masked, restarted, rseq_aborted;
+};
+
+/* After thread_hold: save what it has. It has not changed yet. */
+int borrow_save(struct borrow *b);
+/* Write a frame from which the kernel restores the thread by itself, below
+ * its stack where that is known to be one, else at `room` (0: nowhere). */
+int borrow_write_frame(struct borrow *b, uint64_t room, size_t room_size);
+/* Is there room for `need` bytes below sp on what is surely a stack? */
+bool borrow_stack_is_plain(const struct plan *p, uint64_t sp, uint64_t need);
+/* Its registers and mask become fit for calls; *regs are good for
+ * remote_syscall. */
+int borrow_begin(struct borrow *b, struct user_regs_struct *regs);
+/* A system call by the borrowed thread. child: of clone. */
+int borrow_syscall(struct borrow *b, long nr, const uint64_t args[6],
+		   int64_t *result, pid_t *child);
+/* Put everything back at a stop from which the kernel restarts what it
+ * interrupted, and let go. */
+int borrow_return(struct borrow *b, struct inject_report *report);
+
+/* One system call of any stopped thread of ours, at the gadget, with the
+ * registers of `regs` (whose sp must hold a sound return address). */
+int remote_syscall(const struct plan *p, pid_t tid,
+		   const struct user_regs_struct *regs, long nr,
+		   const uint64_t args[6], int64_t *result, pid_t *child,
+		   struct borrow *keep);
+/* Run to the next entry or exit of a system call. */
+int run_to_syscall_stop(pid_t tid, pid_t *child, struct borrow *keep);
+/* All signals but those a thread raises itself. */
+uint64_t maskable_signals(void);
+
+/* ---- donor.c ----------------------------------------------------------------- */
+
+/* Hold a thread that is fit to work for us; in a single-threaded libc at a
+ * point where nothing of libc is half done. */
+int donor_take(struct plan *p, unsigned seed, struct borrow *b,
+	       struct inject_report *report);
+
+/* ---- safepoint.c ---------------------------------------------------------------- */
+
+struct safepoint;
+
+/* Tables of the whole target, before anything is stopped. */
+struct safepoint *safepoint_open(const struct plan *p);
+void safepoint_close(struct safepoint *sp);
+/* Bring the held thread to a point where libc has nothing half done: 1 it
+ * stands there, 0 not yet (let it run and try again), -1 failed. */
+int safepoint_reach(struct safepoint *sp, struct held *h);
+
+/* ---- helper.c, stub.c: the threads that do the work ----------------------- */
+
+/* What the code in the target is told, and tells. stub.c knows the offsets. */
+struct block {
+	uint32_t state;
+	int32_t create_error;
+	int32_t library_fd, area_fd;
+	uint64_t ctype_init, attr_init, attr_setstack, attr_setdetach;
+	uint64_t pthread_create, stack, stack_size;
+	uint64_t dlopen, dlopen_flags, dlerror, handle, base, entry_offset;
+	uint64_t function, result, saved_sp;
+	uint64_t pthread, tid_offset, leave, area, area_size;
+	uint64_t args[6];
+	uint64_t attr[8];
+	char error[256];
+	char path[128];
+	/* What the helper's thread-specific data is forgotten with. */
+	uint64_t specific_offset, thread_keys, call_tls_dtors;
+};
+
+enum block_state {
+	BLOCK_READY, BLOCK_STARTED, BLOCK_LOADING, BLOCK_CALLING, BLOCK_DONE,
+	BLOCK_NOT_LOADED, BLOCK_WRONG_LIBRARY, BLOCK_CANCELLED,
+	BLOCK_NO_THREAD, BLOCK_FAULTED,
+};
+
+enum { STUB_NOTIFY = 0x736e6465, STUB_BLOCK = 4096 };
+extern const unsigned char stub_begin[], stub_end[];
+extern const unsigned char stub_helper[], stub_thread[], stub_fault[];
+
+/* Where things are in the scratch memory; offsets, but for `at`. */
+struct scratch {
+	uint64_t at;		/* 0: not mapped yet */
+	size_t size;
+	size_t call, frame, frame_size, stack_top;
+	size_t tls, tls_size, tp;
+	size_t thread_stack, thread_stack_size;
+};
+
+struct errand;
+/* Called while the helper (or whoever makes the call) stands; regs are
+ * good for remote_syscall. It may put descriptors made in the target into
+ * block->area_fd, which are closed after the call. */
+typedef int (*errand_prepare)(struct errand *e, pid_t tid,
+			      const struct user_regs_struct *regs);
+
+/* One call on a fresh real thread of the target. */
+struct errand {
+	struct plan *p;
+	bool entry;		/* our library's entry: load it if need be */
+	uint64_t function;	/* else this */
+	uint64_t args[6];
+	/* For the entry: copied into the target and back afterwards. */
+	struct collector_call *call;
+	errand_prepare prepare;	/* NULL: nothing */
+	void *arg;
+	uint64_t timeout_ns;
+	unsigned seed;
+	bool only_present;	/* load nothing: the library is there */
+	int64_t result;
+	struct inject_report *report;
+
+	/* While it runs. */
+	struct scratch s;
+	struct block block;
+	uint64_t name_at;	/* there prepare may write a name */
+	pid_t helper, thread;	/* 0: none, or gone */
+	bool at_bell;		/* the helper stands at its last call */
+	bool left_behind;	/* the scratch must stay */
+	char fault[64];		/* how a thread of ours crashed; "": none */
+};
+
+/* Sizes of everything; static TLS offsets are read from the link maps. */
+int scratch_plan(struct plan *p, struct scratch *s);
+/* Code, block, first stack word and TLS, into the mapped scratch. */
+int scratch_write(const struct plan *p, const struct scratch *s,
+		  const struct block *block, const struct collector_call *call,
+		  uint64_t donor_tp);
+/* What libc gave the helper (an arena, a cache) becomes the thread's, which
+ * hands it back when it ends; the helper ends without libc's knowledge. */
+int tls_hand_over(const struct plan *p, const struct scratch *s,
+		  uint64_t thread_tp);
+int errand_run(struct errand *e);
+
+/* ---- bare.c ---------------------------------------------------------------- */
+
+/* An argument that points n bytes into the data. */
+#define BARE_DATA	UINT64_C(0x7473656775610000)
+
+/* One system call by a thread of any program, whatever it runs; n bytes of
+ * data (at most 64) are put where it may read them. */
+int bare_syscall(struct target *t, long nr, const uint64_t args[6],
+		 const void *data, size_t n, int64_t *result);
+
+/* ---- standing.c ------------------------------------------------------------ */
+
+/* For a target that is held, with the library in it: 1 done, -1 failed, 0
+ * not possible (no thread has a plain stack): run an errand. */
+int standing_call(struct errand *e);
+
+/* ---- load.c, channel.c ---------------------------------------------------- */
+
+/* The library as it was built. */
+extern const unsigned char collector_image[], collector_image_end[];
+
+/* A memfd made in the target by a stopped thread of ours. Returns our own
+ * descriptor of it, and the target's number in *theirs; -1 on failure. */
+int channel_memfd(struct errand *e, pid_t helper,
+		  const struct user_regs_struct *regs, const char *name,
+		  int *theirs);
+/* Write the library into a memfd and seal that. */
+int load_fill_library(int fd);
+/* The embedded library as a memfd of the target. */
+int load_library_file(struct errand *e, pid_t helper,
+		      const struct user_regs_struct *regs);
+struct guest {
+	struct target *t;
+	struct record_area *area;
+	struct record_area layout;	/* our own copy: nobody changes it */
+	uint64_t size;		/* mapped; 0: area is only a plan */
+	uint64_t spoiled;	/* rings that made no sense */
+	unsigned seed;
+	uint64_t interval_ns;
+	uint64_t library;	/* its entry in the target, 0: not yet in */
+	bool only_present, started;
+	bool other_namespace;	/* thread ids differ from ours */
+	struct map tids;	/* then: theirs -> ours */
+};
+
+/* One command to the guest, by an errand. */
+int guest_command(struct guest *g, struct collector_call *call,
+		  errand_prepare prepare, struct inject_report *report);
+/* Our number of a thread that the target calls tid; 0: it has ended. */
+pid_t guest_outer_tid(struct guest *g, pid_t tid);
+pid_t guest_inner_tid(struct guest *g, pid_t tid);
+/* The number of a thread in its own pid namespace. */
+pid_t thread_inner_tid(struct target *t, pid_t tid);
+/* Call the library's entry with a command, and tell where that is. */
+int load_command(struct target *t, const struct errand *how,
+		 struct collector_call *call, struct inject_report *report,
+		 uint64_t *entry);
+
+#endif

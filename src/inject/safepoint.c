@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where does the only thread of a single-threaded libc stand? Such a libc
+ * takes no locks, so nothing of it may be half done when a second thread
+ * enters it. The stack is walked by CFI; unsafe are
+ *
+ *	- ld.so, and functions that change what threads share (malloc and its
+ *	  family wherever they are, fork, exit, dlopen, pthread_create ...)
+ *	- code of libc that was interrupted outside a waiting system call: an
+ *	  internal function may have been reached by a tail call, so that no
+ *	  frame shows which work it does
+ *
+ * From such a place the thread is let run, to a hardware breakpoint at the
+ * return address of the outermost unsafe frame, a few times for 100 ms.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "private.h"
+#include "step.h"
+#include "unwind.h"
+
+enum {
+	FRAMES_MAX = 512,
+	STACK_MAX = 4 << 20,
+	ESCAPES = 3,
+};
+#define ESCAPE_NS	UINT64_C(100000000)
+
+static const char *const anywhere[] = {
+	"malloc", "calloc", "realloc", "free", "cfree", "memalign",
+	"posix_memalign", "aligned_alloc", "valloc", "pvalloc",
+	"reallocarray", "malloc_trim", "malloc_usable_size",
+};
+
+static const char *const in_libc[] = {
+	"mallinfo", "mallinfo2", "malloc_info", "malloc_stats", "mallopt",
+	"pthread_create", "pthread_exit", "fork", "_Fork", "vfork",
+	"posix_spawn", "posix_spawnp", "system", "popen", "dlopen", "dlclose",
+	"dlsym", "dlvsym", "dladdr", "dladdr1", "dlinfo", "dlmopen",
+	"dl_iterate_phdr", "exit", "quick_exit", "_exit", "__cxa_finalize",
+	"__cxa_atexit", "__cxa_thread_atexit_impl", "__libc_freeres",
+	"setlocale", "newlocale", "iconv_open", "iconv_close", "getaddrinfo",
+	"gethostbyname_r", "getpwnam_r", "getpwuid_r", "setuid", "setgid",
+	"setresuid", "setresgid", "setreuid", "setregid", "setgroups",
+	"pthread_key_create", "pthread_key_delete", "__libc_dlopen_mode",
+};
+
+struct range {
+	uint64_t start, end;
+};
+
+struct safepoint {
+	const struct plan *p;
+	struct unwind_space *space;
+	const struct step_tables *tables;
+	struct range *unsafe;
+	size_t nunsafe, cap;
+	unsigned char *stack;
+};
+
+struct frame {
+	uint64_t pc;
+	bool exact;
+};
+
+/* ---- what is unsafe ---------------------------------------------------------- */
+
+static void
+add_range(struct safepoint *sp, uint64_t start, uint64_t end)
+{
+	sp->unsafe = xgrow(sp->unsafe, &sp->cap, sp->nunsafe + 1,
+			   sizeof *sp->unsafe);
+	sp->unsafe[sp->nunsafe++] = (struct range){ start, end };
+}
+
+static void
+add_functions(struct safepoint *sp, const struct image *img,
+	      const char *const *names, size_t n)
+{
+	struct symbol_at at;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (locate_symbol(sp->p->t, img, names[i], &at))
+			add_range(sp, at.addr, at.addr + (at.size ? at.size
+							  : 1));
+}
+
+static void
+list_unsafe(struct safepoint *sp)
+{
+	const struct plan *p = sp->p;
+	size_t i;
+
+	add_range(sp, p->ldso.text, p->ldso.text_end);
+	for (i = 0; i < p->nimages; i++)
+		if (locate_address(p->t, &p->images[i], "malloc"))
+			add_functions(sp, &p->images[i], anywhere,
+				      ARRAY_LEN(anywhere));
+	add_functions(sp, &p->libc, in_libc, ARRAY_LEN(in_libc));
+}
+
+/* ---- tables ---------------------------------------------------------------------- */
+
+static struct unwind_object *
+open_object(const struct plan *p, const struct module *m)
+{
+	unsigned char *image;
+	int fd;
+
+	if (m->inode) {
+		fd = target_open_mapped(p->t, m->start, m->end, m->path,
+					m->device, m->inode);
+		return fd < 0 ? NULL : unwind_object_open(fd, m->path);
+	}
+	if (strcmp(m->path, "[vdso]") != 0)
+		return NULL;
+	image = xmalloc(m->end - m->start);
+	if (target_read(p->t, m->start, image, m->end - m->start) == 0)
+		return unwind_object_memory(image, m->end - m->start,
+					    m->start, m->path);
+	free(image);
+	return NULL;
+}
+
+static void
+map_all(struct safepoint *sp)
+{
+	const struct modules *mods = &sp->p->mods;
+	struct unwind_object *obj = NULL;
+	const struct module *of = NULL;
+	size_t i;
+
+	for (i = 0; i < mods->len; i++) {
+		const struct module *m = &mods->items[i];
+
+		if (!(m->prot & MODULE_EXEC))
+			continue;
+		if (!obj || !of || of->inode != m->inode ||
+		    of->device != m->device || !m->inode) {
+			unwind_object_free(obj);
+			obj = open_object(sp->p, m);
+			of = m;
+		}
+		unwind_space_map(sp->space, m->start, m->end, m->offset, obj);
+	}
+	unwind_object_free(obj);
+}
+
+struct safepoint *
+safepoint_open(const struct plan *p)
+{
+	struct safepoint *sp = xcalloc(1, sizeof *sp);
+
+	sp->p = p;
+	sp->stack = xmalloc(STACK_MAX);
+	sp->space = unwind_space_new();
+	map_all(sp);
+	list_unsafe(sp);
+	sp->tables = unwind_space_tables(sp->space);
+	if (sp->tables)
+		return sp;
+	safepoint_close(sp);
+	return NULL;
+}
+
+void
+safepoint_close(struct safepoint *sp)
+{
+	if (!sp)
+		return;
+	unwind_space_free(sp->space);
+	free(sp->unsafe);
+	free(sp->stack);
+	free(sp);
+}
+
+/* ---- one look ----------------------------------------------------------------------- */
+
+/* All frames, or 0 when the walk did not reach the outermost one. */
+static size_t
+walk(struct safepoint *sp, const struct user_regs_struct *r,
+     struct frame *frames)
+{
+	const struct module *m = modules_find(&sp->p->mods, r->rsp);
+	struct step_regs regs = {
+		.pc = r->rip, .sp = r->rsp, .fp = r->rbp, .exact = 1
+	};
+	struct step_stack stack = { .data = sp->stack, .base = r->rsp };
+	enum step_result res;
+	size_t n = 0;
+
+	/* The stack may have grown since the maps were read. */
+	if (!m && r->rsp < sp->p->main_stack_end)
+		stack.size = sp->p->main_stack_end - r->rsp;
+	else if (m)
+		stack.size = m->end - r->rsp;
+	if (stack.size > STACK_MAX)
+		stack.size = STACK_MAX;
+	if (target_read(sp->p->t, stack.base, sp->stack, stack.size) < 0)
+		return 0;
+	do {
+		if (n == FRAMES_MAX)
+			return 0;
+		frames[n++] = (struct frame){ regs.pc, regs.exact };
+		res = step_frame(sp->tables, &stack, &regs);
+	} while (res == STEP_OK);
+	return res == STEP_OUTERMOST ? n : 0;
+}
+
+static bool
+in_unsafe(const struct safepoint *sp, const struct frame *f)
+{
+	const uint64_t pc = f->exact ? f->pc : f->pc - 1;
+	size_t i;
+
+	for (i = 0; i < sp->nunsafe; i++)
+		if (pc >= sp->unsafe[i].start && pc < sp->unsafe[i].end)
+			return true;
+	return false;
+}
+
+static bool
+in_libc_text(const struct safepoint *sp, const struct frame *f)
+{
+	return f->pc >= sp->p->libc.text && f->pc < sp->p->libc.text_end;
+}
+
+static bool
+waits_in_call(const struct user_regs_struct *r)
+{
+	const long nr = (long)r->orig_rax;
+
+	switch (nr) {
+	case SYS_mmap: case SYS_munmap: case SYS_brk: case SYS_mprotect:
+	case SYS_madvise: case SYS_mremap: case SYS_futex:
+		return false;
+	default:
+		return nr >= 0;
+	}
+}
+
+/*
+ * The number of unsafe frames from the leaf: the frame of that index is the
+ * first from which nothing unsafe is above. 0: safe.
+ */
+static size_t
+unsafe_depth(const struct safepoint *sp, const struct user_regs_struct *r,
+	     const struct frame *frames, size_t n)
+{
+	size_t depth = 0, i;
+	bool interrupted = false;	/* in a run of libc below such code */
+
+	for (i = 0; i < n; i++) {
+		if (frames[i].exact)
+			interrupted = i > 0 || !waits_in_call(r);
+		if (!in_libc_text(sp, &frames[i]))
+			interrupted = false;
+		if (interrupted || in_unsafe(sp, &frames[i]))
+			depth = i + 1;
+	}
+	return depth;
+}
+
+/* ---- getting out of there -------------------------------------------------------------- */
+
+static int
+set_breakpoint(pid_t tid, uint64_t addr, uint64_t control)
+{
+	const size_t dr0 = offsetof(struct user, u_debugreg[0]);
+	const size_t dr7 = offsetof(struct user, u_debugreg[7]);
+
+	if (ptrace(PTRACE_POKEUSER, tid, dr0, addr) < 0 ||
+	    ptrace(PTRACE_POKEUSER, tid, dr7, control) < 0)
+		return fail_errno("set a hardware breakpoint in thread %d",
+				  tid);
+	return 0;
+}
+
+/* 1 it stands at addr, 0 it did not come there in time, -1 failed. */
+static int
+run_to(struct safepoint *sp, struct held *h, uint64_t addr)
+{
+	const uint64_t end = now_ns() + ESCAPE_NS;
+	int r = set_breakpoint(h->tid, addr, 1);
+	int signal = 0;
+
+	while (r == 0) {
+		struct event ev;
+		siginfo_t si;
+		const uint64_t now = now_ns();
+
+		if (thread_resume(h->tid, RUN_FREE, signal) < 0) {
+			r = -1;
+		} else if (now >= end ||
+			   thread_wait(h->tid, end - now, &ev) < 0) {
+			if (thread_settle(sp->p->t, h, 10 * ESCAPE_NS) < 0)
+				r = -1;
+			break;
+		}
+		signal = 0;
+		if (r < 0 || ev.kind != EVENT_SIGNAL)
+			continue;
+		if (ptrace(PTRACE_GETSIGINFO, h->tid, 0, &si) < 0)
+			r = fail_errno("read a signal of thread %d", h->tid);
+		else if (si.si_signo == SIGTRAP && si.si_code == TRAP_HWBKPT)
+			r = 1;
+		else
+			signal = si.si_signo;
+	}
+	if (set_breakpoint(h->tid, 0, 0) < 0)
+		return -1;
+	return r;
+}
+
+int
+safepoint_reach(struct safepoint *sp, struct held *h)
+{
+	struct frame frames[FRAMES_MAX];
+	int i;
+
+	for (i = 0; i <= ESCAPES; i++) {
+		struct user_regs_struct r;
+		size_t n, depth;
+		int reached;
+
+		if (thread_get_regs(h->tid, &r) < 0)
+			return -1;
+		n = walk(sp, &r, frames);
+		depth = n ? unsafe_depth(sp, &r, frames, n) : 0;
+		if (n && depth == 0)
+			return 1;
+		(void)fail(FAIL_UNSUITABLE, n ? "its thread does not come "
+			   "out of libc" : "its stack cannot be walked");
+		if (n == 0 || depth == n || i == ESCAPES)
+			return 0;
+		reached = run_to(sp, h, frames[depth].pc);
+		if (reached <= 0)
+			return reached;
+	}
+	return 0;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which experiments a profile is made of: those named, the members of groups,
+ * and the descendants of each. What their logs say is kept with them.
+ */
+#include "private.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- experiments ---------------------------------------------------- */
+
+static void
+add_source(struct profile *prof, const struct experiment_reader *reader,
+	   const char *founder)
+{
+	prof->sources = xgrow(prof->sources, &prof->sources_cap,
+			      prof->sources_len + 1, sizeof *prof->sources);
+
+	struct source *src = &prof->sources[prof->sources_len++];
+
+	*src = (struct source){ .reader = reader, .founder = founder };
+	space_init(&src->space, reader);
+	src->object_of = xcalloc(experiment_map_count(reader) + 1,
+				 sizeof *src->object_of);
+}
+
+/* `_f1.er` opened by itself: its archives are the founder's. */
+static char *
+founder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	if (slash && name[0] == '_' && str_ends(name, ".er"))
+		return xstrndup(path, (size_t)(slash - path));
+	return xstrdup(path);
+}
+
+/*
+ * A number that changes when any file of the directory changes. Files only
+ * grow, so their sizes say enough.
+ */
+static uint64_t
+directory_mark(const char *path)
+{
+	DIR *dir = opendir(path);
+	uint64_t mark = 0;
+	struct stat st;
+
+	if (!dir)
+		return 0;
+	for (struct dirent *e; (e = readdir(dir));) {
+		if (fstatat(dirfd(dir), e->d_name, &st, 0) < 0)
+			continue;
+		if (S_ISREG(st.st_mode))
+			mark += hash_bytes(e->d_name, strlen(e->d_name),
+					   (uint64_t)st.st_size);
+		else if (e->d_name[0] == '_' && S_ISDIR(st.st_mode)) {
+			char *child = xasprintf("%s/%s", path, e->d_name);
+
+			mark += directory_mark(child);
+			free(child);
+		}
+	}
+	closedir(dir);
+	return mark;
+}
+
+static void
+watch(struct profile *prof, const char *path, uint64_t mark)
+{
+	prof->watches = xgrow(prof->watches, &prof->watches_cap,
+			      prof->watches_len + 1, sizeof *prof->watches);
+	prof->watches[prof->watches_len++] = (struct watch){ xstrdup(path),
+							     mark };
+}
+
+bool
+profile_grown(const struct profile *prof)
+{
+	for (size_t i = 0; i < prof->watches_len; i++)
+		if (directory_mark(prof->watches[i].path) !=
+		    prof->watches[i].mark)
+			return true;
+	return false;
+}
+
+static int
+add_experiment(struct profile *prof, const char *path)
+{
+	/* before it is read: what comes meanwhile counts as growth */
+	const uint64_t mark = directory_mark(path);
+	struct experiment_reader *reader = experiment_open(path);
+
+	if (!reader)
+		return -1;
+	vec_push(&prof->owned, reader);
+
+	char *founder = founder_of(path);
+
+	watch(prof, founder, strcmp(founder, path) ? directory_mark(founder) :
+						     mark);
+	free(founder);
+	founder = prof->watches[prof->watches_len - 1].path;
+	add_source(prof, reader, founder);
+	for (size_t i = 0; i < experiment_child_count(reader); i++)
+		add_source(prof, experiment_child(reader, i), founder);
+	return 0;
+}
+
+static const char group_head[] = "#analyzer experiment group";
+
+/* Paths in a group file are taken from where the file stands. */
+static int
+add_member(struct profile *prof, const char *group, const char *line)
+{
+	const char *slash = strrchr(group, '/');
+	char *path = line[0] == '/' || !slash ? xstrdup(line) :
+		xasprintf("%.*s/%s", (int)(slash - group), group, line);
+	const int rc = add_experiment(prof, path);
+
+	free(path);
+	return rc;
+}
+
+static int
+add_group(struct profile *prof, const char *path)
+{
+	char *text = file_read(path, NULL);
+	char *save = NULL;
+	int rc = 0;
+
+	if (!text)
+		return fail_errno("read group %s", path);
+	if (!str_starts(text, group_head)) {
+		free(text);
+		fail(FAIL_UNSUITABLE, "%s is not an experiment group", path);
+		return fail_remedy("its first line must be `%s`", group_head);
+	}
+	for (char *line = strtok_r(text, "\r\n", &save); line && rc == 0;
+	     line = strtok_r(NULL, "\r\n", &save)) {
+		line += strspn(line, " \t");
+		if (line[0] && line[0] != '#' &&
+		    add_member(prof, path, line) < 0)
+			rc = fail_in("group %s", path);
+	}
+	free(text);
+	return rc;
+}
+
+static uint64_t
+attr_number(const struct experiment_log_event *ev, const char *name)
+{
+	const char *text = ev->attr(ev, name);
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+/* An event repeats a cause with its sum so far: the last one counts. */
+static void
+note_loss(struct source *src, struct profile_loss loss)
+{
+	for (size_t i = 0; i < src->losses_len; i++)
+		if (!strcmp(src->losses[i].cause, loss.cause) &&
+		    !strcmp(src->losses[i].detail, loss.detail)) {
+			src->losses[i] = loss;
+			return;
+		}
+	src->losses = xgrow(src->losses, &src->losses_cap,
+			    src->losses_len + 1, sizeof *src->losses);
+	src->losses[src->losses_len++] = loss;
+}
+
+static void
+on_loss(struct source *src, const struct experiment_log_event *ev)
+{
+	const char *cause = ev->attr(ev, "cause");
+	const char *detail = ev->attr(ev, "detail");
+
+	if (cause)
+		note_loss(src, (struct profile_loss){
+			.cause = cause, .detail = detail ? detail : "",
+			.samples = attr_number(ev, "samples"),
+			.weight_ns = attr_number(ev, "weight_ns"),
+		});
+}
+
+static void
+on_thread(struct profile *prof, const struct source *src,
+	  const struct experiment_log_event *ev)
+{
+	const char *name = ev->attr(ev, "name");
+	uint64_t i;
+
+	if (name && map_get(&src->threads, attr_number(ev, "tid"), &i))
+		prof->threads[i - 1].name = name;
+}
+
+static void
+read_log(struct profile *prof, struct source *src)
+{
+	for (size_t i = 0; i < experiment_log_count(src->reader); i++) {
+		const struct experiment_log_event *ev =
+			experiment_log_at(src->reader, i);
+
+		if (!strcmp(ev->kind, "sonde_loss"))
+			on_loss(src, ev);
+		else if (!strcmp(ev->kind, "sonde_thread"))
+			on_thread(prof, src, ev);
+	}
+}
+
+struct profile *
+profile_open(const char *const *paths, size_t n)
+{
+	struct profile *prof = xcalloc(1, sizeof *prof);
+
+	symbolize_init(prof);
+	read_init(prof);
+	for (size_t i = 0; i < n; i++) {
+		const int rc = str_ends(paths[i], ".erg") ?
+			add_group(prof, paths[i]) :
+			add_experiment(prof, paths[i]);
+
+		if (rc < 0) {
+			profile_free(prof);
+			return NULL;
+		}
+	}
+	for (size_t i = 0; i < prof->sources_len; i++) {
+		read_packets(prof, &prof->sources[i]);
+		read_log(prof, &prof->sources[i]);
+	}
+	metrics_find(prof);
+	return prof;
+}
+
+static void
+source_fini(struct source *src)
+{
+	space_fini(&src->space);
+	map_fini(&src->raw_of);
+	map_fini(&src->by_epoch);
+	map_fini(&src->threads);
+	free(src->raw);
+	free(src->object_of);
+	free(src->losses);
+}
+
+static void
+answers_free(struct profile *prof)
+{
+	struct sums *const sums[] = { &prof->by_function, &prof->by_location,
+				      &prof->by_line, &prof->by_object };
+
+	for (size_t i = 0; i < ARRAY_LEN(sums); i++) {
+		free(sums[i]->excl);
+		free(sums[i]->incl);
+		free(sums[i]->present);
+	}
+	free(prof->total);
+	free(prof->function_costs);
+	free(prof->location_costs);
+	free(prof->line_of);
+	free(prof->line_keys);
+	free(prof->line_costs);
+	free(prof->object_costs);
+	free(prof->edges);
+	free(prof->edge_values);
+	free(prof->tree);
+	free(prof->tree_values);
+	free(prof->thread_costs);
+	free(prof->thread_values);
+}
+
+void
+profile_free(struct profile *prof)
+{
+	if (!prof)
+		return;
+	answers_free(prof);
+	for (size_t i = 0; i < prof->sources_len; i++)
+		source_fini(&prof->sources[i]);
+	free(prof->sources);
+	for (size_t i = 0; i < prof->functions_len; i++) {
+		free(prof->functions[i].linkage);
+		free(prof->functions[i].name);
+	}
+	free(prof->functions);
+	for (uint32_t i = 0; i < prof->objects.len; i++)
+		object_free(object_at(prof, i));
+	vec_fini(&prof->objects);
+	map_fini(&prof->dynamic);
+	map_fini(&prof->dynamic_locations);
+	map_fini(&prof->unknown_locations);
+	map_fini(&prof->stack_of);
+	free(prof->locations);
+	free(prof->frames);
+	free(prof->stacks);
+	free(prof->threads);
+	for (size_t i = 0; i < prof->watches_len; i++)
+		free(prof->watches[i].path);
+	free(prof->watches);
+	for (size_t i = 0; i < prof->owned.len; i++)
+		experiment_reader_free(prof->owned.items[i]);
+	vec_fini(&prof->owned);
+	free(prof);
+}
+
+size_t
+profile_experiment_count(const struct profile *prof)
+{
+	return prof->sources_len;
+}
+
+const struct experiment_reader *
+profile_experiment(const struct profile *prof, size_t i)
+{
+	return prof->sources[i].reader;
+}
+
+struct stack_ends
+profile_stack_ends(struct profile *prof, size_t experiment)
+{
+	return prof->sources[experiment].ends;
+}
+
+uint64_t
+profile_ignored(const struct profile *prof, size_t experiment)
+{
+	return prof->sources[experiment].ignored;
+}
+
+size_t
+profile_losses(struct profile *prof, size_t experiment,
+	       const struct profile_loss **out)
+{
+	*out = prof->sources[experiment].losses;
+	return prof->sources[experiment].losses_len;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the files of this room share.
+ *
+ * A stack is a run of location numbers in one pool, leaf first. The last one
+ * may be the artificial location of a truncated or failed stack, so that every
+ * sum treats it like any other frame. Stack 0 has no frames: packets whose
+ * stack is not there count for <Total> alone.
+ */
+#ifndef PROFILE_PRIVATE_H
+#define PROFILE_PRIVATE_H
+
+#include "base.h"
+#include "profile.h"
+
+enum { FUNCTION_UNKNOWN = 1, FUNCTION_TRUNCATED, FUNCTION_FAILED,
+       FUNCTION_FIRST };
+enum { LOCATION_TRUNCATED, LOCATION_FAILED, LOCATION_FIRST };
+enum { OBJECT_TOTAL, OBJECT_UNKNOWN, OBJECT_DYNAMIC, OBJECT_KERNEL,
+       OBJECT_FIRST };
+#define FUNCTION_UNSET UINT32_MAX
+
+/* ---- space.c: what an address meant at a moment --------------------- */
+
+struct span {			/* addresses with the same candidates */
+	uint64_t start, end;
+	uint32_t first, count;	/* in refs, oldest first */
+};
+
+struct space {
+	const struct experiment_reader *reader;
+	struct span *spans;	/* sorted */
+	size_t len, cap;
+	uint32_t *refs;		/* map records */
+	size_t refs_len, refs_cap;
+	uint64_t *changes;	/* times when an answer may change; sorted */
+	size_t changes_len, changes_cap;
+};
+
+enum { SPACE_NOWHERE = UINT32_MAX };
+
+void space_init(struct space *sp, const struct experiment_reader *rd);
+void space_fini(struct space *sp);
+/* Index of the map record, or SPACE_NOWHERE. *varies is set when another
+ * time may give another answer. */
+uint32_t space_find(const struct space *sp, uint64_t pc, uint64_t time_ns,
+		    bool *varies);
+/* Equal numbers: the same answers for every address. */
+uint32_t space_epoch(const struct space *sp, uint64_t time_ns);
+
+/* ---- the profile ---------------------------------------------------- */
+
+struct object {
+	struct profile_object pub;
+	char *path, *build_id;
+	char *trouble;
+	uint32_t source;	/* experiment that named it first */
+	uint64_t start, end;	/* where it was mapped, first */
+	bool opened;
+	uint32_t plt;		/* function of its PLT, or FUNCTION_UNSET */
+	uint64_t plt_start;
+	struct map functions;	/* start -> function id */
+	struct map locations;	/* file offset -> location id + 1 */
+};
+
+struct function {
+	struct profile_function pub;
+	char *linkage, *name;
+	uint32_t object;
+};
+
+struct location {
+	uint32_t object, function;
+	uint64_t offset;	/* in the file, until it is symbolized; then
+				 * in the function */
+	uint64_t vaddr;
+	bool is_plt, has_line;
+	const char *file;	/* valid once has_line */
+	int line;
+};
+
+struct stack {
+	size_t first;		/* in frames */
+	uint32_t len;
+	uint32_t skip;		/* leaf frames in PLT stubs, not shown */
+	uint32_t next;		/* same hash */
+	uint64_t packets;
+	uint64_t weight[MSTATE_COUNT];
+};
+
+struct thread {
+	uint32_t experiment, ordinal;
+	uint64_t tid;
+	const char *name;	/* in the log of its experiment */
+	uint64_t weight[MSTATE_COUNT];
+};
+
+struct raw_stack {		/* one FRINFO of one experiment */
+	uint64_t frinfo;
+	uint32_t stack;		/* when it does not vary */
+	bool varies, missing;
+};
+
+struct source {			/* one experiment */
+	const struct experiment_reader *reader;
+	const char *founder;	/* path of the directory with archives/ */
+	struct space space;
+	struct map raw_of;	/* FRINFO -> index in raw + 1 */
+	struct raw_stack *raw;
+	size_t raw_len, raw_cap;
+	struct map by_epoch;	/* (raw, epoch) -> stack */
+	struct map threads;	/* tid -> thread index + 1 */
+	uint32_t thread_count;
+	uint32_t *object_of;	/* map record -> object + 1 */
+	struct stack_ends ends;
+	uint64_t ignored;
+	struct profile_loss *losses;
+	size_t losses_len, losses_cap;
+};
+
+struct watch {			/* an experiment directory as it was read */
+	char *path;
+	uint64_t mark;
+};
+
+struct sums {			/* by key x slot */
+	uint64_t *excl, *incl;
+	bool *present;
+};
+
+struct profile {
+	struct vec owned;	/* readers of founders */
+	struct watch *watches;
+	size_t watches_len, watches_cap;
+	struct source *sources;
+	size_t sources_len, sources_cap;
+
+	struct vec objects;	/* struct object * */
+	struct function *functions;
+	size_t functions_len, functions_cap;
+	struct map dynamic;	/* hash of a dynamic name -> function + 1 */
+	struct map dynamic_locations;
+	struct map unknown_locations;	/* PC -> location + 1 */
+	struct location *locations;
+	size_t locations_len, locations_cap;
+	size_t symbolized;	/* locations that have their function */
+
+	uint32_t *frames;
+	size_t frames_len, frames_cap;
+	struct stack *stacks;
+	size_t stacks_len, stacks_cap;
+	struct map stack_of;	/* hash -> stack + 1, then struct stack.next */
+
+	struct thread *threads;
+	size_t threads_len, threads_cap;
+
+	uint32_t states_seen;	/* bit per mstate with a packet */
+	int metrics[METRIC_MAX];
+	size_t slots;
+
+	/* answers, made on first use */
+	uint64_t *total;
+	struct sums by_function, by_location, by_line, by_object;
+	struct function_cost *function_costs;
+	size_t function_costs_len;
+	struct location_cost *location_costs;
+	size_t location_costs_len;
+	uint32_t *line_of;	/* location -> line key */
+	struct line_cost *line_keys, *line_costs;
+	size_t line_keys_len, line_keys_cap, line_costs_len;
+	struct object_cost *object_costs;
+	size_t object_costs_len;
+	struct edge_cost *edges;
+	uint64_t *edge_values;
+	size_t edges_len, edges_cap;
+	struct tree_node *tree;
+	uint64_t *tree_values;
+	size_t tree_len, tree_cap;
+	struct thread_cost *thread_costs;
+	uint64_t *thread_values;
+};
+
+static inline struct object *
+object_at(const struct profile *prof, uint32_t i)
+{
+	return prof->objects.items[i];
+}
+
+/* The weight of a stack or thread by slot. */
+void profile_weigh(const struct profile *prof, const uint64_t *states,
+		   uint64_t *slots);
+
+/* ---- symbolize.c ---------------------------------------------------- */
+
+void symbolize_init(struct profile *prof);
+/* The location of pc, which record maps (SPACE_NOWHERE: nothing did). */
+uint32_t symbolize_location(struct profile *prof, struct source *src,
+			    uint32_t record, uint64_t pc);
+/* Give every location its function, and cut PLT stubs off the leaves. */
+void symbolize_all(struct profile *prof);
+/* File and line of a location, NULL and 0 when there is none. */
+void symbolize_line(struct profile *prof, struct location *loc);
+
+/* ---- object.c: which file holds the names of a load object ---------- */
+
+uint32_t object_intern(struct profile *prof, uint32_t source,
+		       const struct experiment_map_record *rec);
+void object_open(struct profile *prof, struct object *obj);
+void object_free(struct object *obj);
+
+/* ---- read.c --------------------------------------------------------- */
+
+void read_init(struct profile *prof);
+/* Add every packet of an experiment to its stack and its thread. */
+void read_packets(struct profile *prof, struct source *src);
+
+/* ---- metric.c ------------------------------------------------------- */
+
+void metrics_find(struct profile *prof);
+
+#endif

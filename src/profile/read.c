@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From packets to stacks with weights. A packet is read once: its FRINFO
+ * leads to an interned stack, and its weight is added there, by state. An
+ * FRINFO is decoded once per experiment, unless one of its addresses meant
+ * different things at different times; then once per epoch.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PACKET_CLOCK = 8 };
+
+/* ---- stacks --------------------------------------------------------- */
+
+static bool
+same_frames(const struct profile *prof, const struct stack *st,
+	    const uint32_t *frames, size_t n)
+{
+	return st->len == n &&
+	       !memcmp(&prof->frames[st->first], frames, n * sizeof *frames);
+}
+
+/* The frames are the last n of the pool; they stay there when new. */
+static uint32_t
+intern(struct profile *prof, size_t n)
+{
+	const uint32_t *frames = &prof->frames[prof->frames_len - n];
+	uint64_t *slot = map_slot_of(&prof->stack_of,
+				     hash_bytes(frames, n * sizeof *frames, 0));
+
+	for (uint64_t i = *slot; i; i = prof->stacks[i - 1].next)
+		if (same_frames(prof, &prof->stacks[i - 1], frames, n)) {
+			prof->frames_len -= n;
+			return (uint32_t)i - 1;
+		}
+	prof->stacks = xgrow(prof->stacks, &prof->stacks_cap,
+			     prof->stacks_len + 1, sizeof *prof->stacks);
+	prof->stacks[prof->stacks_len] = (struct stack){
+		.first = prof->frames_len - n, .len = (uint32_t)n,
+		.next = (uint32_t)*slot,
+	};
+	*slot = ++prof->stacks_len;
+	return (uint32_t)*slot - 1;
+}
+
+static void
+push_frame(struct profile *prof, uint32_t location)
+{
+	prof->frames = xgrow(prof->frames, &prof->frames_cap,
+			     prof->frames_len + 1, sizeof *prof->frames);
+	prof->frames[prof->frames_len++] = location;
+}
+
+struct reading {
+	struct profile *prof;
+	struct source *src;
+	uint64_t *pcs;
+	size_t pcs_cap;
+	/* the last answers: packets of one thread come in runs */
+	struct raw_stack *raw;
+	uint64_t raw_frinfo;
+	uint64_t tid;
+	uint32_t thread;
+	bool have_thread;
+};
+
+static uint32_t
+resolve(struct reading *rd, size_t n, enum stack_end end, uint64_t time_ns,
+	bool *varies)
+{
+	struct profile *prof = rd->prof;
+	const size_t before = prof->frames_len;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t rec = space_find(&rd->src->space, rd->pcs[i],
+						time_ns, varies);
+
+		push_frame(prof, symbolize_location(prof, rd->src, rec,
+						    rd->pcs[i]));
+	}
+	if (end == STACK_TRUNCATED)
+		push_frame(prof, LOCATION_TRUNCATED);
+	if (end == STACK_FAILED)
+		push_frame(prof, LOCATION_FAILED);
+	return intern(prof, prof->frames_len - before);
+}
+
+static uint32_t
+decode(struct reading *rd, uint64_t frinfo, uint64_t time_ns, bool *varies,
+       bool *missing)
+{
+	enum stack_end end = STACK_COMPLETE;
+	const ssize_t n = frinfo ?
+		experiment_stack_of(rd->src->reader, frinfo, &rd->pcs,
+				    &rd->pcs_cap, &end) : -1;
+
+	*missing = n < 0;
+	return n < 0 ? 0 : resolve(rd, (size_t)n, end, time_ns, varies);
+}
+
+static struct raw_stack *
+raw_stack(struct reading *rd, uint64_t frinfo, uint64_t time_ns)
+{
+	struct source *src = rd->src;
+
+	if (rd->raw && rd->raw_frinfo == frinfo)
+		return rd->raw;
+
+	uint64_t *slot = map_slot_of(&src->raw_of, frinfo);
+
+	if (!*slot) {
+		struct raw_stack raw = { .frinfo = frinfo };
+
+		raw.stack = decode(rd, frinfo, time_ns, &raw.varies,
+				   &raw.missing);
+		src->raw = xgrow(src->raw, &src->raw_cap, src->raw_len + 1,
+				 sizeof *src->raw);
+		src->raw[src->raw_len] = raw;
+		*slot = ++src->raw_len;
+	}
+	rd->raw_frinfo = frinfo;
+	return rd->raw = &src->raw[*slot - 1];
+}
+
+static uint32_t
+stack_at(struct reading *rd, struct raw_stack *raw, uint64_t time_ns)
+{
+	struct source *src = rd->src;
+	bool ignored = false;
+
+	if (!raw->varies)
+		return raw->stack;
+
+	uint64_t *slot = map_slot_of(&src->by_epoch,
+				     (uint64_t)(raw - src->raw) << 32 |
+				     space_epoch(&src->space, time_ns));
+
+	if (!*slot)
+		*slot = 1 + decode(rd, raw->frinfo, time_ns, &ignored,
+				   &ignored);
+	return (uint32_t)*slot - 1;
+}
+
+/* ---- packets -------------------------------------------------------- */
+
+static struct thread *
+thread_of(struct reading *rd, uint64_t tid)
+{
+	struct profile *prof = rd->prof;
+
+	if (rd->have_thread && rd->tid == tid)
+		return &prof->threads[rd->thread];
+
+	uint64_t *slot = map_slot_of(&rd->src->threads, tid);
+
+	if (!*slot) {
+		prof->threads = xgrow(prof->threads, &prof->threads_cap,
+				      prof->threads_len + 1,
+				      sizeof *prof->threads);
+		prof->threads[prof->threads_len] = (struct thread){
+			.experiment = (uint32_t)(rd->src - prof->sources),
+			.ordinal = ++rd->src->thread_count, .tid = tid,
+		};
+		*slot = ++prof->threads_len;
+	}
+	rd->have_thread = true;
+	rd->tid = tid;
+	rd->thread = (uint32_t)*slot - 1;
+	return &prof->threads[rd->thread];
+}
+
+static bool
+is_artificial(const struct profile *prof, const struct location *loc)
+{
+	return loc->object == OBJECT_DYNAMIC &&
+	       prof->functions[loc->function].linkage[0] == '<';
+}
+
+static void
+count_end(struct profile *prof, struct stack_ends *ends,
+	  const struct raw_stack *raw, const struct stack *st)
+{
+	if (raw->missing) {
+		ends->missing++;
+		return;
+	}
+
+	const uint32_t last = st->len ?
+		prof->frames[st->first + st->len - 1] : LOCATION_FIRST;
+
+	if (last == LOCATION_TRUNCATED)
+		ends->truncated++;
+	else if (last == LOCATION_FAILED)
+		ends->failed++;
+	else if (st->len && is_artificial(prof, &prof->locations[last]))
+		ends->artificial++;
+	else
+		ends->complete++;
+}
+
+static bool
+add_packet(void *arg, const struct experiment_packet *p)
+{
+	struct reading *rd = arg;
+
+	if (p->kind != PACKET_CLOCK)
+		return true;
+	if (p->mstate < 0 || p->mstate >= MSTATE_COUNT) {
+		rd->src->ignored++;
+		return true;
+	}
+
+	struct raw_stack *raw = raw_stack(rd, p->frinfo, p->time_ns);
+	struct stack *st = &rd->prof->stacks[stack_at(rd, raw, p->time_ns)];
+
+	st->packets++;
+	st->weight[p->mstate] += p->weight_ns;
+	count_end(rd->prof, &rd->src->ends, raw, st);
+	thread_of(rd, p->thread)->weight[p->mstate] += p->weight_ns;
+	rd->prof->states_seen |= 1u << p->mstate;
+	return true;
+}
+
+void
+read_init(struct profile *prof)
+{
+	prof->frames = xgrow(NULL, &prof->frames_cap, 1, sizeof *prof->frames);
+	intern(prof, 0);	/* stack 0: no frames */
+}
+
+void
+read_packets(struct profile *prof, struct source *src)
+{
+	struct reading rd = { .prof = prof, .src = src };
+
+	experiment_packets(src->reader, add_packet, &rd);
+	free(rd.pcs);
+}

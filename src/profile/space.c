@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What an address meant at a moment. Map records carry a range of addresses
+ * and a range of time; both may overlap others (dlclose, reuse of an address,
+ * code generated twice at one place). The addresses are cut at every start
+ * and end into spans whose candidates are the same throughout, so a lookup is
+ * one binary search and a glance at a short list.
+ *
+ * Of the records that live at that moment the youngest wins. Where none
+ * lives, the next one to come serves: a load is often noticed after the first
+ * samples in it. An address after its last unmapping is unknown.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+
+static uint64_t
+record_end(const struct experiment_map_record *rec)
+{
+	const uint64_t end = rec->start + rec->size;
+
+	return end < rec->start ? UINT64_MAX : end;
+}
+
+static const struct experiment_map_record *
+record(const struct space *sp, uint32_t i)
+{
+	return experiment_map_at(sp->reader, i);
+}
+
+static int
+compare_words(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static size_t
+sort_unique(uint64_t *words, size_t n)
+{
+	size_t kept = 0;
+
+	if (n)
+		qsort(words, n, sizeof *words, compare_words);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || words[kept - 1] != words[i])
+			words[kept++] = words[i];
+	return kept;
+}
+
+/* Readable and executable are the two outer bits, whichever is which. */
+static bool
+holds_code(const struct experiment_map_record *rec)
+{
+	return rec->is_function || (rec->prot & 5) == 5;
+}
+
+struct start {
+	uint64_t addr;
+	uint32_t index;
+};
+
+static int
+compare_starts(const void *a, const void *b)
+{
+	const struct start *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static void
+note_change(struct space *sp, uint64_t time_ns)
+{
+	sp->changes = xgrow(sp->changes, &sp->changes_cap,
+			    sp->changes_len + 1, sizeof *sp->changes);
+	sp->changes[sp->changes_len++] = time_ns;
+}
+
+/* Candidates in order of their load; insertion, since there are few. */
+static void
+add_span(struct space *sp, uint64_t from, uint64_t to, const uint32_t *live,
+	 size_t n)
+{
+	const size_t first = sp->refs_len;
+
+	if (!n)
+		return;
+	sp->refs = xgrow(sp->refs, &sp->refs_cap, first + n, sizeof *sp->refs);
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t time = record(sp, live[i])->time_ns;
+		size_t at = sp->refs_len++;
+
+		for (; at > first &&
+		     record(sp, sp->refs[at - 1])->time_ns > time; at--)
+			sp->refs[at] = sp->refs[at - 1];
+		sp->refs[at] = live[i];
+	}
+	sp->spans = xgrow(sp->spans, &sp->cap, sp->len + 1, sizeof *sp->spans);
+	sp->spans[sp->len++] = (struct span){ from, to, (uint32_t)first,
+					      (uint32_t)n };
+	for (size_t i = first; i < sp->refs_len; i++) {
+		const struct experiment_map_record *rec =
+			record(sp, sp->refs[i]);
+
+		if (n > 1)
+			note_change(sp, rec->time_ns);
+		if (rec->until_ns != UINT64_MAX)
+			note_change(sp, rec->until_ns);
+	}
+}
+
+static size_t
+drop_ended(const struct space *sp, uint32_t *live, size_t n, uint64_t addr)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (record_end(record(sp, live[i])) > addr)
+			live[kept++] = live[i];
+	return kept;
+}
+
+static void
+sweep(struct space *sp, const struct start *starts, size_t n,
+      const uint64_t *cuts, size_t n_cuts)
+{
+	uint32_t *live = NULL;
+	size_t cap = 0, len = 0, next = 0;
+
+	for (size_t c = 0; c + 1 < n_cuts; c++) {
+		len = drop_ended(sp, live, len, cuts[c]);
+		for (; next < n && starts[next].addr == cuts[c]; next++) {
+			live = xgrow(live, &cap, len + 1, sizeof *live);
+			live[len++] = starts[next].index;
+		}
+		add_span(sp, cuts[c], cuts[c + 1], live, len);
+	}
+	free(live);
+}
+
+void
+space_init(struct space *sp, const struct experiment_reader *rd)
+{
+	*sp = (struct space){ .reader = rd };
+
+	const size_t count = experiment_map_count(rd);
+	struct start *starts = xcalloc(count + 1, sizeof *starts);
+	uint64_t *cuts = xcalloc(2 * count + 1, sizeof *cuts);
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct experiment_map_record *rec = record(sp, i);
+
+		if (!rec->size || !holds_code(rec))
+			continue;
+		cuts[2 * n] = rec->start;
+		cuts[2 * n + 1] = record_end(rec);
+		starts[n++] = (struct start){ rec->start, i };
+	}
+	if (n)
+		qsort(starts, n, sizeof *starts, compare_starts);
+	sweep(sp, starts, n, cuts, sort_unique(cuts, 2 * n));
+	sp->changes_len = sort_unique(sp->changes, sp->changes_len);
+	free(starts);
+	free(cuts);
+}
+
+void
+space_fini(struct space *sp)
+{
+	free(sp->spans);
+	free(sp->refs);
+	free(sp->changes);
+	*sp = (struct space){0};
+}
+
+static const struct span *
+span_of(const struct space *sp, uint64_t pc)
+{
+	size_t low = 0, high = sp->len;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (sp->spans[mid].end <= pc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == sp->len || sp->spans[low].start > pc)
+		return NULL;
+	return &sp->spans[low];
+}
+
+uint32_t
+space_find(const struct space *sp, uint64_t pc, uint64_t time_ns, bool *varies)
+{
+	const struct span *span = span_of(sp, pc);
+	uint32_t found = SPACE_NOWHERE;
+
+	if (!span)
+		return SPACE_NOWHERE;
+
+	const uint32_t *refs = &sp->refs[span->first];
+
+	if (span->count > 1 || record(sp, refs[0])->until_ns != UINT64_MAX)
+		*varies = true;
+	for (uint32_t i = 0; i < span->count; i++) {
+		const struct experiment_map_record *rec = record(sp, refs[i]);
+
+		if (rec->time_ns > time_ns)
+			return found != SPACE_NOWHERE ? found : refs[i];
+		if (time_ns < rec->until_ns)
+			found = refs[i];
+	}
+	return found;
+}
+
+uint32_t
+space_epoch(const struct space *sp, uint64_t time_ns)
+{
+	size_t low = 0, high = sp->changes_len;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (sp->changes[mid] <= time_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return (uint32_t)low;
+}

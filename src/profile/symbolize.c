@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From a PC to a function, in two steps. While packets are read a PC becomes
+ * a location: (object, offset in its file), which needs no symbols and keeps
+ * for ever what the PC meant at that moment. When someone asks for names each
+ * distinct location is symbolized, once.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { KERNEL_BIT = 63 };	/* set in all its addresses */
+
+static void
+add_pseudo_object(struct profile *prof, const char *name)
+{
+	struct object *obj = xcalloc(1, sizeof *obj);
+
+	obj->path = xstrdup(name);
+	obj->build_id = xstrdup("");
+	obj->pub.path = obj->pub.name = obj->path;
+	obj->opened = true;
+	obj->plt = FUNCTION_UNSET;
+	vec_push(&prof->objects, obj);
+}
+
+static uint32_t
+add_function(struct profile *prof, uint32_t object, const char *linkage,
+	     char *name)
+{
+	prof->functions = xgrow(prof->functions, &prof->functions_cap,
+				prof->functions_len + 1,
+				sizeof *prof->functions);
+
+	const uint32_t id = (uint32_t)prof->functions_len++;
+	struct function *fn = &prof->functions[id];
+
+	*fn = (struct function){ .object = object,
+				 .linkage = xstrdup(linkage), .name = name };
+	fn->pub = (struct profile_function){
+		.id = id, .object = &object_at(prof, object)->pub,
+		.linkage = fn->linkage, .name = fn->name,
+	};
+	return id;
+}
+
+static uint32_t
+add_location(struct profile *prof, struct location loc)
+{
+	prof->locations = xgrow(prof->locations, &prof->locations_cap,
+				prof->locations_len + 1,
+				sizeof *prof->locations);
+	prof->locations[prof->locations_len] = loc;
+	return (uint32_t)prof->locations_len++;
+}
+
+static void
+add_artificial(struct profile *prof, const char *name)
+{
+	add_function(prof, OBJECT_TOTAL, name, xstrdup(name));
+}
+
+void
+symbolize_init(struct profile *prof)
+{
+	add_pseudo_object(prof, "<Total>");
+	add_pseudo_object(prof, "<Unknown>");
+	add_pseudo_object(prof, "<DYNAMIC_FUNCTIONS>");
+	add_pseudo_object(prof, "<LinuxKernel>");
+	object_at(prof, OBJECT_KERNEL)->pub.is_kernel = true;
+	add_artificial(prof, "<Total>");
+	add_function(prof, OBJECT_UNKNOWN, "<Unknown>", xstrdup("<Unknown>"));
+	add_artificial(prof, "<Truncated-stack>");
+	add_artificial(prof, "<Stack-unwind-failed>");
+	add_location(prof, (struct location){ .object = OBJECT_TOTAL,
+		.function = FUNCTION_TRUNCATED, .has_line = true });
+	add_location(prof, (struct location){ .object = OBJECT_TOTAL,
+		.function = FUNCTION_FAILED, .has_line = true });
+}
+
+/* ---- locations, while packets are read ------------------------------ */
+
+static bool
+is_kernel(const struct experiment_map_record *rec)
+{
+	return rec->start >> KERNEL_BIT || !strcmp(rec->name, "<Kernel>");
+}
+
+/* Code without a file is known by its name alone, wherever it stood. */
+static uint32_t
+dynamic_function(struct profile *prof, const struct experiment_map_record *rec)
+{
+	const uint32_t object = is_kernel(rec) ? OBJECT_KERNEL :
+						 OBJECT_DYNAMIC;
+	uint64_t key = hash_bytes(rec->name, strlen(rec->name), object);
+	uint64_t id;
+
+	/* another name with this hash takes the next key */
+	for (; map_get(&prof->dynamic, key, &id); key++)
+		if (prof->functions[id].object == object &&
+		    !strcmp(prof->functions[id].linkage, rec->name))
+			return (uint32_t)id;
+	id = add_function(prof, object, rec->name,
+			  name_display(rec->name, NAME_LONG));
+	prof->functions[id].pub.size = rec->size;
+	map_put(&prof->dynamic, key, id);
+	return (uint32_t)id;
+}
+
+static uint32_t
+dynamic_location(struct profile *prof, const struct experiment_map_record *rec,
+		 uint64_t pc)
+{
+	const uint32_t fn = dynamic_function(prof, rec);
+	uint64_t *slot = map_slot_of(&prof->dynamic_locations,
+				     (uint64_t)fn << 32 |
+				     ((pc - rec->start) & UINT32_MAX));
+
+	if (!*slot)
+		*slot = 1 + add_location(prof, (struct location){
+			.object = prof->functions[fn].object, .function = fn,
+			.offset = pc - rec->start, .has_line = true });
+	return (uint32_t)*slot - 1;
+}
+
+static uint32_t
+unknown_location(struct profile *prof, uint64_t pc)
+{
+	uint64_t *slot = map_slot_of(&prof->unknown_locations, pc);
+
+	if (!*slot)
+		*slot = 1 + add_location(prof, (struct location){
+			.object = OBJECT_UNKNOWN, .function = FUNCTION_UNKNOWN,
+			.offset = pc, .has_line = true });
+	return (uint32_t)*slot - 1;
+}
+
+static uint32_t
+file_location(struct profile *prof, uint32_t object, uint64_t offset)
+{
+	struct object *obj = object_at(prof, object);
+	uint64_t *slot = map_slot_of(&obj->locations, offset);
+
+	if (!*slot)
+		*slot = 1 + add_location(prof, (struct location){
+			.object = object, .function = FUNCTION_UNSET,
+			.offset = offset });
+	return (uint32_t)*slot - 1;
+}
+
+uint32_t
+symbolize_location(struct profile *prof, struct source *src, uint32_t record,
+		   uint64_t pc)
+{
+	if (record == SPACE_NOWHERE)
+		return unknown_location(prof, pc);
+
+	const struct experiment_map_record *rec =
+		experiment_map_at(src->reader, record);
+
+	if (rec->is_function)
+		return dynamic_location(prof, rec, pc);
+	if (!src->object_of[record])
+		src->object_of[record] = 1 + object_intern(
+			prof, (uint32_t)(src - prof->sources), rec);
+	return file_location(prof, src->object_of[record] - 1,
+			     rec->offset + (pc - rec->start));
+}
+
+/* ---- functions, when someone asks ----------------------------------- */
+
+static char *
+display_name(const struct object *obj, const struct symbol *sym)
+{
+	if (sym->is_static)
+		return xasprintf("%s (<%s>)", sym->name, obj->pub.name);
+	return name_display(sym->name, NAME_LONG);
+}
+
+static uint32_t
+file_function(struct profile *prof, uint32_t object, const struct symbol *sym)
+{
+	struct object *obj = object_at(prof, object);
+	uint64_t id;
+
+	if (map_get(&obj->functions, sym->start, &id))
+		return (uint32_t)id;
+	id = add_function(prof, object, sym->name, display_name(obj, sym));
+
+	struct profile_function *pub = &prof->functions[id].pub;
+
+	pub->start = sym->start;
+	pub->size = sym->size;
+	pub->is_static = sym->is_static;
+	map_put(&obj->functions, sym->start, id);
+	return (uint32_t)id;
+}
+
+/* All stubs of an object are one function. */
+static uint32_t
+plt_function(struct profile *prof, uint32_t object, const struct symbol *sym)
+{
+	struct object *obj = object_at(prof, object);
+
+	if (obj->plt == FUNCTION_UNSET) {
+		obj->plt = add_function(prof, object, "@plt", xstrdup("@plt"));
+		prof->functions[obj->plt].pub.start = sym->start;
+	}
+	return obj->plt;
+}
+
+static void
+symbolize_location_now(struct profile *prof, struct location *loc)
+{
+	struct object *obj = object_at(prof, loc->object);
+	struct symbol sym;
+
+	if (loc->function != FUNCTION_UNSET)
+		return;
+	object_open(prof, obj);
+	loc->function = FUNCTION_UNKNOWN;
+	if (!obj->pub.symbols)
+		return;
+	loc->vaddr = symfile_vaddr(obj->pub.symbols, loc->offset);
+	loc->offset = loc->vaddr;
+	if (!symfile_find(obj->pub.symbols, loc->vaddr, &sym))
+		return;
+	loc->is_plt = sym.is_plt;
+	loc->function = sym.is_plt ? plt_function(prof, loc->object, &sym) :
+				     file_function(prof, loc->object, &sym);
+	loc->offset = loc->vaddr - prof->functions[loc->function].pub.start;
+}
+
+/* The time of a PLT stub belongs to the call instruction below it. */
+static void
+skip_stubs(const struct profile *prof, struct stack *st)
+{
+	const uint32_t *frames = &prof->frames[st->first];
+
+	st->skip = 0;
+	while (st->skip < st->len && prof->locations[frames[st->skip]].is_plt)
+		st->skip++;
+}
+
+void
+symbolize_all(struct profile *prof)
+{
+	if (prof->symbolized == prof->locations_len)
+		return;
+	for (; prof->symbolized < prof->locations_len; prof->symbolized++)
+		symbolize_location_now(prof,
+				       &prof->locations[prof->symbolized]);
+	for (size_t i = 0; i < prof->stacks_len; i++)
+		skip_stubs(prof, &prof->stacks[i]);
+}
+
+void
+symbolize_line(struct profile *prof, struct location *loc)
+{
+	const struct object *obj = object_at(prof, loc->object);
+
+	if (loc->has_line)
+		return;
+	loc->has_line = true;
+	if (!obj->pub.symbols || loc->is_plt ||
+	    !symfile_line(obj->pub.symbols, loc->vaddr, &loc->file,
+			  &loc->line)) {
+		loc->file = NULL;
+		loc->line = 0;
+	}
+}
+
+size_t
+profile_function_count(struct profile *prof)
+{
+	symbolize_all(prof);
+	return prof->functions_len;
+}
+
+const struct profile_function *
+profile_function(struct profile *prof, uint32_t id)
+{
+	symbolize_all(prof);
+	return &prof->functions[id].pub;
+}

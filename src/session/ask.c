@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Requests of the shell to the tracer process. One answer each; events that
+ * come before it are queued for session_wait.
+ */
+#include "client.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- asking ---------------------------------------------------------------------- */
+
+void
+client_queue_event(struct session *s, struct wire_message *m)
+{
+	struct session_event *ev = xcalloc(1, sizeof *ev);
+
+	ev->kind = (enum session_event_kind)wire_take(m);
+	ev->tid = (pid_t)wire_take(m);
+	ev->breakpoint = (int)wire_take(m);
+	ev->signal = (int)wire_take(m);
+	ev->status = (int)wire_take(m);
+
+	const char *text = wire_take_text(m);
+
+	snprintf(ev->text, sizeof ev->text, "%s", text ? text : "");
+	vec_push(&s->events, ev);
+}
+
+int
+client_tracer_gone(struct session *s)
+{
+	s->tracer_gone = true;
+	s->collecting = s->paused = s->held = false;
+	fail(FAIL_GENERAL, "the tracer process of %d is gone", s->pid);
+	return fail_remedy("the target was let go; what was recorded is in %s",
+			   s->experiment ? s->experiment : "no experiment");
+}
+
+/* One answer; events before it are queued. */
+static int
+await(struct session *s, struct wire_message *answer)
+{
+	for (;;) {
+		const int got = wire_recv(s->fd, answer);
+
+		if (got <= 0)
+			return client_tracer_gone(s);
+		if (answer->kind != WIRE_EVENT)
+			break;
+		client_queue_event(s, answer);
+		wire_fini(answer);
+	}
+	if (answer->kind == WIRE_OK)
+		return 0;
+	return wire_take_failure(answer);
+}
+
+int
+client_ask(struct session *s, struct wire_message *request,
+    struct wire_message *answer)
+{
+	if (s->tracer_gone) {
+		wire_fini(request);
+		wire_init(answer, WIRE_FAILED);
+		return client_tracer_gone(s);
+	}
+	/* a tracer that is gone shows at the answer */
+	(void)wire_send(s->fd, request);
+	wire_fini(request);
+	return await(s, answer);
+}
+
+int
+client_ask_simple(struct session *s, enum wire_kind kind, uint64_t word)
+{
+	struct wire_message request, answer;
+
+	wire_init(&request, kind);
+	wire_put(&request, word);
+
+	const int result = client_ask(s, &request, &answer);
+
+	wire_fini(&answer);
+	return result;
+}
+
+/* For answers that are one text. */
+int
+client_ask_text(struct session *s, struct wire_message *request, char **text)
+{
+	struct wire_message answer;
+	int result = client_ask(s, request, &answer);
+
+	*text = NULL;
+	if (result == 0) {
+		const char *t = wire_take_text(&answer);
+
+		*text = xstrdup(t ? t : "");
+	}
+	wire_fini(&answer);
+	return result;
+}
+
+/* A request of some words whose answer is one word. */
+int
+client_ask_word(struct session *s, struct wire_message *request, uint64_t *word)
+{
+	struct wire_message answer;
+	const int result = client_ask(s, request, &answer);
+
+	if (result == 0)
+		*word = wire_take(&answer);
+	wire_fini(&answer);
+	return result;
+}
+
+/* ---- requests ----------------------------------------------------------------------------- */
+
+int
+session_enable(struct session *s, const struct settings *what)
+{
+	struct wire_message request;
+	char *path = NULL;
+
+	wire_init(&request, WIRE_ENABLE);
+	wire_put_settings(&request, what);
+	if (client_ask_text(s, &request, &path) < 0)
+		return -1;
+	free(s->experiment);
+	s->experiment = path;
+	s->collecting = true;
+	s->paused = false;
+	return 0;
+}
+
+int
+session_disable(struct session *s, char **receipt)
+{
+	struct wire_message request;
+
+	wire_init(&request, WIRE_DISABLE);
+	if (client_ask_text(s, &request, receipt) < 0)
+		return -1;
+	s->collecting = s->paused = false;
+	return 0;
+}
+
+int
+session_pause(struct session *s)
+{
+	if (client_ask_simple(s, WIRE_PAUSE, 0) < 0)
+		return -1;
+	s->paused = true;
+	return 0;
+}
+
+int
+session_resume(struct session *s)
+{
+	if (client_ask_simple(s, WIRE_RESUME, 0) < 0)
+		return -1;
+	s->paused = false;
+	return 0;
+}
+
+int
+session_sample(struct session *s, const char *label)
+{
+	struct wire_message request, answer;
+
+	wire_init(&request, WIRE_SAMPLE);
+	wire_put_text(&request, label);
+
+	const int result = client_ask(s, &request, &answer);
+
+	wire_fini(&answer);
+	return result;
+}
+
+int
+session_progress(struct session *s, struct session_progress *out)
+{
+	struct wire_message request, answer;
+
+	wire_init(&request, WIRE_PROGRESS);
+
+	int result = client_ask(s, &request, &answer);
+
+	if (result == 0 && answer.body.len == sizeof *out)
+		memcpy(out, answer.body.data, sizeof *out);
+	else if (result == 0)
+		result = fail(FAIL_GENERAL, "the answer was damaged");
+	wire_fini(&answer);
+	return result;
+}
+
+int
+session_stop(struct session *s)
+{
+	if (client_ask_simple(s, WIRE_STOP, 0) < 0)
+		return -1;
+	s->held = true;
+	return 0;
+}
+
+int
+session_cont(struct session *s)
+{
+	if (client_ask_simple(s, WIRE_CONT, 0) < 0)
+		return -1;
+	s->held = false;
+	return 0;
+}
+
+int
+session_detach(struct session *s, enum session_leave how, char **receipt)
+{
+	struct wire_message request;
+
+	wire_init(&request, WIRE_DETACH);
+	wire_put(&request, how);
+	if (client_ask_text(s, &request, receipt) < 0)
+		return -1;
+	s->held = s->collecting = s->paused = false;
+	/* the tracer that keeps recording is not ours to wait for any more */
+	if (how == LEAVE_RECORDING)
+		s->tracer = 0;
+	return 0;
+}
+
+int
+session_kill(struct session *s, int signal)
+{
+	if (client_ask_simple(s, WIRE_KILL, (uint64_t)signal) < 0)
+		return -1;
+	s->held = false;
+	return 0;
+}
+
+int
+session_break(struct session *s, uint64_t address)
+{
+	struct wire_message request;
+	uint64_t number = 0;
+
+	wire_init(&request, WIRE_BREAK);
+	wire_put(&request, address);
+	return client_ask_word(s, &request, &number) < 0 ? -1 : (int)number;
+}
+
+int
+session_unbreak(struct session *s, int number)
+{
+	return client_ask_simple(s, WIRE_UNBREAK, (uint64_t)number);
+}
+
+int
+session_call(struct session *s, uint64_t address, const uint64_t *args,
+	     size_t nargs, uint64_t *result)
+{
+	struct wire_message request;
+
+	wire_init(&request, WIRE_CALL);
+	wire_put(&request, address);
+	wire_put(&request, nargs);
+	for (size_t i = 0; i < nargs; i++)
+		wire_put(&request, args[i]);
+	return client_ask_word(s, &request, result);
+}
+
+char *
+session_maps(struct session *s)
+{
+	struct wire_message request;
+	char *text;
+
+	wire_init(&request, WIRE_MAPS);
+	return client_ask_text(s, &request, &text) == 0 ? text : NULL;
+}
+
+ssize_t
+session_threads(struct session *s, struct session_thread **out)
+{
+	struct wire_message request, answer;
+	size_t n = 0, cap = 0;
+
+	*out = NULL;
+	wire_init(&request, WIRE_THREADS);
+	if (client_ask(s, &request, &answer) < 0) {
+		wire_fini(&answer);
+		return -1;
+	}
+	while (answer.at < answer.body.len && !answer.broken) {
+		*out = xgrow(*out, &cap, n + 1, sizeof **out);
+
+		struct session_thread *th = &(*out)[n++];
+
+		th->tid = (pid_t)wire_take(&answer);
+		th->state = (char)wire_take(&answer);
+
+		const char *name = wire_take_text(&answer);
+
+		snprintf(th->name, sizeof th->name, "%s", name ? name : "");
+		th->cpu_ns = wire_take(&answer);
+	}
+	wire_fini(&answer);
+	return (ssize_t)n;
+}
+
+static void
+take_stack(struct wire_message *m, struct session_stack *st)
+{
+	*st = (struct session_stack){ .tid = (pid_t)wire_take(m) };
+	st->state = (char)wire_take(m);
+
+	const char *name = wire_take_text(m);
+
+	snprintf(st->name, sizeof st->name, "%s", name ? name : "");
+	st->complete = wire_take(m);
+
+	const uint64_t len = wire_take(m);
+
+	if (m->broken || len > (m->body.len - m->at) / sizeof *st->pcs)
+		return;
+	st->len = len;
+	st->pcs = xcalloc(len, sizeof *st->pcs);
+	for (size_t i = 0; i < len; i++)
+		st->pcs[i] = wire_take(m);
+}
+
+int
+session_where(struct session *s, pid_t tid, struct session_stacks *out)
+{
+	struct wire_message request, answer;
+	size_t cap = 0;
+
+	*out = (struct session_stacks){0};
+	wire_init(&request, WIRE_WHERE);
+	wire_put(&request, (uint64_t)tid);
+	if (client_ask(s, &request, &answer) < 0) {
+		wire_fini(&answer);
+		return -1;
+	}
+	out->pause_ns = wire_take(&answer);
+	while (answer.at < answer.body.len && !answer.broken) {
+		out->items = xgrow(out->items, &cap, out->len + 1,
+				   sizeof *out->items);
+		take_stack(&answer, &out->items[out->len++]);
+	}
+	wire_fini(&answer);
+	if (s->held)
+		snprintf(out->how, sizeof out->how, "the target is stopped");
+	else if (out->pause_ns)
+		snprintf(out->how, sizeof out->how,
+			 "the target stood for %.3f ms",
+			 (double)out->pause_ns / 1e6);
+	else
+		snprintf(out->how, sizeof out->how, "nobody was stopped");
+	return 0;
+}
+
+void
+session_stacks_fini(struct session_stacks *st)
+{
+	for (size_t i = 0; i < st->len; i++)
+		free(st->items[i].pcs);
+	free(st->items);
+	*st = (struct session_stacks){0};
+}

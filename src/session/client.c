@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The shell's end: start a tracer process, ask it, hear what happens. Events
+ * that arrive while we wait for an answer are queued for session_wait.
+ */
+#include "client.h"
+#include "clock.h"
+#include "inject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- starting ------------------------------------------------------------------------ */
+
+static struct session *
+start_tracer(void)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		fail_errno("make a socket pair");
+		return NULL;
+	}
+	fflush(NULL);
+
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		close(pair[0]);
+		tracer_main(pair[1]);
+	}
+	close(pair[1]);
+	if (pid < 0) {
+		fail_errno("fork the tracer process");
+		close(pair[0]);
+		return NULL;
+	}
+
+	struct session *s = xcalloc(1, sizeof *s);
+
+	s->fd = pair[0];
+	s->tracer = pid;
+	s->status = -1;
+	return s;
+}
+
+void
+session_close(struct session *s)
+{
+	if (!s)
+		return;
+	close(s->fd);
+	if (s->tracer > 0)
+		while (waitpid(s->tracer, NULL, 0) < 0 && errno == EINTR)
+			;
+	vec_free_items(&s->events);
+	free(s->name);
+	free(s->experiment);
+	free(s);
+}
+
+struct session *
+session_attach(pid_t pid, bool hold)
+{
+	struct session *s = start_tracer();
+	struct wire_message request;
+
+	if (!s)
+		return NULL;
+	s->pid = pid;
+	s->held = hold;
+	wire_init(&request, WIRE_ATTACH);
+	wire_put(&request, (uint64_t)pid);
+	wire_put(&request, hold);
+	if (client_ask_text(s, &request, &s->name) < 0) {
+		session_close(s);
+		return NULL;
+	}
+	return s;
+}
+
+/* Where the kernel refuses perf, auto has no other engine. */
+bool
+session_wants_preload(const struct settings *s)
+{
+	return s->profile && (s->engine == ENGINE_INJECT ||
+		(s->engine == ENGINE_AUTO && clock_is_refused()));
+}
+
+static int
+bring_to_start(struct session *s, int go_fd, const struct preload *p)
+{
+	struct wire_message request;
+
+	if (client_ask_simple(s, WIRE_SEIZE, (uint64_t)s->pid) < 0) {
+		close(go_fd);
+		return -1;
+	}
+	if (launch_go(go_fd) < 0)
+		return -1;
+	wire_init(&request, WIRE_TO_START);
+	wire_put_text(&request, p->variable);
+	wire_put(&request, (uint64_t)(int64_t)p->fd);
+	return client_ask_text(s, &request, &s->name);
+}
+
+struct session *
+session_launch(const struct session_launch *l)
+{
+	struct session *s = start_tracer();
+	struct preload preload = { .fd = -1 };
+	int go_fd = -1;
+
+	if (!s)
+		return NULL;
+	/* after the tracer's birth: it inherits no descriptor of it */
+	if (l->preload && preload_open(&preload, COLLECTOR_PATH, environ) < 0) {
+		session_close(s);
+		return NULL;
+	}
+
+	const struct launch launch = {
+		.argv = l->argv, .in = l->in, .out = l->out,
+		.append = l->append, .tracer = s->tracer,
+		.envp = preload.envp,
+	};
+
+	s->launched = s->held = true;
+	s->pid = launch_fork(&launch, &go_fd);
+
+	const bool started = s->pid > 0 &&
+		bring_to_start(s, go_fd, &preload) == 0;
+
+	preload_close(&preload);
+	if (started)
+		return s;
+	if (s->pid > 0)
+		while (waitpid(s->pid, &s->status, 0) < 0 && errno == EINTR)
+			;
+	session_close(s);
+	return NULL;
+}
+
+/* ---- plain facts ---------------------------------------------------------------------- */
+
+pid_t
+session_pid(const struct session *s)
+{
+	return s->pid;
+}
+
+const char *
+session_name(const struct session *s)
+{
+	return s->name ? s->name : "?";
+}
+
+bool
+session_launched(const struct session *s)
+{
+	return s->launched;
+}
+
+enum session_state
+session_state(const struct session *s)
+{
+	if (s->ended)
+		return SESSION_ENDED;
+	return s->held ? SESSION_STOPPED : SESSION_RUNNING;
+}
+
+enum experiment_state
+session_experiment_state(const struct session *s)
+{
+	if (!s->collecting)
+		return NOT_COLLECTING;
+	return s->paused ? PAUSED : COLLECTING;
+}
+
+const char *
+session_experiment(const struct session *s)
+{
+	return s->experiment;
+}
+
+int
+session_fd(const struct session *s)
+{
+	return s->fd;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* A program that we launched is our child: its status is ours to take. */
+static void
+reap(struct session *s)
+{
+	if (!s->launched || s->status >= 0)
+		return;
+	while (waitpid(s->pid, &s->status, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void
+note_event(struct session *s, struct session_event *ev)
+{
+	switch (ev->kind) {
+	case SESSION_EVENT_ENDED:
+		s->ended = true;
+		s->held = s->collecting = s->paused = false;
+		reap(s);
+		if (s->launched)
+			ev->status = s->status;
+		break;
+	case SESSION_EVENT_EXEC:
+	case SESSION_EVENT_MESSAGE:
+		s->collecting = s->paused = false;
+		break;
+	case SESSION_EVENT_STOPPED:
+	case SESSION_EVENT_BREAKPOINT:
+	case SESSION_EVENT_SIGNAL:
+		s->held = true;
+		break;
+	case SESSION_EVENT_NONE:
+	case SESSION_EVENT_TRACER_GONE:
+		break;
+	}
+}
+
+static void
+take_event(struct session *s, struct session_event *ev)
+{
+	struct session_event *first = s->events.items[0];
+
+	*ev = *first;
+	free(first);
+	s->events.len--;
+	memmove(s->events.items, s->events.items + 1,
+		s->events.len * sizeof *s->events.items);
+	note_event(s, ev);
+}
+
+int
+session_wait(struct session *s, int timeout_ms, struct session_event *ev)
+{
+	struct pollfd fd = { s->fd, POLLIN, 0 };
+	struct wire_message m;
+
+	*ev = (struct session_event){ .kind = SESSION_EVENT_NONE };
+	if (s->events.len) {
+		take_event(s, ev);
+		return 1;
+	}
+	if (s->tracer_gone)
+		return client_tracer_gone(s);
+	if (poll(&fd, 1, timeout_ms) <= 0)
+		return 0;	/* time is up, or a signal handler ran */
+
+	const int got = wire_recv(s->fd, &m);
+
+	if (got <= 0) {
+		(void)client_tracer_gone(s);
+		ev->kind = SESSION_EVENT_TRACER_GONE;
+		snprintf(ev->text, sizeof ev->text, "%s; %s",
+			 fail_last()->reason, fail_last()->remedy);
+		return 1;
+	}
+	if (m.kind == WIRE_EVENT)
+		client_queue_event(s, &m);
+	wire_fini(&m);
+	if (!s->events.len)
+		return 0;
+	take_event(s, ev);
+	return 1;
+}
+
+/* ---- other people's recordings ------------------------------------------------------------------ */
+
+static int
+connect_control(const char *path)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	const int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return fail_errno("open experiment %s", path);
+
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	snprintf(at.sun_path, sizeof at.sun_path,
+		 "/proc/self/fd/%d/control", dir);
+	if (fd < 0 || connect(fd, (void *)&at, sizeof at) < 0) {
+		if (errno == ENOENT || errno == ECONNREFUSED) {
+			fail(FAIL_MISSING, "experiment %s is not being "
+			     "recorded", path);
+			fail_remedy("look at it: sonde report %s -header",
+				    path);
+		} else {
+			fail_errno("reach the recorder of %s", path);
+		}
+		if (fd >= 0)
+			close(fd);
+		close(dir);
+		return -1;
+	}
+	close(dir);
+	return fd;
+}
+
+int
+session_stop_experiment(const char *path, char **receipt)
+{
+	struct session s = { .fd = connect_control(path) };
+	struct wire_message request;
+
+	if (s.fd < 0)
+		return -1;
+	wire_init(&request, WIRE_STOP_RECORDING);
+
+	const int result = client_ask_text(&s, &request, receipt);
+
+	close(s.fd);
+	vec_free_items(&s.events);
+	return result;
+}
+
+int
+session_doctor(pid_t pid,
+	       void (*visit)(void *arg, bool ok, const char *subject,
+			     const char *text),
+	       void *arg)
+{
+	if (!pid) {
+		host_doctor(visit, arg);
+		return 0;
+	}
+
+	struct target *t = target_open(pid);
+
+	if (!t)
+		return -1;
+	target_doctor(t, visit, arg);
+	target_close(t);
+	return 0;
+}

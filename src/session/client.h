@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The shell's end of a session, shared by its files: client.c starts and
+ * hears, ask.c asks.
+ */
+#ifndef SONDE_SESSION_CLIENT_H
+#define SONDE_SESSION_CLIENT_H
+
+#include "private.h"
+
+struct session {
+	int fd;
+	pid_t tracer, pid;
+	char *name, *experiment;
+	bool launched, held, collecting, paused, ended, tracer_gone;
+	int status;		/* of a launched program, -1 unknown */
+	struct vec events;	/* struct session_event */
+};
+
+/* Ask and await the answer, which is always initialised; takes request. */
+int client_ask(struct session *s, struct wire_message *request,
+	       struct wire_message *answer);
+int client_ask_simple(struct session *s, enum wire_kind kind, uint64_t word);
+/* For answers that are one text (caller frees), or one word. */
+int client_ask_text(struct session *s, struct wire_message *request,
+		    char **text);
+int client_ask_word(struct session *s, struct wire_message *request,
+		    uint64_t *word);
+void client_queue_event(struct session *s, struct wire_message *m);
+/* Records that failure; returns -1. */
+int client_tracer_gone(struct session *s);
+
+#endif

@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The inject engine: the guest's signal handler unwinds inside the target and
+ * writes raw stacks into the sealed memfd, which we drain. Ticks come from
+ * our perf events (a signal to that very thread, in user mode only), or from
+ * POSIX CPU timers where the kernel refuses perf to this user.
+ *
+ * Weights. A tick weighs its intervals. What a thread's CPU clock counted
+ * beyond its ticks was system time (perf ticks fall in user mode only) or the
+ * tail of an interval: whole intervals are charged to the thread's last user
+ * stack, one is held back for the tick that may be on its way. POSIX ticks
+ * fall in both modes: they are split by utime:stime of the drain, and said to
+ * be estimated.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "inject.h"
+#include "private.h"
+
+enum {
+	WINDOWS_MIN = 32, WINDOWS_MAX = 4096,
+	/* half a second of 1 ms ticks with 60 frames; less with many threads */
+	WINDOW_BYTES = 256 * 1024,
+	WINDOWS_BYTES_MAX = 64 << 20,
+	TABLE_MARGIN = 4 << 20,
+	UNSEEN_NS = 50000000,	/* clocks are not read in one instant */
+};
+
+struct thread {
+	pid_t tid;
+	char name[16];
+	uint64_t base_ns;	/* CPU clock when recording began */
+	uint64_t cpu_ns;	/* since then */
+	uint64_t booked_ns;
+	uint64_t frinfo;	/* last user stack, 0 none yet */
+	bool ticked;		/* a record came since the last drain */
+};
+
+struct inject {
+	struct recorder *rec;
+	const struct recorder_options *opt;
+	struct guest *guest;
+	struct signal_clock *clock;	/* NULL: POSIX timers */
+	struct map threads;		/* tid -> struct thread */
+	uint64_t lost_seen[RECORD_LOSSES];
+	uint64_t lost_pending_ns;	/* lost weight not taken yet */
+	const char *lost_cause;		/* the latest */
+	uint64_t utime, stime;		/* ticks at the last drain */
+	uint64_t clock_ns;	/* process CPU clock, last reading */
+	uint64_t clock_start_ns, booked_ns;	/* of this stretch */
+	double system_share;		/* of the last drain (POSIX) */
+	uint64_t *pcs;
+	unsigned char *exact;
+	bool running, final, maps_changed;
+	bool slept;		/* the lease ran out before this drain */
+	uint64_t last_beat_ns;
+	char *why;
+};
+
+static const char *const loss_names[RECORD_LOSSES] = {
+	[RECORD_LOST_FULL] = "buffer", [RECORD_LOST_WINDOW] = "window",
+	[RECORD_LOST_LEASE] = "lease", [RECORD_LOST_OFF] = "off",
+	[RECORD_LOST_TIMER] = "timer",
+};
+
+/* ---- threads -------------------------------------------------------------------- */
+
+static struct thread *
+thread_of(struct inject *e, pid_t tid)
+{
+	uint64_t *slot = map_slot_of(&e->threads, (uint64_t)tid);
+
+	if (!*slot) {
+		struct thread *th = xcalloc(1, sizeof *th);
+		struct thread_facts f;
+
+		th->tid = tid;
+		if (target_thread_facts(e->opt->target, tid, &f) == 0)
+			memcpy(th->name, f.name, sizeof th->name);
+		*slot = (uintptr_t)th;
+	}
+	return (struct thread *)(uintptr_t)*slot;
+}
+
+static uint64_t
+signal_set(const char *status, const char *name)
+{
+	const char *at = status ? strstr(status, name) : NULL;
+
+	return at ? strtoull(at + strlen(name), NULL, 16) : 0;
+}
+
+/* Blocked, and a tick waits: inside our handler it is blocked, too. */
+static bool
+blocks_sigprof(const struct inject *e, const struct thread *th)
+{
+	const uint64_t bit = UINT64_C(1) << (SIGPROF - 1);
+	char *path = xasprintf("task/%d/status", th->tid);
+	char *text = file_read_at(target_proc(e->opt->target), path, NULL);
+	const uint64_t both = signal_set(text, "\nSigBlk:") &
+		signal_set(text, "\nSigPnd:");
+
+	free(text);
+	free(path);
+	return both & bit;
+}
+
+/* ---- weights ---------------------------------------------------------------------- */
+
+/* Every nanosecond that gets a place, so that the rest can be told. */
+static void
+note_booked(struct inject *e, struct thread *th, uint64_t weight)
+{
+	th->booked_ns += weight;
+	e->booked_ns += weight;
+}
+
+static void
+book(struct inject *e, struct thread *th, uint64_t time_ns, int cpu,
+     uint64_t weight, bool user_tick)
+{
+	uint64_t system = 0;
+
+	if (!e->clock)
+		system = (uint64_t)((double)weight * e->system_share);
+	else if (!user_tick)
+		system = weight;
+	note_booked(e, th, weight);
+	recorder_sample(e->rec, time_ns, th->tid, cpu, MSTATE_USER,
+			weight - system, th->frinfo);
+	recorder_sample(e->rec, time_ns, th->tid, cpu, MSTATE_SYSTEM, system,
+			th->frinfo);
+}
+
+/* Weight that is known to be lost is not system time. */
+static uint64_t
+take_lost(struct inject *e, struct thread *th, uint64_t rest)
+{
+	const uint64_t lost =
+		rest < e->lost_pending_ns ? rest : e->lost_pending_ns;
+
+	if (!lost)
+		return 0;
+	e->lost_pending_ns -= lost;
+	note_booked(e, th, lost);
+	recorder_lost(e->rec, now_ns(), e->lost_cause, "", th->tid, 0, lost);
+	return lost;
+}
+
+/* A stretch of a thread's time in which no tick could be taken. */
+static void
+book_gap(struct inject *e, struct thread *th, uint64_t rest, const char *cause,
+	 const char *detail)
+{
+	const uint64_t interval = e->opt->interval_ns;
+
+	note_booked(e, th, rest);
+	recorder_lost(e->rec, now_ns(), cause, detail, th->tid,
+		      rest / interval, rest);
+}
+
+/* What the thread's clock counted beyond what is booked. */
+static void
+book_rest(struct inject *e, struct thread *th, bool last)
+{
+	const uint64_t interval = e->opt->interval_ns;
+	uint64_t rest = th->cpu_ns > th->booked_ns ?
+		th->cpu_ns - th->booked_ns : 0;
+
+	if (!last) {
+		if (rest < 2 * interval)
+			return;
+		rest = rest / interval * interval - interval;
+	}
+	if (!rest)
+		return;
+	if (!th->ticked && rest >= interval && blocks_sigprof(e, th)) {
+		book_gap(e, th, rest, "blocked", th->name);
+		return;
+	}
+	if (e->slept && !e->clock) {
+		book_gap(e, th, rest, "lease", "");
+		return;
+	}
+	rest -= take_lost(e, th, rest);
+	if (th->frinfo) {
+		book(e, th, now_ns(), 0, rest, last && rest < interval);
+		return;
+	}
+	if (last) {
+		note_booked(e, th, rest);
+		recorder_unsampled(e->rec, now_ns(), th->tid, rest);
+	}
+}
+
+/* ---- records of the guest ------------------------------------------------------------- */
+
+static enum stack_end
+end_of(const struct record *r)
+{
+	switch (r->end) {
+	case RECORD_COMPLETE:
+		return STACK_COMPLETE;
+	case RECORD_CUT:
+	case RECORD_TOO_DEEP:
+		return STACK_TRUNCATED;
+	default:
+		return STACK_FAILED;
+	}
+}
+
+/*
+ * A POSIX timer's overruns may count a stretch twice on a crowded machine
+ * (measured: 1.12 of the CPU time): no thread gets more than its clock says.
+ */
+static uint64_t
+weight_of(const struct inject *e, const struct thread *th,
+	  const struct record *r)
+{
+	const uint64_t weight = r->weight * e->opt->interval_ns;
+	const uint64_t left = th->cpu_ns > th->booked_ns ?
+		th->cpu_ns - th->booked_ns : 0;
+
+	return e->clock || weight < left ? weight : left;
+}
+
+static void
+on_guest_record(void *arg, const struct record *r)
+{
+	struct inject *e = arg;
+
+	if (r->kind != RECORD_SAMPLE || r->depth > RECORD_DEPTH_MAX)
+		return;
+	memset(e->exact, 0, RECORD_DEPTH_MAX / 8 + 1);
+	for (size_t i = 0; i < r->depth; i++) {
+		if (r->pcs[i] & RECORD_PC_EXACT)
+			e->exact[i / 8] |= (unsigned char)(1 << i % 8);
+		e->pcs[i] = r->pcs[i] & ~RECORD_PC_EXACT;
+	}
+
+	struct thread *th = thread_of(e, (pid_t)r->tid);
+
+	th->frinfo = recorder_raw_stack(e->rec, e->pcs, r->depth, e->exact,
+					end_of(r));
+	th->ticked = true;
+	recorder_count_sample(e->rec);
+	book(e, th, r->time_ns, (int)r->cpu, weight_of(e, th, r), true);
+}
+
+static void
+book_losses(struct inject *e)
+{
+	const struct record_area *area = guest_area(e->guest);
+
+	for (int i = 0; i < RECORD_LOSSES; i++) {
+		const uint64_t n = __atomic_load_n(&area->lost[i],
+						   __ATOMIC_RELAXED);
+		const uint64_t fresh = n - e->lost_seen[i];
+
+		if (!fresh)
+			continue;
+		e->lost_seen[i] = n;
+		if (i == RECORD_LOST_OFF)
+			continue;	/* after the end: nobody's time */
+		e->lost_pending_ns += fresh * e->opt->interval_ns;
+		e->lost_cause = loss_names[i];
+		recorder_lost(e->rec, now_ns(), loss_names[i], "",
+			      target_pid(e->opt->target), fresh, 0);
+	}
+}
+
+/* ---- records of the kernel ---------------------------------------------------------------- */
+
+static void
+on_kernel_record(void *arg, const struct clock_record *rec)
+{
+	struct inject *e = arg;
+
+	struct target *t = e->opt->target;
+
+	if (rec->pid != target_pid(t))
+		return;
+	/* at once: what waits is deadly from the first unblocking on */
+	if (rec->kind == CLOCK_EXEC)
+		(void)inject_drop_tick(t, SIGPROF);
+	if (sideband_take(e->rec, rec))
+		e->maps_changed = true;
+}
+
+/* ---- thread clocks -------------------------------------------------------------------------- */
+
+static void
+note_counter(void *arg, pid_t tid, uint64_t cpu_ns)
+{
+	struct inject *e = arg;
+
+	thread_of(e, tid)->cpu_ns = cpu_ns;
+}
+
+static void
+post_thread(struct inject *e, pid_t tid)
+{
+	/* a full queue: one call into the target serves them all */
+	if (guest_thread_started(e->guest, tid) < 0)
+		(void)guest_refresh(e->guest);	/* not served: counted */
+}
+
+/* Without perf: exact CPU times and new threads from /proc. */
+static void
+read_threads(struct inject *e, bool first)
+{
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = target_threads(e->opt->target, &tids, &cap);
+
+	for (ssize_t i = 0; i < n; i++) {
+		uint64_t known;
+		struct thread_facts f;
+
+		if (target_thread_facts(e->opt->target, tids[i], &f) < 0)
+			continue;	/* it ended meanwhile */
+		if (!map_get(&e->threads, (uint64_t)tids[i], &known) && !first)
+			post_thread(e, tids[i]);
+
+		struct thread *th = thread_of(e, tids[i]);
+
+		memcpy(th->name, f.name, sizeof th->name);
+		if (first)
+			th->base_ns = f.cpu_ns - th->booked_ns;
+		th->cpu_ns = f.cpu_ns - th->base_ns;
+	}
+	free(tids);
+}
+
+static void
+read_share(struct inject *e)
+{
+	char *text = file_read_at(target_proc(e->opt->target), "stat", NULL);
+	const char *after = text ? strrchr(text, ')') : NULL;
+	unsigned long long user, system;
+
+	if (after && sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u "
+			    "%*u %*u %llu %llu", &user, &system) == 2) {
+		const uint64_t u = user - e->utime, s = system - e->stime;
+
+		if (u + s) {
+			e->system_share = (double)s / (double)(u + s);
+			e->utime = user;
+			e->stime = system;
+		}
+	}
+	free(text);
+}
+
+/*
+ * Threads that came and went between two looks, and were never sampled: the
+ * process's clock has their time, no thread's has.
+ */
+static void
+book_unseen(struct inject *e, uint64_t pending)
+{
+	const uint64_t clock_ns = e->clock_ns - e->clock_start_ns;
+	const uint64_t known = e->booked_ns + pending;
+	const uint64_t least = e->final ? e->opt->interval_ns : UNSEEN_NS;
+
+	if (clock_ns < known + least)
+		return;
+	recorder_unsampled(e->rec, now_ns(), target_pid(e->opt->target),
+			   clock_ns - known);
+	e->booked_ns += clock_ns - known;
+}
+
+static void
+book_threads(struct inject *e)
+{
+	uint64_t pending = 0;
+
+	size_t at = 0;
+	uint64_t tid, slot;
+
+	while (map_next(&e->threads, &at, &tid, &slot)) {
+		struct thread *th = (struct thread *)(uintptr_t)slot;
+
+		book_rest(e, th, e->final);
+		th->ticked = false;
+		if (th->cpu_ns > th->booked_ns)
+			pending += th->cpu_ns - th->booked_ns;
+	}
+	book_unseen(e, pending);
+}
+
+/* ---- the engine ---------------------------------------------------------------------------------- */
+
+static size_t
+inject_pollfds(void *engine, struct pollfd *fds, size_t max)
+{
+	const struct inject *e = engine;
+
+	return e->clock ? signal_clock_pollfds(e->clock, fds, max) : 0;
+}
+
+static int
+publish(struct inject *e)
+{
+	e->maps_changed = false;
+	return guest_publish(e->guest, unwind_space_tables(e->opt->space));
+}
+
+/* One that is about to end has no memory any more, and still a name. */
+static bool
+has_memory(struct target *t)
+{
+	char *maps = target_maps(t);
+	const bool some = maps && *maps;
+
+	free(maps);
+	return some;
+}
+
+/* Without perf nobody tells us of an exec. What the thread clocks count from
+ * then on is another program's. */
+static bool
+has_execed(struct inject *e)
+{
+	struct target *t = e->opt->target;
+	char *comm;
+
+	if (e->clock || target_gone(t) || guest_is_there(e->guest) ||
+	    !has_memory(t))
+		return false;
+	comm = file_read_at(target_proc(t), "comm", NULL);
+	if (!comm)
+		return false;	/* it has ended: that is told soon */
+	comm[strcspn(comm, "\n")] = '\0';
+	recorder_exec(e->rec, now_ns(), comm);
+	free(comm);
+	return true;
+}
+
+static void
+inject_drain(void *engine, bool final)
+{
+	struct inject *e = engine;
+	uint64_t clock_ns;
+	const bool execed = has_execed(e);
+
+	e->final = final;
+	e->slept = now_ns() - e->last_beat_ns > RECORD_LEASE_NS;
+	guest_heartbeat(e->guest);
+	e->last_beat_ns = now_ns();
+	if (e->clock) {
+		signal_clock_drain(e->clock, on_kernel_record, e);
+	} else if (!execed) {
+		read_share(e);
+		read_threads(e, false);
+	}
+	guest_drain(e->guest, on_guest_record, e);
+	book_losses(e);
+	/* before the threads' own: what they have by then is not unseen */
+	if (!final && target_cpu_ns(e->opt->target, &clock_ns) == 0)
+		e->clock_ns = clock_ns;
+	if (e->clock)
+		signal_clock_each(e->clock, note_counter, e);
+	book_threads(e);
+	/* we slept past the lease: the timers went to sleep, too */
+	if (e->slept && !e->clock && !final && !execed)
+		(void)guest_refresh(e->guest);
+	/* a table that does not fit leaves the old one: failed walks count */
+	if (e->maps_changed && guest_is_there(e->guest))
+		(void)publish(e);
+}
+
+static void
+note_clock(struct inject *e, bool on)
+{
+	uint64_t cpu_ns;
+
+	if (target_cpu_ns(e->opt->target, &cpu_ns) == 0)
+		e->clock_ns = cpu_ns;
+	if (on) {
+		e->clock_start_ns = e->clock_ns;
+		e->booked_ns = 0;
+	}
+	recorder_clock(e->rec, on, e->clock_ns);
+}
+
+static int
+inject_run(void *engine, bool on)
+{
+	struct inject *e = engine;
+
+	if (on == e->running)
+		return 0;
+	e->running = on;
+	if (e->clock && signal_clock_enable(e->clock, on) < 0)
+		return -1;
+	__atomic_store_n(&guest_area(e->guest)->on, on, __ATOMIC_RELEASE);
+	note_clock(e, on);
+	/* /proc counts through a pause, too */
+	if (on && !e->clock)
+		read_threads(e, true);
+	if (!on)
+		inject_drain(e, true);
+	return 0;
+}
+
+static void
+free_inject(struct inject *e)
+{
+	size_t at = 0;
+	uint64_t tid, slot;
+
+	signal_clock_close(e->clock);
+	guest_close(e->guest);
+	while (map_next(&e->threads, &at, &tid, &slot))
+		free((void *)(uintptr_t)slot);
+	map_fini(&e->threads);
+	free(e->pcs);
+	free(e->exact);
+	free(e->why);
+	free(e);
+}
+
+static void
+note_report(struct inject *e, const struct inject_report *report)
+{
+	if (report->donor_stop_ns)
+		recorder_stopped(e->rec, report->donor_stop_ns);
+}
+
+static void
+inject_stop(void *engine, struct str *clean)
+{
+	struct inject *e = engine;
+	struct inject_report report = {0};
+
+	(void)inject_run(e, false);
+	signal_clock_close(e->clock);
+	e->clock = NULL;
+	if (!guest_is_there(e->guest))
+		str_add(clean, "nothing is left");
+	else if (guest_stop(e->guest, &report) < 0)
+		str_addf(clean, "the guest could not be stopped (%s); it "
+			 "stops by itself within 2 s", fail_last()->reason);
+	else
+		str_add(clean, "target clean but for the inert library");
+	note_report(e, &report);
+	free_inject(e);
+}
+
+/* perf signals where the kernel lets us, else the target's own CPU timers. */
+static int
+start_clock(struct inject *e, const char **why)
+{
+	const pid_t pid = target_pid(e->opt->target);
+
+	e->clock = signal_clock_open(pid, e->opt->interval_ns, SIGPROF, 0);
+	if (!e->clock && fail_last()->kind != FAIL_DENIED)
+		return -1;
+	if (!e->clock) {
+		read_share(e);
+		read_threads(e, true);
+	}
+	e->why = xasprintf("%s", e->clock ?
+		"perf task-clock signals, user mode; system time is CPU clock "
+		"minus ticks" :
+		"POSIX CPU timers (the kernel refuses perf to this user), at "
+		"most one tick per scheduler tick; user:system is estimated "
+		"from utime:stime");
+	*why = e->why;
+	if (guest_start(e->guest, e->clock ? GUEST_PERF_SIGNAL :
+			GUEST_POSIX_TIMER) < 0)
+		return -1;
+	e->running = true;
+	e->last_beat_ns = now_ns();
+	note_clock(e, true);
+	return e->clock ? signal_clock_enable(e->clock, true) : 0;
+}
+
+/* Twice the threads of now, in powers of two; memory is bounded. */
+static void
+choose_windows(struct guest_options *options, struct target *t)
+{
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = target_threads(t, &tids, &cap);
+
+	free(tids);
+	options->windows = WINDOWS_MIN;
+	while (options->windows < WINDOWS_MAX &&
+	       (ssize_t)options->windows < 2 * n)
+		options->windows *= 2;
+	options->window_bytes = WINDOW_BYTES;
+	while (options->window_bytes > RECORD_WINDOW_MIN &&
+	       (uint64_t)options->windows * options->window_bytes >
+	       WINDOWS_BYTES_MAX)
+		options->window_bytes /= 2;
+}
+
+static void *
+inject_start(struct recorder *rec, const struct recorder_options *o,
+	     const char **why)
+{
+	struct guest_options options = {
+		/* room for what is loaded later */
+		.table_bytes = (uint32_t)(TABLE_MARGIN + guest_publish_need(
+				unwind_space_tables(o->space))),
+		.interval_ns = o->interval_ns,
+		.donor_seed = o->settings->seed,
+	};
+	struct inject_report report = {0};
+	struct inject *e = xcalloc(1, sizeof *e);
+
+	choose_windows(&options, o->target);
+
+	e->rec = rec;
+	e->opt = o;
+	e->pcs = xcalloc(RECORD_DEPTH_MAX, sizeof *e->pcs);
+	e->exact = xcalloc(RECORD_DEPTH_MAX / 8 + 1, 1);
+	e->guest = o->at_start ?
+		guest_open_preloaded(o->target, &options, &report) :
+		guest_open(o->target, &options, &report);
+	note_report(e, &report);
+	if (!e->guest) {
+		free_inject(e);
+		return NULL;
+	}
+	if (publish(e) == 0 && start_clock(e, why) == 0)
+		return e;
+	(void)guest_stop(e->guest, &report);	/* the first failure is told */
+	free_inject(e);
+	return NULL;
+}
+
+const struct engine_ops engine_inject = {
+	.name = "inject", .start = inject_start, .pollfds = inject_pollfds,
+	.drain = inject_drain, .run = inject_run, .stop = inject_stop,
+};

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the files of this room tell each other: the messages between the shell
+ * and the tracer process, and the parts of that process.
+ */
+#ifndef SONDE_SESSION_PRIVATE_H
+#define SONDE_SESSION_PRIVATE_H
+
+#include "base.h"
+#include "control.h"
+#include "experiment.h"
+#include "session.h"
+#include "symbol.h"
+#include "unwind.h"
+
+/* ---- wire.c --------------------------------------------------------------
+ *
+ * Messages over a SOCK_SEQPACKET pair: a kind and a body of words and texts,
+ * sent in parts that fit a packet. A request gets one answer, WIRE_OK or
+ * WIRE_FAILED; WIRE_EVENT may come at any time.
+ */
+enum wire_kind {
+	WIRE_OK = 1, WIRE_FAILED, WIRE_EVENT,
+	WIRE_ATTACH, WIRE_SEIZE, WIRE_TO_START, WIRE_ENABLE, WIRE_DISABLE,
+	WIRE_PAUSE, WIRE_RESUME, WIRE_SAMPLE, WIRE_PROGRESS, WIRE_STOP,
+	WIRE_CONT, WIRE_DETACH, WIRE_KILL, WIRE_WHERE, WIRE_THREADS,
+	WIRE_BREAK, WIRE_UNBREAK, WIRE_CALL, WIRE_MAPS, WIRE_STOP_RECORDING,
+};
+
+struct wire_message {
+	uint32_t kind;
+	struct str body;
+	size_t at;		/* next word to take */
+	bool broken;		/* a take went past the end */
+};
+
+void wire_init(struct wire_message *m, enum wire_kind kind);
+void wire_fini(struct wire_message *m);
+void wire_put(struct wire_message *m, uint64_t word);
+void wire_put_text(struct wire_message *m, const char *text); /* NULL is kept */
+uint64_t wire_take(struct wire_message *m);
+/* A view into the message, or NULL. */
+const char *wire_take_text(struct wire_message *m);
+int wire_send(int fd, const struct wire_message *m);
+/* 1: m is filled (it is wire_init'ed here); 0: the other side is gone;
+ * -1: failure. Waits. */
+int wire_recv(int fd, struct wire_message *m);
+/* The failure just recorded, as a message; and back into fail_last(). */
+void wire_put_failure(struct wire_message *m);
+int wire_take_failure(struct wire_message *m);
+
+void wire_put_settings(struct wire_message *m, const struct settings *s);
+void wire_take_settings(struct wire_message *m, struct settings *s);
+
+struct collection;
+
+enum { CONTROLS_MAX = 8, BREAKPOINTS_MAX = 256 };
+
+struct tracer {
+	int shell, signals, listener;
+	int controls[CONTROLS_MAX];
+	struct target *target;
+	struct collection *col;
+	bool launched, keep, stopping, end_told;
+	bool starting;		/* launch_to_start waits for its own stops */
+	bool at_start;		/* nothing of the program has run yet */
+	char *last_receipt;	/* of the collection that ended last */
+	struct trap {
+		struct breakpoint *at;	/* NULL: the number is free */
+		pid_t hit_by;		/* stands there; 0 nobody */
+	} traps[BREAKPOINTS_MAX];
+	size_t trap_count;
+};
+
+/* ---- requests.c ------------------------------------------------------------ */
+
+/* Serve one request. false: the other side is gone. */
+bool request_serve(struct tracer *tr, int fd, bool outside);
+/* Close the experiment, if there is one; how it ended, or NULL. */
+void tracer_end_collection(struct tracer *tr, const char *how);
+/* Let go of the target for good. */
+int tracer_release(struct tracer *tr);
+const char *tracer_receipt(const struct tracer *tr);
+
+/* ---- tracer.c -------------------------------------------------------------- */
+
+void tracer_send_event(struct tracer *tr, const struct session_event *ev);
+void tracer_open_listener(struct tracer *tr);
+void tracer_close_listener(struct tracer *tr, const char *path);
+/* The tracer process: never returns. */
+void tracer_main(int socket) __attribute__((noreturn));
+
+/* ---- session.c: one collection in the tracer process ---------------------- */
+
+struct collection;
+
+/* How we came to the target. AT_START: it stands where launch_to_start leaves
+ * it. */
+enum collection_way { ATTACHED, LAUNCHED, AT_START };
+
+struct collection *collection_start(struct target *t, const struct settings *s,
+				    enum collection_way way);
+/* Descriptors to poll, and what to do when time or data came. */
+size_t collection_pollfds(struct collection *c, struct pollfd *fds,
+			  size_t max);
+/* now_ns() when collection_work wants to be called again at the latest. */
+uint64_t collection_deadline(const struct collection *c);
+/* false: it has ended by itself (the target execed, limit ...): close it. */
+bool collection_work(struct collection *c);
+int collection_pause(struct collection *c, const char *who);
+int collection_resume(struct collection *c);
+int collection_sample(struct collection *c, const char *label);
+void collection_progress(struct collection *c, struct session_progress *out);
+bool collection_paused(const struct collection *c);
+const char *collection_path(const struct collection *c);
+/* The target was stopped for pause_ns (for the receipt). */
+void collection_note_stop(struct collection *c, uint64_t pause_ns);
+/* It has just been stopped for the user: a resource sample, if wanted. */
+void collection_stop_sample(struct collection *c);
+/* Ends and frees; how is one sentence or NULL. The receipt, caller frees. */
+char *collection_close(struct collection *c, const char *how);
+
+/* ---- maps.c: the target's mappings, to unwinder and experiment ------------ */
+
+struct mapper;
+
+struct mapper *mapper_new(struct target *t, struct unwind_space *space,
+			  struct experiment *exp);
+void mapper_free(struct mapper *m);
+/* Read /proc/PID/maps and tell what is new and what is gone. */
+int mapper_sync(struct mapper *m, uint64_t time_ns);
+/* One new mapping, as a record said. */
+void mapper_add(struct mapper *m, uint64_t time_ns, const struct module *mod);
+/* A copy of memory for the unwinder (unwind_memory). */
+int mapper_read(void *mapper, uint64_t addr, void *buf, size_t n);
+
+/* ---- recorder.c: samples to weights, stacks and packets ------------------- */
+
+struct recorder;
+
+struct recorder_options {
+	struct target *target;
+	struct experiment *exp;
+	struct unwind_space *space;
+	struct mapper *mapper;
+	uint64_t interval_ns;
+	uint32_t stack_bytes;
+	bool at_start;		/* before any constructor */
+	const struct settings *settings;
+};
+
+/* An engine delivers samples; the recorder does the rest. */
+struct engine_ops {
+	const char *name;
+	void *(*start)(struct recorder *rec, const struct recorder_options *o,
+		       const char **why);
+	size_t (*pollfds)(void *engine, struct pollfd *fds, size_t max);
+	/* Take what is there; final: everything. */
+	void (*drain)(void *engine, bool final);
+	int (*run)(void *engine, bool on);
+	/* Stop; the target is clean afterwards; text says so or what is not. */
+	void (*stop)(void *engine, struct str *clean);
+};
+extern const struct engine_ops engine_ring, engine_inject;
+
+struct recorder *recorder_new(const struct recorder_options *o,
+			      enum session_engine engine);
+void recorder_free(struct recorder *rec);
+const char *recorder_engine(const struct recorder *rec);
+const char *recorder_why(const struct recorder *rec);
+
+/* What engines call. A sample's stack is interned by the recorder. */
+uint64_t recorder_walk(struct recorder *rec, const struct arch_regs *regs,
+		       const struct step_stack *stack, bool window_full);
+uint64_t recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
+			    const unsigned char *exact, enum stack_end end);
+void recorder_sample(struct recorder *rec, uint64_t time_ns, pid_t tid, int cpu,
+		     enum mstate state, uint64_t weight_ns, uint64_t frinfo);
+void recorder_count_sample(struct recorder *rec);
+/* For a sample without a user stack (a process on its way out). */
+uint64_t recorder_kernel_stack(struct recorder *rec);
+void recorder_lost(struct recorder *rec, uint64_t time_ns, const char *cause,
+		   const char *detail, pid_t tid, uint64_t samples,
+		   uint64_t weight_ns);
+void recorder_unsampled(struct recorder *rec, uint64_t time_ns, pid_t tid,
+			uint64_t cpu_ns);
+void recorder_thread_name(struct recorder *rec, uint64_t time_ns, pid_t tid,
+			  const char *name);
+void recorder_exec(struct recorder *rec, uint64_t time_ns, const char *comm);
+/* The engine's clocks went on or off at this reading of the process's CPU
+ * clock: what is recorded is to be held against the time between. */
+void recorder_clock(struct recorder *rec, bool on, uint64_t cpu_ns);
+void recorder_stopped(struct recorder *rec, uint64_t pause_ns);
+const struct recorder_options *recorder_get_options(const struct recorder *r);
+
+struct recorder_counts {
+	uint64_t samples, lost, lost_ns, failed, truncated, complete;
+	uint64_t recorded_ns, full_steps;
+	uint64_t clock_ns;	/* CPU time of the process while on */
+	uint64_t clock_start_ns;	/* of the present stretch */
+	bool clock_on;
+	uint64_t stop_ns, stop_total_ns;
+	unsigned stops;
+	bool execed;
+	uint64_t exec_ns;
+	char exec_comm[32];
+};
+const struct recorder_counts *recorder_counts(const struct recorder *rec);
+size_t recorder_pollfds(struct recorder *rec, struct pollfd *fds, size_t max);
+void recorder_drain(struct recorder *rec, bool final);
+int recorder_run(struct recorder *rec, bool on);
+void recorder_stop(struct recorder *rec, struct str *clean);
+
+/* ---- sideband.c ------------------------------------------------------------ */
+
+struct clock_record;
+/* true: there is new code in the target. */
+bool sideband_take(struct recorder *rec, const struct clock_record *r);
+
+/* ---- receipt.c ------------------------------------------------------------- */
+
+/* clean: what became of the target; how: how it ended, or NULL. The caller
+ * frees it. */
+char *receipt_text(const struct session_progress *p, const char *clean,
+		   const char *how, const char *path);
+
+/* ---- stacks.c -------------------------------------------------------------- */
+
+/* Put the stacks of tid (0: all threads) into an answer. */
+int stacks_answer(struct target *t, pid_t tid, struct wire_message *m,
+		  uint64_t *pause_ns);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Who runs here: for NAME arguments, completion of pids, and idle masters
+ * whose children do the work. Two looks at the CPU times, one short interval
+ * apart, give percentages.
+ */
+#include "private.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 100 };
+
+static bool
+read_stat(pid_t pid, struct session_process *p, uint64_t *ticks)
+{
+	char path[64];
+	unsigned long long user, system;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+
+	char *text = file_read(path, NULL);
+	const char *open = text ? strchr(text, '(') : NULL;
+	const char *close = text ? strrchr(text, ')') : NULL;
+	const bool ok = open && close &&
+		sscanf(close + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u "
+		       "%*u %llu %llu", &p->ppid, &user, &system) == 3;
+
+	if (ok) {
+		p->pid = pid;
+		snprintf(p->name, sizeof p->name, "%.*s",
+			 (int)(close - open - 1), open + 1);
+		*ticks = user + system;
+	}
+	free(text);
+	return ok;
+}
+
+/* comm is cut at 15 characters, and servers rename themselves. */
+static bool
+is_named(const struct session_process *p, const char *name)
+{
+	char path[64];
+	size_t size;
+
+	if (strcmp(p->name, name) == 0)
+		return true;
+	snprintf(path, sizeof path, "/proc/%d/cmdline", p->pid);
+
+	char *text = file_read(path, &size);
+	const char *base = text ? strrchr(text, '/') : NULL;
+	const bool same = text && size &&
+		strcmp(base ? base + 1 : text, name) == 0;
+
+	free(text);
+	return same;
+}
+
+static void
+fill_percent(struct session_process *p, uint64_t before, uint64_t wall_ns)
+{
+	struct session_process again;
+	uint64_t ticks;
+
+	if (!read_stat(p->pid, &again, &ticks) || ticks < before)
+		return;
+	p->cpu_percent = (double)(ticks - before) * 1e11 /
+		(double)sysconf(_SC_CLK_TCK) / (double)wall_ns;
+}
+
+ssize_t
+session_processes(const char *name, struct session_process **out)
+{
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+	size_t n = 0, cap = 0, tick_cap = 0;
+	uint64_t *ticks = NULL;
+
+	*out = NULL;
+	if (!dir)
+		return fail_errno("read /proc");
+	while ((entry = readdir(dir))) {
+		struct session_process p = {0};
+		uint64_t t;
+
+		if (!isdigit((unsigned char)entry->d_name[0]) ||
+		    !read_stat(atoi(entry->d_name), &p, &t) ||
+		    p.pid == getpid() || (name && !is_named(&p, name)))
+			continue;
+		*out = xgrow(*out, &cap, n + 1, sizeof **out);
+		ticks = xgrow(ticks, &tick_cap, n + 1, sizeof *ticks);
+		(*out)[n] = p;
+		ticks[n++] = t;
+	}
+	closedir(dir);
+
+	const uint64_t start = now_ns();
+
+	if (n)
+		(void)poll(NULL, 0, LOOK_MS);
+	for (size_t i = 0; i < n; i++)
+		fill_percent(&(*out)[i], ticks[i], now_ns() - start);
+	free(ticks);
+	return (ssize_t)n;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The end of a recording in one line: how long, how much, what was lost, what
+ * it cost the target, and what to type next.
+ */
+#include "private.h"
+
+/* 4973 -> "4,973" */
+static void
+add_grouped(struct str *s, uint64_t n)
+{
+	char digits[24];
+	const int len = snprintf(digits, sizeof digits, "%llu",
+				 (unsigned long long)n);
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			str_add(s, ",");
+		str_addn(s, &digits[i], 1);
+	}
+}
+
+static void
+add_stops(struct str *s, const struct session_progress *p)
+{
+	if (!p->stops)
+		str_add(s, "target never stopped");
+	else if (p->stops == 1)
+		str_addf(s, "target stopped once for %.1f ms",
+			 (double)p->stop_ns / 1e6);
+	else
+		str_addf(s, "target stopped %u times, for %.1f ms in all",
+			 p->stops, (double)p->stop_total_ns / 1e6);
+}
+
+char *
+receipt_text(const struct session_progress *p, const char *clean,
+	     const char *how, const char *path)
+{
+	struct str s = {0};
+
+	if (how)
+		str_addf(&s, "the target %s; ", how);
+	str_addf(&s, "%.1f s, ", (double)p->elapsed_ns / 1e9);
+	add_grouped(&s, p->samples);
+	str_addf(&s, " sample%s, ", p->samples == 1 ? "" : "s");
+	add_grouped(&s, p->lost);
+	str_add(&s, " lost, ");
+	if (p->stacks_failed)
+		str_addf(&s, "%llu stacks not unwound to the end, ",
+			 (unsigned long long)p->stacks_failed);
+	if (p->target_cpu_ns)
+		str_addf(&s, "%.3f s CPU recorded of %.3f s, ",
+			 (double)p->recorded_cpu_ns / 1e9,
+			 (double)p->target_cpu_ns / 1e9);
+	add_stops(&s, p);
+	str_addf(&s, ", %s: sonde report %s -functions", clean, path);
+	return str_take(&s);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What to collect, and the words for it: intervals, frequencies, durations.
+ */
+#include "private.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INTERVAL_ON	10007000ull	/* not a multiple of the 10 ms tick */
+#define INTERVAL_HIGH	1007000ull
+#define INTERVAL_LOW	100003000ull
+#define INTERVAL_MIN	100000ull	/* 100 us: beyond 10 kHz targets starve */
+#define INTERVAL_MAX	1000000000ull
+#define STACK_BYTES	16384u
+#define SAMPLE_PERIOD	1000000000ull
+
+void
+settings_init(struct settings *s)
+{
+	*s = (struct settings){
+		.profile = true,
+		.interval_ns = INTERVAL_ON,
+		.engine = ENGINE_AUTO,
+		.directory = xstrdup("."),
+		.archive = SESSION_ARCHIVE_ON,
+		.sample_period_ns = SAMPLE_PERIOD,
+		.dbx_sample = true,
+		.stack_bytes = STACK_BYTES,
+	};
+}
+
+void
+settings_fini(struct settings *s)
+{
+	free(s->directory);
+	free(s->experiment);
+	free(s->notes);
+	*s = (struct settings){0};
+}
+
+/* A number and its unit; false when there is no number. */
+static bool
+split_number(const char *word, double *number, const char **unit)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtod(word, &end);
+	*unit = end;
+	return end != word && !errno && isfinite(*number);
+}
+
+static double
+unit_ns(const char *unit, const char *bare)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {
+		{ "ns", 1 }, { "u", 1e3 }, { "us", 1e3 }, { "m", 1e6 },
+		{ "ms", 1e6 }, { "s", 1e9 }, { "min", 60e9 }, { "h", 3600e9 },
+	};
+
+	if (!*unit)
+		unit = bare;
+	for (size_t i = 0; i < ARRAY_LEN(units); i++)
+		if (strcmp(units[i].unit, unit) == 0)
+			return units[i].ns;
+	return 0;
+}
+
+static int
+set_interval(struct settings *s, double ns, const char *word)
+{
+	if (!(ns > 0) || ns > INTERVAL_MAX) {
+		fail(FAIL_USAGE, "interval '%s' is not between 100 us and 1 s",
+		     word);
+		return fail_remedy("use on (10 ms), hi (1 ms), lo (100 ms), "
+				   "or a number of milliseconds such as 2.5");
+	}
+	s->asked_ns = (uint64_t)ns;
+	s->interval_ns = ns < INTERVAL_MIN ? INTERVAL_MIN : (uint64_t)ns;
+	s->profile = true;
+	return 0;
+}
+
+int
+settings_interval(struct settings *s, const char *word)
+{
+	static const struct {
+		const char *word;
+		uint64_t ns;
+	} names[] = {
+		{ "on", INTERVAL_ON }, { "hi", INTERVAL_HIGH },
+		{ "high", INTERVAL_HIGH }, { "lo", INTERVAL_LOW },
+		{ "low", INTERVAL_LOW },
+	};
+	double number;
+	const char *unit;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(names[i].word, word) == 0)
+			return set_interval(s, (double)names[i].ns, word);
+	if (!split_number(word, &number, &unit))
+		return set_interval(s, 0, word);
+	return set_interval(s, number * unit_ns(unit, "m"), word);
+}
+
+int
+settings_frequency(struct settings *s, const char *word)
+{
+	double hz;
+	const char *unit;
+
+	if (!split_number(word, &hz, &unit) || (*unit && strcmp(unit, "Hz")) ||
+	    hz < 1 || hz > 10000) {
+		fail(FAIL_USAGE, "frequency '%s' is not between 1 and 10000",
+		     word);
+		return fail_remedy("give samples per CPU second, such as 997");
+	}
+	return set_interval(s, 1e9 / hz, word);
+}
+
+int
+settings_engine(struct settings *s, const char *word)
+{
+	for (enum session_engine e = ENGINE_AUTO; e <= ENGINE_INJECT; e++) {
+		if (strcmp(settings_engine_name(e), word) == 0) {
+			s->engine = e;
+			return 0;
+		}
+	}
+	fail(FAIL_USAGE, "'%s' is no engine", word);
+	return fail_remedy("engines are auto, ring and inject");
+}
+
+const char *
+settings_engine_name(enum session_engine e)
+{
+	static const char *const names[] = {
+		[ENGINE_AUTO] = "auto", [ENGINE_RING] = "ring",
+		[ENGINE_INJECT] = "inject",
+	};
+
+	return names[e];
+}
+
+int
+settings_duration(const char *word, uint64_t *ns)
+{
+	double number;
+	const char *unit;
+
+	if (split_number(word, &number, &unit)) {
+		/* here a bare m is minutes: `-d 2m` */
+		const double scale = strcmp(unit, "m") == 0 ?
+			60e9 : unit_ns(unit, "s");
+
+		if (number > 0 && scale > 0 && number * scale < 1e17) {
+			*ns = (uint64_t)(number * scale);
+			return 0;
+		}
+	}
+	fail(FAIL_USAGE, "'%s' is no duration", word);
+	return fail_remedy("write 30s, 500ms, 2m or 1h");
+}

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * collector SUBCOMMAND: what to collect, and when. Settings are legal while
+ * nothing is being recorded; during a recording they are ignored with a
+ * warning at a terminal, and fail in a file.
+ */
+#include "config.h"
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool
+active(const struct shell *sh)
+{
+	return sh->session &&
+	       session_experiment_state(sh->session) != NOT_COLLECTING;
+}
+
+static bool
+alive(const struct shell *sh)
+{
+	return sh->session && session_state(sh->session) != SESSION_ENDED;
+}
+
+static enum result
+refuse_active(struct shell *sh, size_t n, char **words)
+{
+	char *line = words_joined(n, words);
+	char *what = xasprintf("collector %s", line);
+	const enum result r = shell_ignored(sh, what);
+
+	free(what);
+	free(line);
+	return r;
+}
+
+/* ---- control -------------------------------------------------------------------------- */
+
+static enum result
+sub_enable(struct shell *sh, size_t n, char **words)
+{
+	if (n != 1)
+		return USAGE;
+	if (active(sh))
+		return refuse_active(sh, n, words);
+	sh->armed = true;
+	if (!alive(sh))
+		return DONE;
+	if (session_enable(sh->session, &sh->settings) < 0) {
+		fail_in("collector enable");
+		return FAILED;
+	}
+	target_note_experiment(sh);
+	shell_note(sh, "Creating experiment %s", sh->experiment);
+
+	struct session_progress p;
+
+	if (session_progress(sh->session, &p) == 0)
+		shell_note(sh, "engine %s: %s", p.engine, p.why);
+	return DONE;
+}
+
+static enum result
+need_active(const struct shell *sh, const char *what)
+{
+	if (active(sh))
+		return DONE;
+	fail(FAIL_USAGE, "collector %s: no experiment is being recorded", what);
+	fail_remedy("collector enable starts one");
+	return FAILED;
+}
+
+static enum result
+sub_disable(struct shell *sh, size_t n, char **words)
+{
+	char *receipt;
+
+	if (n != 1)
+		return USAGE;
+	sh->armed = false;
+	if (!active(sh))
+		return alive(sh) ? need_active(sh, words[0]) : DONE;
+	if (session_disable(sh->session, &receipt) < 0)
+		return FAILED;
+	shell_note(sh, "%s", receipt);
+	free(receipt);
+	return DONE;
+}
+
+static enum result
+sub_pause(struct shell *sh, size_t n, char **words)
+{
+	if (n != 1)
+		return USAGE;
+	if (need_active(sh, words[0]) == FAILED)
+		return FAILED;
+	return session_pause(sh->session) < 0 ? FAILED : DONE;
+}
+
+static enum result
+sub_resume(struct shell *sh, size_t n, char **words)
+{
+	if (n != 1)
+		return USAGE;
+	if (need_active(sh, words[0]) == FAILED)
+		return FAILED;
+	return session_resume(sh->session) < 0 ? FAILED : DONE;
+}
+
+/* ---- settings ---------------------------------------------------------------------------- */
+
+static enum result
+sub_sample(struct shell *sh, size_t n, char **words)
+{
+	long long seconds;
+
+	if (n >= 2 && strcmp(words[1], "record") == 0) {
+		if (n > 3)
+			return USAGE;
+		if (need_active(sh, "sample record") == FAILED)
+			return FAILED;
+		return session_sample(sh->session, n == 3 ? words[2] : NULL) <
+			0 ? FAILED : DONE;
+	}
+	if (active(sh))
+		return refuse_active(sh, n, words);
+	if (n == 2 && strcmp(words[1], "manual") == 0)
+		sh->settings.sample_period_ns = 0;
+	else if (n == 2 && strcmp(words[1], "periodic") == 0)
+		sh->settings.sample_period_ns = 1000000000;
+	else if (n == 3 && strcmp(words[1], "period") == 0 &&
+		 str_number(words[2], 1, 86400, &seconds))
+		sh->settings.sample_period_ns =
+			(uint64_t)seconds * 1000000000;
+	else
+		return USAGE;
+	return DONE;
+}
+
+int
+shell_interval(struct shell *sh, const char *word)
+{
+	const struct settings *s = &sh->settings;
+
+	if (settings_interval(&sh->settings, word) < 0)
+		return -1;
+	if (s->asked_ns < s->interval_ns)
+		shell_note(sh, "interval %s is too short: %llu us is used",
+			   word, (unsigned long long)s->interval_ns / 1000);
+	return 0;
+}
+
+static enum result
+sub_profile(struct shell *sh, size_t n, char **words)
+{
+	if (active(sh))
+		return refuse_active(sh, n, words);
+	if (n == 2 && strcmp(words[1], "on") == 0)
+		sh->settings.profile = true;
+	else if (n == 2 && strcmp(words[1], "off") == 0)
+		sh->settings.profile = false;
+	else if (n == 3 && strcmp(words[1], "timer") == 0)
+		return shell_interval(sh, words[2]) < 0 ? FAILED : DONE;
+	else
+		return USAGE;
+	return DONE;
+}
+
+static enum result
+sub_engine(struct shell *sh, size_t n, char **words)
+{
+	if (active(sh))
+		return refuse_active(sh, n, words);
+	if (n != 2)
+		return USAGE;
+	return settings_engine(&sh->settings, words[1]) < 0 ? FAILED : DONE;
+}
+
+static enum result
+store_directory(struct shell *sh, const char *dir)
+{
+	struct stat st;
+
+	if (stat(dir, &st) < 0) {
+		fail_errno("directory %s", dir);
+		return FAILED;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		fail(FAIL_USAGE, "%s is not a directory", dir);
+		return FAILED;
+	}
+	free(sh->settings.directory);
+	sh->settings.directory = xstrdup(dir);
+	return DONE;
+}
+
+static enum result
+sub_store(struct shell *sh, size_t n, char **words)
+{
+	if (active(sh))
+		return refuse_active(sh, n, words);
+	if (n != 3)
+		return USAGE;
+	if (strcmp(words[1], "directory") == 0)
+		return store_directory(sh, words[2]);
+	if (strcmp(words[1], "experiment") != 0 &&
+	    strcmp(words[1], "filename") != 0)
+		return USAGE;
+	if (!str_ends(words[2], ".er")) {
+		fail(FAIL_USAGE, "experiment name '%s' does not end in .er",
+		     words[2]);
+		fail_remedy("collector store experiment %s.er", words[2]);
+		return FAILED;
+	}
+	free(sh->settings.experiment);
+	sh->settings.experiment = xstrdup(words[2]);
+	return DONE;
+}
+
+static enum result
+sub_limit(struct shell *sh, size_t n, char **words)
+{
+	long long mb;
+
+	if (active(sh))
+		return refuse_active(sh, n, words);
+	if (n != 2)
+		return USAGE;
+	if (strcmp(words[1], "unlimited") == 0 || strcmp(words[1], "none") == 0)
+		mb = 0;
+	else if (!str_number(words[1], 1, 1 << 30, &mb))
+		return USAGE;
+	sh->settings.limit_mb = (uint64_t)mb;
+	return DONE;
+}
+
+static enum result
+sub_archive(struct shell *sh, size_t n, char **words)
+{
+	static const char *const modes[] = { "off", "on", "copy" };
+
+	if (active(sh))
+		return refuse_active(sh, n, words);
+	for (size_t i = 0; n == 2 && i < ARRAY_LEN(modes); i++) {
+		if (strcmp(words[1], modes[i]) == 0) {
+			sh->settings.archive = (enum session_archive)i;
+			return DONE;
+		}
+	}
+	return USAGE;
+}
+
+static enum result
+sub_dbxsample(struct shell *sh, size_t n, char **words)
+{
+	if (active(sh))
+		return refuse_active(sh, n, words);
+	if (n != 2 || (strcmp(words[1], "on") && strcmp(words[1], "off")))
+		return USAGE;
+	sh->settings.dbx_sample = strcmp(words[1], "on") == 0;
+	return DONE;
+}
+
+/* ---- looking ----------------------------------------------------------------------------------- */
+
+static void
+show_profile(const struct shell *sh)
+{
+	if (sh->settings.profile)
+		fprintf(sh->out, "profile  on, interval %.3f ms\n",
+			(double)sh->settings.interval_ns / 1e6);
+	else
+		fputs("profile  off\n", sh->out);
+	fprintf(sh->out, "engine   %s\n",
+		settings_engine_name(sh->settings.engine));
+}
+
+static void
+show_sample(const struct shell *sh)
+{
+	if (sh->settings.sample_period_ns)
+		fprintf(sh->out, "sample   periodic, every %.0f s\n",
+			(double)sh->settings.sample_period_ns / 1e9);
+	else
+		fputs("sample   manual\n", sh->out);
+	fprintf(sh->out, "dbxsample %s\n",
+		sh->settings.dbx_sample ? "on" : "off");
+}
+
+static void
+show_store(const struct shell *sh)
+{
+	fprintf(sh->out, "store    directory %s, experiment %s\n",
+		sh->settings.directory, sh->settings.experiment ?
+		sh->settings.experiment : "test.N.er");
+}
+
+static void
+show_limit(const struct shell *sh)
+{
+	if (sh->settings.limit_mb)
+		fprintf(sh->out, "limit    %llu MB\n",
+			(unsigned long long)sh->settings.limit_mb);
+	else
+		fputs("limit    unlimited\n", sh->out);
+}
+
+static void
+show_archive(const struct shell *sh)
+{
+	static const char *const modes[] = { "off", "on", "copy" };
+
+	fprintf(sh->out, "archive  %s\n", modes[sh->settings.archive]);
+}
+
+static enum result
+sub_show(struct shell *sh, size_t n, char **words)
+{
+	static const struct {
+		const char *topic;
+		void (*show)(const struct shell *sh);
+	} topics[] = {
+		{ "profile", show_profile }, { "sample", show_sample },
+		{ "store", show_store }, { "limit", show_limit },
+		{ "archive", show_archive },
+	};
+	const bool all = n == 1 || strcmp(words[1], "all") == 0;
+	bool shown = false;
+
+	for (size_t i = 0; n <= 2 && i < ARRAY_LEN(topics); i++) {
+		if (all || strcmp(words[1], topics[i].topic) == 0) {
+			topics[i].show(sh);
+			shown = true;
+		}
+	}
+	return shown ? DONE : USAGE;
+}
+
+static enum result
+sub_status(struct shell *sh, size_t n, char **words)
+{
+	struct session_progress p;
+
+	(void)words;
+	if (n != 1)
+		return USAGE;
+	if (!active(sh)) {
+		fprintf(sh->out, "No experiment is being recorded%s.\n",
+			sh->armed ? "; the next run will be" : "");
+		return DONE;
+	}
+	if (session_progress(sh->session, &p) < 0)
+		return FAILED;
+	fprintf(sh->out, "Experiment %s is %s\n",
+		session_experiment(sh->session),
+		session_experiment_state(sh->session) == PAUSED ?
+		"paused" : "being recorded");
+	fprintf(sh->out, "  engine   %s: %s\n", p.engine, p.why);
+	fprintf(sh->out, "  elapsed  %.1f s\n", (double)p.elapsed_ns / 1e9);
+	fprintf(sh->out, "  samples  %llu, lost %llu, not unwound to the end "
+		"%llu\n", (unsigned long long)p.samples,
+		(unsigned long long)p.lost,
+		(unsigned long long)p.stacks_failed);
+	fprintf(sh->out, "  CPU      %.3f s recorded of %.3f s\n",
+		(double)p.recorded_cpu_ns / 1e9,
+		(double)p.target_cpu_ns / 1e9);
+	return DONE;
+}
+
+static enum result
+sub_version(struct shell *sh, size_t n, char **words)
+{
+	(void)words;
+	if (n != 1)
+		return USAGE;
+	fprintf(sh->out, "sonde collector %s\n", VERSION);
+	return DONE;
+}
+
+const struct command collector_subcommands[] = {
+	{ "archive", "on|off|copy", "copy load objects into the experiment", 0,
+	  sub_archive, NULL },
+	{ "dbxsample", "on|off", "a sample whenever the process is stopped", 0,
+	  sub_dbxsample, NULL },
+	{ "disable", "", "end the experiment; later runs are not recorded", 0,
+	  sub_disable, NULL },
+	{ "enable", "", "start an experiment; or arm the next run", 0,
+	  sub_enable, NULL },
+	{ "engine", "auto|ring|inject", "how samples are taken", 0, sub_engine,
+	  "collector engine ring" },
+	{ "limit", "MB|unlimited", "stop sampling at this size", 0, sub_limit,
+	  "collector limit 2000" },
+	{ "pause", "", "stop recording, keep the experiment open", 0,
+	  sub_pause, NULL },
+	{ "profile", "on|off|timer INTERVAL", "clock profiling and its "
+	  "interval: on, hi, lo, or milliseconds", 0, sub_profile,
+	  "collector profile timer hi" },
+	{ "resume", "", "go on recording", 0, sub_resume, NULL },
+	{ "sample", "periodic|manual|period SECONDS|record [NAME]",
+	  "resource samples", 0, sub_sample, "collector sample record start" },
+	{ "show", "[all|archive|limit|profile|sample|store]",
+	  "show the settings", 0, sub_show, NULL },
+	{ "status", "", "show what is being recorded", 0, sub_status, NULL },
+	{ "store", "directory DIR|experiment NAME.er",
+	  "where experiments go", 0, sub_store,
+	  "collector store experiment run.1.er" },
+	{ "version", "", "show the collector's version", 0, sub_version,
+	  NULL },
+	{ 0 }
+};
+
+const struct command *
+collector_find(const char *name)
+{
+	const struct command *c = shell_find(collector_subcommands, name);
+
+	if (!c) {
+		fail_in("collector");
+		if (!*fail_last()->remedy)
+			fail_remedy("write more letters of it");
+		else
+			fail_remedy("help collector lists the subcommands");
+	}
+	return c;
+}
+
+static enum result
+cmd_collector(struct shell *sh, size_t n, char **words)
+{
+	if (n < 2)
+		return USAGE;
+
+	const struct command *c = collector_find(words[1]);
+
+	if (!c)
+		return FAILED;
+
+	char *typed = words[1];
+
+	words[1] = (char *)c->name;
+
+	const enum result r = c->run(sh, n - 1, words + 1);
+
+	words[1] = typed;
+	if (r == USAGE)
+		sh->usage_of = c;
+	return r;
+}
+
+const struct command collector_commands[] = {
+	{ "collector", "SUBCOMMAND ...", "record experiments; `help collector` "
+	  "lists the subcommands", 0, cmd_collector, "collector enable" },
+	{ 0 }
+};

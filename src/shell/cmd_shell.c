@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The shell's own commands: help, alias, history, output files, quit.
+ */
+#include "private.h"
+
+#include <errno.h>
+#include <readline/history.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- help -------------------------------------------------------------------------- */
+
+static void
+print_row(FILE *out, const struct command *c)
+{
+	fprintf(out, "  %-18s %s\n", c->name, c->help);
+}
+
+static void
+print_table(FILE *out, const char *title, const struct command *table)
+{
+	fprintf(out, "%s:\n", title);
+	for (const struct command *c = table; c->name; c++)
+		print_row(out, c);
+}
+
+static void
+print_help(FILE *out, const char *before, const struct command *c)
+{
+	fprintf(out, "%s%s%s%s\n  %s\n", before, c->name, *c->args ? " " : "",
+		c->args, c->help);
+	if (c->example)
+		fprintf(out, "  for example: %s\n", c->example);
+}
+
+static enum result
+help_subcommand(struct shell *sh, const char *name)
+{
+	const struct command *c = collector_find(name);
+
+	if (!c)
+		return FAILED;
+	print_help(sh->out, "collector ", c);
+	return DONE;
+}
+
+static void
+help_all(struct shell *sh)
+{
+	for (const struct family *f = families; f->title; f++)
+		print_table(sh->out, f->title, f->commands);
+	print_table(sh->out, "views", shell_view_commands());
+	fputs("verbs of the command line:\n", sh->out);
+	for (const struct verb *v = verb_table; v->name; v++)
+		fprintf(sh->out, "  %-18s %s\n", v->name, v->help);
+	fputs("help COMMAND tells more; unique prefixes work.\n", sh->out);
+}
+
+/* A word may be a verb of the command line, a command here, or both. */
+static enum result
+help_one(struct shell *sh, const char *name)
+{
+	const struct verb *v = verb_find(name);
+	const struct command *c = shell_find_any(name);
+
+	if (!v && !c)
+		return FAILED;
+	if (v)
+		verb_print_help(v, sh->out);
+	if (v && c && strcmp(c->name, name) != 0)
+		return DONE;		/* a verb, and the prefix of a command */
+	if (c && strcmp(c->name, "collector") == 0)
+		print_table(sh->out, "collector", collector_subcommands);
+	else if (c)
+		print_help(sh->out, "", c);
+	return DONE;
+}
+
+static enum result
+cmd_help(struct shell *sh, size_t n, char **words)
+{
+	const struct command *c;
+
+	if (n == 1) {
+		help_all(sh);
+		return DONE;
+	}
+	if (n == 2)
+		return help_one(sh, words[1]);
+	if (n != 3)
+		return USAGE;
+	if (!(c = shell_find_any(words[1])))
+		return FAILED;
+	return strcmp(c->name, "collector") == 0 ?
+		help_subcommand(sh, words[2]) : USAGE;
+}
+
+/* ---- aliases -------------------------------------------------------------------------- */
+
+static void
+remove_alias(struct shell *sh, size_t i)
+{
+	free(sh->aliases.items[i]);
+	free(sh->aliases.items[i + 1]);
+	sh->aliases.len -= 2;
+	memmove(&sh->aliases.items[i], &sh->aliases.items[i + 2],
+		(sh->aliases.len - i) * sizeof *sh->aliases.items);
+}
+
+static bool
+drop_alias(struct shell *sh, const char *name)
+{
+	for (size_t i = 0; i < sh->aliases.len; i += 2) {
+		if (strcmp(sh->aliases.items[i], name) == 0) {
+			remove_alias(sh, i);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* alias NAME TEXT, alias NAME=TEXT, alias */
+static enum result
+cmd_alias(struct shell *sh, size_t n, char **words)
+{
+	if (n == 1) {
+		for (size_t i = 0; i < sh->aliases.len; i += 2)
+			fprintf(sh->out, "%s='%s'\n",
+				(char *)sh->aliases.items[i],
+				(char *)sh->aliases.items[i + 1]);
+		return DONE;
+	}
+
+	char *equals = strchr(words[1], '=');
+	char *name, *text;
+
+	if (n == 2 && equals) {
+		name = xstrndup(words[1], (size_t)(equals - words[1]));
+		text = xstrdup(equals + 1);
+	} else if (n > 2) {
+		name = xstrdup(words[1]);
+		text = words_joined(n - 2, words + 2);
+	} else {
+		return USAGE;
+	}
+	(void)drop_alias(sh, name);
+	vec_push(&sh->aliases, name);
+	vec_push(&sh->aliases, text);
+	return DONE;
+}
+
+static enum result
+cmd_unalias(struct shell *sh, size_t n, char **words)
+{
+	if (n != 2)
+		return USAGE;
+	if (drop_alias(sh, words[1]))
+		return DONE;
+	fail(FAIL_USAGE, "there is no alias '%s'", words[1]);
+	return FAILED;
+}
+
+/* ---- files and the system -------------------------------------------------------------- */
+
+static enum result
+set_output(struct shell *sh, const char *path, const char *mode)
+{
+	FILE *file = strcmp(path, "-") == 0 ? stdout :
+		strcmp(path, "--") == 0 ? stderr : fopen(path, mode);
+
+	if (!file) {
+		fail_errno("open %s", path);
+		return FAILED;
+	}
+	return shell_set_output(sh, file) < 0 ? FAILED : DONE;
+}
+
+static enum result
+cmd_outfile(struct shell *sh, size_t n, char **words)
+{
+	return n == 2 ? set_output(sh, words[1], "we") : USAGE;
+}
+
+static enum result
+cmd_appendfile(struct shell *sh, size_t n, char **words)
+{
+	return n == 2 ? set_output(sh, words[1], "ae") : USAGE;
+}
+
+static enum result
+cmd_script(struct shell *sh, size_t n, char **words)
+{
+	if (n != 2)
+		return USAGE;
+	if (shell_run_file(sh, words[1]))
+		return DONE;
+	return sh->quitting ? QUIT : TOLD;
+}
+
+/* In the child: our variables are in its environment, our output is its. */
+static void
+exec_shell(struct shell *sh, const char *line)
+{
+	static const char *const names[] = { "pid", "exitcode", "experiment" };
+	const char *shell = getenv("SHELL");
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const char *value = shell_variable(sh, names[i]);
+
+		if (value)
+			(void)setenv(names[i], value, 1);
+	}
+	(void)signal(SIGINT, SIG_DFL);
+	(void)signal(SIGPIPE, SIG_DFL);
+	(void)signal(SIGXFSZ, SIG_DFL);
+	if (fileno(sh->out) != STDOUT_FILENO)
+		(void)dup2(fileno(sh->out), STDOUT_FILENO);
+	if (line)
+		execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+	else
+		execl(shell ? shell : "/bin/sh", shell ? shell : "sh",
+		      (char *)NULL);
+	_exit(EXIT_NOT_FOUND);
+}
+
+/* The line goes to the system's shell as it was typed: quotes, pipes and
+ * redirections are its own. */
+static enum result
+cmd_sh(struct shell *sh, size_t n, char **words)
+{
+	char *line = n == 1 ? NULL :
+		sh->line && sh->line->raw ?
+		xstrdup(sh->line->raw + sh->line->rest) :
+		words_joined(n - 1, words + 1);
+	int status = -1;
+
+	fflush(NULL);
+
+	const pid_t pid = fork();
+
+	if (pid == 0)
+		exec_shell(sh, line);
+	free(line);
+	if (pid < 0) {
+		fail_errno("sh: fork");
+		return FAILED;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (status == 0)
+		return DONE;
+	fail(FAIL_GENERAL, "sh: the command ended with status %d",
+	     status_of_program(status));
+	return FAILED;
+}
+
+static enum result
+cmd_setenv(struct shell *sh, size_t n, char **words)
+{
+	(void)sh;
+	if (n < 2 || n > 3)
+		return USAGE;
+	if (setenv(words[1], n == 3 ? words[2] : "", 1) < 0) {
+		fail_errno("setenv %s", words[1]);
+		return FAILED;
+	}
+	return DONE;
+}
+
+static enum result
+cmd_history(struct shell *sh, size_t n, char **words)
+{
+	long long want = 20;
+
+	if (n > 2 || (n == 2 && !str_number(words[1], 1, 100000, &want)))
+		return USAGE;
+
+	if (!history_length)
+		fputs("No history.\n", sh->out);
+
+	const int first = history_length > want ? history_length - (int)want : 0;
+
+	for (int i = first; i < history_length; i++) {
+		const HIST_ENTRY *e = history_get(history_base + i);
+
+		if (e)
+			fprintf(sh->out, "%5d  %s\n", history_base + i,
+				e->line);
+	}
+	return DONE;
+}
+
+static enum result
+cmd_quit(struct shell *sh, size_t n, char **words)
+{
+	long long status;
+
+	if (n > 2 || (n == 2 && !str_number(words[1], 0, 255, &status)))
+		return USAGE;
+	if (n == 2)
+		sh->exit_status = (int)status;
+	sh->wait_over = true;
+	return QUIT;
+}
+
+const struct command shell_commands[] = {
+	{ ".", "FILE", "run a command file", 0, cmd_script, NULL },
+	{ "alias", "[NAME TEXT]", "define an alias, or list them", 0,
+	  cmd_alias, "alias top 'limit 5; functions'" },
+	{ "appendfile", "FILE|-|--", "append output to a file", 0,
+	  cmd_appendfile, NULL },
+	{ "exit", "[STATUS]", "leave", 0, cmd_quit, NULL },
+	{ "help", "[COMMAND]", "list commands, or tell about one", 0,
+	  cmd_help, "help collector profile" },
+	{ "history", "[N]", "show the last lines", 0, cmd_history, NULL },
+	{ "outfile", "FILE|-|--", "send output to a file; - is standard "
+	  "output", 0, cmd_outfile, "outfile report.txt" },
+	{ "quit", "[STATUS]", "leave: what was run is killed, what was "
+	  "attached to goes on", 0, cmd_quit, NULL },
+	{ "script", "FILE", "run a command file", 0, cmd_script, NULL },
+	{ "setenv", "NAME [VALUE]", "set a variable of the next run's "
+	  "environment", 0, cmd_setenv, NULL },
+	{ "sh", "[COMMAND]", "run a command of the system's shell; it sees "
+	  "$pid, $exitcode and $experiment", REDIRECTS_ITSELF, cmd_sh,
+	  "sh ls -l /proc/$pid/fd" },
+	{ "unalias", "NAME", "remove an alias", 0, cmd_unalias, NULL },
+	{ 0 }
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What views look at: the experiments that were named, else the one that is
+ * being recorded, else the one recorded last. A live experiment is read again
+ * for every view.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+void
+view_forget(struct shell *sh)
+{
+	vec_free_items(&sh->viewed);
+}
+
+int
+view_ready(struct shell *sh)
+{
+	if (sh->viewed.len) {
+		if (viewer_loaded(sh->viewer))
+			return viewer_refresh(sh->viewer);
+		return viewer_load(sh->viewer,
+				   (const char *const *)sh->viewed.items,
+				   sh->viewed.len);
+	}
+	if (!sh->experiment) {
+		fail(FAIL_USAGE, "there is no experiment to look at");
+		return fail_remedy("name one: sonde EXP.er, or record one: "
+				   "collector enable");
+	}
+	vec_push(&sh->viewed, xstrdup(sh->experiment));
+	return viewer_load(sh->viewer, (const char *const *)sh->viewed.items,
+			   1);
+}
+
+/* ---- rows ---------------------------------------------------------------------- */
+
+enum result
+view_run(struct shell *sh, size_t n, char **words)
+{
+	const struct view *v = view_table;
+
+	while (strcmp(v->name, words[0]) != 0)
+		v++;
+	if (!v->is_setting && view_ready(sh) < 0) {
+		fail_in("%s", v->name);
+		return FAILED;
+	}
+	if (v->run(sh->viewer, n, (const char *const *)words, sh->out) < 0)
+		return FAILED;
+	fflush(sh->out);
+	if (!sh->quiet)
+		viewer_notes(sh->viewer, stderr);
+	return DONE;
+}
+
+/* Index objects: so far one, whose table is a view of its own. */
+static enum result
+cmd_indxobj(struct shell *sh, size_t n, char **words)
+{
+	char *view[] = { (char *)"threads", NULL };
+
+	if (n != 2)
+		return USAGE;
+	if (strcasecmp(words[1], "threads") != 0) {
+		fail(FAIL_USAGE, "indxobj: there is no index object '%s'",
+		     words[1]);
+		fail_remedy("indxobj Threads");
+		return FAILED;
+	}
+	return view_run(sh, 1, view);
+}
+
+static bool
+is_row(const char *name)
+{
+	for (const struct family *f = families; f->title; f++)
+		for (const struct command *c = f->commands; c->name; c++)
+			if (strcmp(c->name, name) == 0)
+				return true;
+	return false;
+}
+
+/* Views are rows of their own table; here they look like commands. */
+const struct command *
+shell_view_commands(void)
+{
+	static struct command *rows;
+	size_t n = 0;
+
+	if (rows)
+		return rows;
+	while (view_table[n].name)
+		n++;
+	rows = xcalloc(n + 2, sizeof *rows);
+	n = 0;
+	for (const struct view *v = view_table; v->name; v++)
+		if (!is_row(v->name))	/* `threads` looks first who lives */
+			rows[n++] = (struct command){
+				.name = v->name, .args = v->args,
+				.help = v->help, .run = view_run,
+				.example = v->example,
+			};
+	rows[n] = (struct command){
+		"indxobj", "Threads", "the table of an index object", 0,
+		cmd_indxobj, "indxobj Threads" };
+	return rows;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Completion, from the command tables and from what is there: commands and
+ * subcommands, experiments, files, pids with their names, functions.
+ */
+#include "private.h"
+
+#include <dirent.h>
+#include <readline/readline.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct shell *shell_here;
+static struct vec found;		/* char *, taken by readline one by one */
+static size_t next_found;
+
+static void
+offer(const char *word, const char *typed)
+{
+	if (str_starts(word, typed))
+		vec_push(&found, xstrdup(word));
+}
+
+static void
+offer_table(const struct command *table, const char *typed)
+{
+	for (const struct command *c = table; c->name; c++)
+		offer(c->name, typed);
+}
+
+static void
+offer_commands(const char *typed)
+{
+	for (const struct family *f = families; f->title; f++)
+		offer_table(f->commands, typed);
+	offer_table(shell_view_commands(), typed);
+	for (size_t i = 0; i < shell_here->aliases.len; i += 2)
+		offer(shell_here->aliases.items[i], typed);
+}
+
+static void
+offer_processes(const char *typed)
+{
+	struct session_process *p;
+	const ssize_t n = session_processes(NULL, &p);
+
+	for (ssize_t i = 0; i < n; i++) {
+		char *pid = xasprintf("%d", p[i].pid);
+
+		offer(pid, typed);
+		offer(p[i].name, typed);
+		free(pid);
+	}
+	free(p);
+}
+
+static void
+offer_experiments(const char *typed)
+{
+	DIR *dir = opendir(".");
+	const struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (str_ends(e->d_name, ".er") || str_ends(e->d_name, ".erg"))
+			offer(e->d_name, typed);
+	if (dir)
+		closedir(dir);
+}
+
+static bool
+offer_function(void *typed, const char *name)
+{
+	offer(name, typed);
+	return found.len < 1000;
+}
+
+static void
+offer_functions(const char *typed)
+{
+	struct shell *sh = shell_here;
+
+	if (sh->session && session_state(sh->session) != SESSION_ENDED) {
+		struct live *l = live_new(sh->session);
+
+		live_each_function(l, offer_function, (void *)typed);
+		live_free(l);
+	} else if (viewer_loaded(sh->viewer)) {
+		viewer_each_function(sh->viewer, offer_function,
+				     (void *)typed);
+	}
+}
+
+static void
+offer_words(const char *const *words, const char *typed)
+{
+	for (; *words; words++)
+		offer(*words, typed);
+}
+
+/* Word i, spelled out where it names a command or a subcommand. */
+static const char *
+full_name(const struct words *before, size_t i)
+{
+	const struct command *c = shell_find_any(before->items[0]);
+
+	if (!c)
+		return before->items[i];
+	if (i == 1 && strcmp(c->name, "collector") == 0)
+		c = shell_find(collector_subcommands, before->items[1]);
+	else if (i == 1 && strcmp(c->name, "help") == 0)
+		c = shell_find_any(before->items[1]);
+	else if (i > 0)
+		c = NULL;
+	return c ? c->name : before->items[i];
+}
+
+/* What may stand after these words. */
+static void
+offer_argument(const struct words *before, const char *typed)
+{
+	static const char *const engines[] = { "auto", "ring", "inject", NULL };
+	static const char *const store[] = { "directory", "experiment", NULL };
+	static const char *const profile[] = { "on", "off", "timer", NULL };
+	static const char *const timer[] = { "on", "hi", "lo", NULL };
+	static const char *const events[] = { "in", "timer", NULL };
+	static const char *const in[] = { "in", NULL };
+	const char *first = full_name(before, 0);
+	const char *last = full_name(before, before->len - 1);
+
+	if (strcmp(first, "collector") == 0 && before->len == 1)
+		offer_table(collector_subcommands, typed);
+	else if (strcmp(last, "engine") == 0)
+		offer_words(engines, typed);
+	else if (strcmp(last, "store") == 0)
+		offer_words(store, typed);
+	else if (strcmp(last, "profile") == 0)
+		offer_words(profile, typed);
+	else if (strcmp(last, "timer") == 0 && before->len == 3)
+		offer_words(timer, typed);
+	else if (strcmp(last, "experiment") == 0)
+		offer_experiments(typed);
+	else if (strcmp(first, "attach") == 0)
+		offer_processes(typed);
+	else if (strcmp(first, "when") == 0 && before->len == 1)
+		offer_words(events, typed);
+	else if (strcmp(first, "stop") == 0 && before->len == 1)
+		offer_words(in, typed);
+	else if (strcmp(last, "in") == 0 || strcmp(first, "call") == 0)
+		offer_functions(typed);
+	else if (strcmp(first, "help") == 0 && before->len == 2 &&
+		 strcmp(last, "collector") == 0)
+		offer_table(collector_subcommands, typed);
+	else if (strcmp(first, "help") == 0 && before->len == 1)
+		offer_commands(typed);
+}
+
+static char *
+take_found(const char *text, int state)
+{
+	(void)text;
+	if (!state)
+		next_found = 0;
+	if (next_found < found.len)
+		return found.items[next_found++];
+	vec_fini(&found);
+	return NULL;
+}
+
+static char **
+complete(const char *text, int start, int end)
+{
+	char *line = xstrndup(rl_line_buffer, (size_t)start);
+	struct words before;
+	size_t at = (size_t)start;
+
+	(void)end;
+	vec_free_items(&found);
+	/* the command being typed, also within braces */
+	while (at > 0 && !strchr(";{", line[at - 1]))
+		at--;
+
+	const int got = words_next(line, &at, &before, NULL, NULL);
+
+	if (got == 0)
+		offer_commands(text);
+	else if (got > 0 && before.len)
+		offer_argument(&before, text);
+	words_fini(&before);
+	free(line);
+	if (!found.len)
+		return NULL;		/* readline offers files */
+	return rl_completion_matches(text, take_found);
+}
+
+void
+complete_install(struct shell *sh)
+{
+	shell_here = sh;
+	rl_attempted_completion_function = complete;
+	rl_completer_word_break_characters = " \t\n\"';{}<>=(";
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The keyboard: readline with history, while the target may make news at any
+ * moment. Both descriptors are polled; news is printed above the prompt.
+ */
+#include "config.h"
+#include "private.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <readline/history.h>
+#include <readline/readline.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HISTORY_MAX = 2000 };
+
+static struct shell *shell_of_line;
+static struct str pending;
+static bool line_done, at_end;
+
+static const char *
+prompt(const struct shell *sh)
+{
+	static char text[96];
+
+	if (pending.len)
+		return "> ";
+	if (!sh->session || session_state(sh->session) == SESSION_ENDED)
+		return "(sonde) ";
+	snprintf(text, sizeof text, "(sonde %d %s) ",
+		 session_pid(sh->session),
+		 session_state(sh->session) == SESSION_STOPPED ?
+		 "stopped" : "running");
+	return text;
+}
+
+/* $XDG_STATE_HOME/sonde/history; NULL when there is no home. */
+static char *
+history_file(void)
+{
+	const char *base = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	char *dir;
+
+	if (base && *base)
+		dir = xasprintf("%s/sonde", base);
+	else if (home && *home)
+		dir = xasprintf("%s/.local/state/sonde", home);
+	else
+		return NULL;
+	for (char *slash = dir + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		(void)mkdir(dir, 0700);		/* it may be there */
+		*slash = '/';
+	}
+	(void)mkdir(dir, 0700);
+
+	char *file = xasprintf("%s/history", dir);
+
+	free(dir);
+	return file;
+}
+
+static void
+remember(const char *line)
+{
+	const HIST_ENTRY *last = history_length ?
+		history_get(history_base + history_length - 1) : NULL;
+
+	if (*line && (!last || strcmp(last->line, line) != 0))
+		add_history(line);
+}
+
+/* !! and !n as in csh; readline's own library does it. */
+static char *
+expand_history(char *line)
+{
+	char *expanded = NULL;
+	const int result = history_expand(line, &expanded);
+
+	if (result < 0) {
+		fprintf(stderr, "sonde: %s\n", expanded);
+		free(expanded);
+		free(line);
+		return NULL;
+	}
+	if (result > 0)
+		puts(expanded);
+	free(line);
+	return expanded;
+}
+
+static void
+on_line(char *line)
+{
+	struct shell *sh = shell_of_line;
+
+	rl_callback_handler_remove();
+	line_done = true;
+	if (!line) {
+		at_end = true;
+		putchar('\n');
+		return;
+	}
+	if (!(line = expand_history(line)))
+		return;
+	remember(line);
+	str_add(&pending, line);
+	str_add(&pending, "\n");
+	free(line);
+	if (words_unfinished(str_text(&pending)))
+		return;
+
+	char *text = str_take(&pending);
+
+	if (sh->echo)
+		fputs(text, sh->out);
+	(void)shell_run_text(sh, text);
+	free(text);
+}
+
+static void
+on_interrupt(void)
+{
+	wait_signal = 0;
+	str_clear(&pending);
+	rl_callback_sigcleanup();
+	rl_replace_line("", 0);
+	fputs("^C\n", stdout);
+	rl_callback_handler_remove();
+	line_done = true;
+}
+
+/* A signal that came before we slept must not be slept over. */
+static int
+sleep_until(struct pollfd *fds, nfds_t count)
+{
+	sigset_t ours, before;
+	int n = -1;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	if (!wait_signal)
+		n = ppoll(fds, count, NULL, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return n;
+}
+
+/* One line, or news, or a signal. */
+static void
+wait_for_input(struct shell *sh)
+{
+	struct pollfd fds[2] = {
+		{ STDIN_FILENO, POLLIN, 0 },
+		{ sh->session ? session_fd(sh->session) : -1, POLLIN, 0 },
+	};
+	const int n = sleep_until(fds, 2);
+
+	if (wait_signal == SIGINT) {
+		on_interrupt();
+		return;
+	}
+	if (wait_signal) {
+		sh->exit_status = 128 + wait_signal;
+		at_end = line_done = true;
+		return;
+	}
+	if (n <= 0) {
+		rl_check_signals();	/* the window has another size */
+		return;
+	}
+	if (fds[1].revents) {
+		rl_clear_visible_line();
+		wait_poll(sh);
+		rl_set_prompt(prompt(sh));
+		rl_forced_update_display();
+		/* a tracer that is gone stays readable */
+		if (session_state(sh->session) == SESSION_ENDED ||
+		    (fds[1].revents & POLLHUP)) {
+			session_close(sh->session);
+			sh->session = NULL;
+			rl_set_prompt(prompt(sh));
+			rl_forced_update_display();
+		}
+	}
+	if (fds[0].revents)
+		rl_callback_read_char();
+}
+
+void
+shell_interact(struct shell *sh)
+{
+	char *file = history_file();
+
+	shell_of_line = sh;
+	rl_readline_name = "sonde";
+	rl_catch_signals = 0;
+	complete_install(sh);
+	using_history();
+	stifle_history(HISTORY_MAX);
+	if (file)
+		(void)read_history(file);	/* the first time there is none */
+	if (!sh->quiet)
+		puts("sonde " VERSION ": help lists the commands");
+	while (!at_end && !sh->quitting) {
+		line_done = false;
+		wait_signal = 0;
+		rl_callback_handler_install(prompt(sh), on_line);
+		while (!line_done)
+			wait_for_input(sh);
+	}
+	rl_callback_handler_remove();
+	if (file)
+		(void)write_history(file);
+	free(file);
+	str_fini(&pending);
+}

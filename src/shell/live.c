@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Names of addresses in a live process. Symbols are read here, in the shell's
+ * process: hostile debug data must not reach the tracer. One symbol table is
+ * opened per load object, on first use.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+struct object {
+	char *path;
+	struct symfile *sf;
+};
+
+struct live {
+	struct session *session;
+	struct modules mods;
+	struct vec objects;
+	char *shown;
+};
+
+struct live *
+live_new(struct session *s)
+{
+	struct live *l = xcalloc(1, sizeof *l);
+	char *text = session_maps(s);
+
+	l->session = s;
+	if (text)
+		(void)modules_parse(&l->mods, text); /* torn: fewer names */
+	free(text);
+	return l;
+}
+
+void
+live_free(struct live *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->objects.len; i++) {
+		struct object *o = l->objects.items[i];
+
+		symfile_free(o->sf);
+		free(o->path);
+		free(o);
+	}
+	vec_fini(&l->objects);
+	modules_fini(&l->mods);
+	free(l->shown);
+	free(l);
+}
+
+static struct symfile *
+open_vdso(struct live *l, const struct module *m)
+{
+	const size_t size = m->end - m->start;
+	void *image = xcalloc(1, size);
+	const struct iovec here = { image, size };
+	const struct iovec there = { (void *)(uintptr_t)m->start, size };
+
+	/* unreadable: an image of zeros has no symbols */
+	(void)!process_vm_readv(session_pid(l->session), &here, 1, &there, 1,
+				0);
+
+	struct symfile *sf = symfile_memory(image, size, m->path);
+
+	free(image);
+	return sf;
+}
+
+static struct symfile *
+symbols_of(struct live *l, const struct module *m)
+{
+	for (size_t i = 0; i < l->objects.len; i++) {
+		struct object *o = l->objects.items[i];
+
+		if (strcmp(o->path, m->path) == 0)
+			return o->sf;
+	}
+
+	struct object *o = xcalloc(1, sizeof *o);
+	char *root = xasprintf("/proc/%d/root", session_pid(l->session));
+	char *path = m->deleted && m->inode ?
+		xasprintf("/proc/%d/map_files/%llx-%llx",
+			  session_pid(l->session),
+			  (unsigned long long)m->start,
+			  (unsigned long long)m->end) :
+		xasprintf("%s%s", root, m->path);
+
+	o->path = xstrdup(m->path);
+	o->sf = m->path[0] == '/' ? symfile_open(path, m->path, root) :
+		open_vdso(l, m);
+	vec_push(&l->objects, o);
+	free(path);
+	free(root);
+	return o->sf;
+}
+
+static bool
+has_symbols(const struct module *m)
+{
+	return m->path[0] == '/' || strcmp(m->path, "[vdso]") == 0;
+}
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* ELF address of a run-time address, and back, by one mapping. */
+static uint64_t
+to_vaddr(struct symfile *sf, const struct module *m, uint64_t addr)
+{
+	return symfile_vaddr(sf, m->offset + (addr - m->start));
+}
+
+const char *
+live_name(struct live *l, uint64_t addr)
+{
+	const struct module *m = modules_find(&l->mods, addr);
+	struct symbol sym;
+
+	free(l->shown);
+	l->shown = NULL;
+	if (!m || !has_symbols(m))
+		return "<Unknown>";
+
+	struct symfile *sf = symbols_of(l, m);
+	const uint64_t vaddr = to_vaddr(sf, m, addr);
+
+	if (symfile_find(sf, vaddr, &sym)) {
+		char *name = name_display(sym.name, NAME_LONG);
+
+		l->shown = xasprintf("%s+0x%llx (%s)", name,
+				     (unsigned long long)(vaddr - sym.start),
+				     base_name(m->path));
+		free(name);
+	} else {
+		l->shown = xasprintf("<Unknown> (%s)", base_name(m->path));
+	}
+	return l->shown;
+}
+
+/* The mapping of object m's file that holds an ELF address. */
+static uint64_t
+run_time(struct live *l, struct symfile *sf, const char *path, uint64_t vaddr)
+{
+	for (size_t i = 0; i < l->mods.len; i++) {
+		const struct module *m = &l->mods.items[i];
+
+		if (strcmp(m->path, path) != 0 || !(m->prot & MODULE_EXEC))
+			continue;
+
+		const uint64_t first = to_vaddr(sf, m, m->start);
+
+		if (vaddr >= first && vaddr - first < m->end - m->start)
+			return m->start + (vaddr - first);
+	}
+	return 0;
+}
+
+static bool
+is_new_object(const struct live *l, size_t i)
+{
+	const struct module *m = &l->mods.items[i];
+
+	if (!(m->prot & MODULE_EXEC) || !has_symbols(m))
+		return false;
+	for (size_t k = 0; k < i; k++)
+		if (l->mods.items[k].prot & MODULE_EXEC &&
+		    strcmp(l->mods.items[k].path, m->path) == 0)
+			return false;
+	return true;
+}
+
+uint64_t
+live_address(struct live *l, const char *function)
+{
+	for (size_t i = 0; i < l->mods.len; i++) {
+		struct symbol sym;
+
+		if (!is_new_object(l, i))
+			continue;
+
+		const struct module *m = &l->mods.items[i];
+		struct symfile *sf = symbols_of(l, m);
+
+		if (symfile_named(sf, function, 0, &sym)) {
+			const uint64_t addr = run_time(l, sf, m->path,
+						       sym.start);
+
+			if (addr)
+				return addr;
+		}
+	}
+	fail(FAIL_MISSING, "process %d has no function '%s'",
+	     session_pid(l->session), function);
+	fail_remedy("loadobject lists what is loaded; a stripped object has "
+		    "only exported names");
+	return 0;
+}
+
+struct visit {
+	bool (*visit)(void *arg, const char *name);
+	void *arg;
+	bool going;
+};
+
+static bool
+visit_symbol(void *arg, const struct symbol *sym)
+{
+	struct visit *v = arg;
+
+	v->going = v->visit(v->arg, sym->name);
+	return v->going;
+}
+
+void
+live_each_function(struct live *l, bool (*visit)(void *arg, const char *name),
+		   void *arg)
+{
+	struct visit v = { visit, arg, true };
+
+	for (size_t i = 0; v.going && i < l->mods.len; i++)
+		if (is_new_object(l, i))
+			symfile_each(symbols_of(l, &l->mods.items[i]),
+				     visit_symbol, &v);
+}
+
+void
+live_print_stacks(struct live *l, const struct session_stacks *st, FILE *out)
+{
+	for (size_t i = 0; i < st->len; i++) {
+		const struct session_stack *s = &st->items[i];
+
+		fprintf(out, "%sthread %d (%s), state %c%s\n", i ? "\n" : "",
+			s->tid, s->name, s->state, s->complete ? "" :
+			", the stack could not be walked to its end");
+		for (size_t k = 0; k < s->len; k++)
+			fprintf(out, "  #%-3zu 0x%016llx  %s\n", k,
+				(unsigned long long)s->pcs[k],
+				live_name(l, s->pcs[k]));
+	}
+	if (!st->len)
+		fputs("No thread could be looked at.\n", out);
+}

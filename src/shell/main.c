@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * sonde: what the first words mean. A verb is a verb; EXP.er is looked at; a
+ * program is loaded, not run; -p PID is attached to. Then -x and -c are run,
+ * and the keyboard is read if nothing else was asked for.
+ */
+#include "config.h"
+#include "private.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <locale.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct options {
+	const char *commands, *file, *rc, *pid;
+	bool echo, quiet, batch;
+	char **words, **rest;
+	int rest_count;
+};
+
+static void
+print_usage(FILE *out)
+{
+	fputs("usage: sonde [PROGRAM [ARGUMENTS]] | sonde -p PID | "
+	      "sonde EXP.er...\n"
+	      "         [-c COMMANDS] [-x FILE] [-s RCFILE] [-e] [-q] "
+	      "[--batch]\n", out);
+	for (const struct verb *v = verb_table; v->name; v++)
+		fprintf(out, "       sonde %s %s\n", v->name, v->args);
+	fputs("       sonde --version | --help\n\n"
+	      "Profile a running process for ten seconds, and look:\n"
+	      "  sonde record -p 4711 -d 10s\n"
+	      "  sonde report test.1.er -functions\n", out);
+}
+
+/* -1 go on; else the exit status. */
+static int
+take_option(struct options *o, int letter)
+{
+	switch (letter) {
+	case 'c':
+		o->commands = optarg;
+		return -1;
+	case 'x':
+		o->file = optarg;
+		return -1;
+	case 's':
+		o->rc = optarg;
+		return -1;
+	case 'p':
+		o->pid = optarg;
+		return -1;
+	case 'e':
+		o->echo = true;
+		return -1;
+	case 'q':
+		o->quiet = true;
+		return -1;
+	case 'b':
+		o->batch = true;
+		return -1;
+	case 'h':
+		print_usage(stdout);
+		return 0;
+	case 'V':
+		printf("sonde %s\n", VERSION);
+		return 0;
+	default:
+		fprintf(stderr, "sonde: option '%s' is unknown or lacks its "
+			"value\n", option_wrong(o->words));
+		print_usage(stderr);
+		return EXIT_USAGE;
+	}
+}
+
+/*
+ * Options end where a program begins, since the rest is the program's; among
+ * experiments they may stand anywhere. -1 go on; else the exit status.
+ */
+static int
+parse(struct options *o, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "pid", required_argument, NULL, 'p' },
+		{ "batch", no_argument, NULL, 'b' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ 0 }
+	};
+	int status = -1;
+
+	opterr = 0;
+	o->words = argv;
+	o->rest = xcalloc((size_t)argc + 1, sizeof *o->rest);
+	while (status < 0 && optind < argc) {
+		const int letter = getopt_long(argc, argv, "+c:x:s:p:eqhV",
+					       longs, NULL);
+
+		if (letter >= 0) {
+			status = take_option(o, letter);
+			continue;
+		}
+		if (optind == argc)
+			break;
+		o->rest[o->rest_count++] = argv[optind++];
+		if (!is_experiment_name(o->rest[0]) ||
+		    strcmp(argv[optind - 2], "--") == 0)
+			while (optind < argc)
+				o->rest[o->rest_count++] = argv[optind++];
+	}
+	return status;
+}
+
+static bool
+wants_color(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no && *no) &&
+	       !(term && strcmp(term, "dumb") == 0);
+}
+
+/* ---- configuration ------------------------------------------------------------------ */
+
+static void
+run_if_there(struct shell *sh, char *path)
+{
+	if (access(path, R_OK) == 0)
+		(void)shell_run_file(sh, path);
+	free(path);
+}
+
+/* false: the file that was asked for failed. */
+static bool
+run_configuration(struct shell *sh, const struct options *o)
+{
+	const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (o->rc)
+		return shell_run_file(sh, o->rc) || sh->interactive;
+	if (o->batch)
+		return true;
+	if (base && *base)
+		run_if_there(sh, xasprintf("%s/sonde/config", base));
+	else if (home && *home)
+		run_if_there(sh, xasprintf("%s/.config/sonde/config", home));
+	if (!sh->quitting && file_is_private(".sonderc"))
+		run_if_there(sh, xstrdup("./.sonderc"));
+	return true;
+}
+
+/* ---- what the rest of the words is ------------------------------------------------------ */
+
+static int
+take_subject(struct shell *sh, const struct options *o)
+{
+	if (o->pid) {
+		if (o->rest_count)
+			return fail(FAIL_USAGE, "-p %s and '%s' do not go "
+				    "together", o->pid, o->rest[0]);
+		return target_attach(sh, o->pid, false);
+	}
+	if (!o->rest_count)
+		return 0;
+	if (!is_experiment_name(o->rest[0])) {
+		if (target_check_program(o->rest[0]) < 0)
+			return -1;
+		shell_set_program(sh, (size_t)o->rest_count, o->rest);
+		return 0;
+	}
+	for (int i = 0; i < o->rest_count; i++)
+		vec_push(&sh->viewed, xstrdup(o->rest[i]));
+	return view_ready(sh);
+}
+
+static int
+failed(struct shell *sh)
+{
+	shell_print_failure(sh);
+	return status_of_failure(fail_last()->kind);
+}
+
+/* -x, then -c; with neither the keyboard, or what stands in for it. */
+static void
+run_commands(struct shell *sh, const struct options *o)
+{
+	bool going = true;
+
+	if (o->file)
+		going = shell_run_file(sh, o->file);
+	if (going && o->commands) {
+		if (sh->echo)
+			fprintf(sh->out, "%s\n", o->commands);
+		going = shell_run_text(sh, o->commands);
+	}
+	if (o->file || o->commands || !going)
+		return;
+	if (sh->interactive)
+		shell_interact(sh);
+	else
+		(void)shell_run_file(sh, "-");
+}
+
+static int
+run_shell(struct shell *sh, const struct options *o)
+{
+	if (o->file || o->commands)
+		sh->interactive = false;
+	if (!run_configuration(sh, o) || sh->quitting)
+		return sh->exit_status;
+	sh->exit_status = 0;
+	if (take_subject(sh, o) < 0)
+		return failed(sh);
+	run_commands(sh, o);
+	if (target_end_session(sh) == FAILED) {
+		const int status = failed(sh);
+
+		if (!sh->exit_status)
+			sh->exit_status = status;
+	}
+	return sh->exit_status;
+}
+
+/* Words that are a verb's, from its name on; NULL: none. */
+static char **
+verb_words(const struct options *o)
+{
+	return o->rest_count && !o->pid && !o->commands && !o->file &&
+	       verb_find(o->rest[0]) ? o->rest : NULL;
+}
+
+static int
+run_verb(struct shell *sh, int argc, char **argv)
+{
+	const struct verb *v = verb_find(argv[0]);
+
+	sh->interactive = false;
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		verb_print_help(v, stdout);
+		return 0;
+	}
+	return v->run(sh, argc, argv);
+}
+
+/* What could not be written is a failure; a reader who left is none. */
+static int
+flush_output(int status)
+{
+	const bool bad = ferror(stdout);
+	/* an earlier write may have met it: ask the pipe itself */
+	struct pollfd out = { STDOUT_FILENO, POLLOUT, 0 };
+	const bool left = poll(&out, 1, 0) == 1 && out.revents & POLLERR;
+
+	errno = 0;
+	if ((fflush(stdout) == 0 && !bad) || errno == EPIPE || left)
+		return status;
+	fprintf(stderr, "sonde: write the output: %s\n",
+		errno ? strerror(errno) : "it was cut short");
+	return status ? status : 1;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct options o = {0};
+	struct shell sh;
+
+	setlocale(LC_CTYPE, "");
+
+	int status = parse(&o, argc, argv);
+
+	if (status >= 0) {
+		free(o.rest);
+		return flush_output(status);
+	}
+	shell_init(&sh);
+	sh.color = wants_color();
+	viewer_set_color(sh.viewer, sh.color);
+	sh.echo = o.echo;
+	sh.quiet = o.quiet;
+	sh.batch = o.batch;
+	if (sh.batch)
+		sh.interactive = false;
+	wait_catch_signals();
+	status = verb_words(&o) ? run_verb(&sh, o.rest_count, o.rest) :
+		run_shell(&sh, &o);
+	status = flush_output(status);
+	shell_fini(&sh);
+	free(o.rest);
+	return status;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The shell's own structures. Keyboard, -c, files and the bodies of `when`
+ * go through one loop (shell.c); a command is a row of a table; a verb of the
+ * command line is a canned script over the same rows.
+ */
+#ifndef SONDE_SHELL_PRIVATE_H
+#define SONDE_SHELL_PRIVATE_H
+
+#include "base.h"
+#include "session.h"
+#include "symbol.h"
+#include "view.h"
+
+/* ---- status.c: exit statuses (peers.md d) --------------------------------- */
+
+enum { EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127,
+       EXIT_OWN_FAILURE = 125 };
+/* Of a kind of failure: 1 failure, 2 usage, 3 missing, 4 denied,
+ * 5 unsuitable, 6 target ended early, 7 partial data. */
+int status_of_failure(enum fail_kind kind);
+/* Of a launched program's wait status: its own, 128 + n for a signal. */
+int status_of_program(int wait_status);
+
+/* ---- words.c: a line into words --------------------------------------------- */
+
+struct words {
+	char **items;		/* ended by NULL */
+	size_t len, cap;
+	char *out;		/* > file or >> file; NULL none */
+	bool append;
+	char *in;		/* < file */
+	char *raw;		/* as typed, and where its first word ends */
+	size_t rest;
+};
+
+void words_fini(struct words *w);
+/* The next command of text (up to ; or its end), from *at on. 1: w is
+ * filled; 0: nothing is left; -1: FAIL_USAGE (open quote or brace). A group
+ * in braces is one word with the braces taken off. `vars` gives the value of
+ * $name (NULL: unknown). */
+int words_next(const char *text, size_t *at, struct words *w,
+	       const char *(*vars)(void *arg, const char *name), void *arg);
+/* true when text ends inside braces, quotes or after a backslash. */
+bool words_unfinished(const char *text);
+
+/* ---- shell.c: the loop ---------------------------------------------------------- */
+
+/* TOLD: failed, and whoever failed has been printed already. */
+enum result { DONE, FAILED, USAGE, QUIT, TOLD };
+
+enum needs {
+	NEEDS_NOTHING = 0,
+	NEEDS_TARGET = 1,	/* a live target */
+	NEEDS_STOPPED = 2,	/* ... which is held */
+	NEEDS_EXPERIMENT = 4,	/* an experiment to look at */
+	NEEDS_COLLECTING = 8,
+	REDIRECTS_ITSELF = 16,	/* > and < are not for our own output */
+};
+
+struct shell;
+
+struct command {
+	const char *name, *args, *help;
+	unsigned needs;
+	enum result (*run)(struct shell *sh, size_t n, char **words);
+	const char *example;
+};
+
+struct family {
+	const char *title;
+	const struct command *commands;	/* ended by name NULL */
+};
+extern const struct family families[];		/* ended by title NULL */
+extern const struct command target_commands[], collector_commands[],
+	collector_subcommands[], shell_commands[], event_commands[];
+
+enum handler_kind { HANDLER_TIMER, HANDLER_IN };
+
+struct handler {		/* `when` and `stop in` */
+	int number;
+	enum handler_kind kind;
+	bool stops;		/* stop: hold the target and end the wait */
+	bool once;		/* -temp */
+	char *what;		/* as typed, for `status` */
+	char *body;		/* NULL for stop */
+	uint64_t period_ns, due_ns;	/* timer */
+	int breakpoint;		/* of the session, -1 none */
+	char *function;
+};
+
+struct source {			/* where lines come from, for messages */
+	const char *name;	/* NULL: the keyboard */
+	int line;
+	struct source *up;
+};
+
+struct expansion {
+	const char *name;
+	const struct expansion *up;
+};
+
+struct shell {
+	struct session *session;
+	struct settings settings;
+	struct viewer *viewer;
+	pid_t thread;		/* the one that stopped; 0: the first */
+	bool armed;		/* collect from the next run on */
+	char **program;		/* name and arguments, NULL none */
+	char *in, *out_file;	/* redirections of the program, or NULL */
+	bool append;
+	FILE *out;		/* where output goes now: main_out or > file */
+	FILE *main_out;		/* stdout, stderr, or an outfile */
+	struct vec handlers;
+	int next_handler;
+	struct vec aliases;	/* name, text, name, text ... */
+	const struct expansion *expanding;	/* aliases, innermost first */
+	const struct words *line;	/* being run; NULL: not from text */
+	struct source *source;
+	bool interactive, batch, echo, quiet, color;
+	bool quitting, wait_over;
+	bool body_failed;	/* a handler's, in a file */
+	const struct command *usage_of;	/* the subcommand that was wrong */
+	int exit_status;	/* of the last failure, or `quit n` */
+	int program_status;	/* wait status of a launched program; -1 */
+	char *experiment;	/* recorded last */
+	struct vec viewed;	/* paths that views look at (char *) */
+};
+
+void shell_init(struct shell *sh);
+void shell_fini(struct shell *sh);
+/* Run the commands in text. false: stop here (failure in a file, quit). */
+bool shell_run_text(struct shell *sh, const char *text);
+/* A file, "-" is standard input. 0 or -1 with the failure recorded. */
+bool shell_run_file(struct shell *sh, const char *path);
+void shell_interact(struct shell *sh);
+/* One command given as words. */
+enum result shell_command(struct shell *sh, size_t n, char **words);
+/* Print the recorded failure as `file:line: reason` and `  fix: remedy`. */
+void shell_print_failure(struct shell *sh);
+/* A note for the person: standard error, not in -q. */
+void shell_note(struct shell *sh, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* A setting that state forbids: a warning at a terminal, else a failure. */
+enum result shell_ignored(struct shell *sh, const char *what);
+/* The command of a (unique prefix of a) name; NULL: fail_last says why. */
+const struct command *shell_find(const struct command *table, const char *name);
+const struct command *shell_find_any(const char *name);
+const struct command *shell_view_commands(void);
+void shell_print_usage(struct shell *sh, const struct command *c);
+/* The pid of a word that is a pid or a name; -1: fail_last says why. */
+pid_t target_find(const char *word);
+/* The same among the subcommands of collector. */
+const struct command *collector_find(const char *name);
+/* settings_interval, and a word if the interval had to be raised. */
+int shell_interval(struct shell *sh, const char *word);
+void shell_set_program(struct shell *sh, size_t n, char *const *words);
+/* Send output there from now on; takes the file, closes the last one. */
+int shell_set_output(struct shell *sh, FILE *file);
+/* Value of $pid, $exitcode ...; NULL: unknown. */
+const char *shell_variable(void *sh, const char *name);
+
+/* ---- wait.c: the target runs, we wait ------------------------------------------- */
+
+/* Set by SIGINT, SIGTERM, SIGHUP. */
+extern volatile int wait_signal;
+void wait_catch_signals(void);
+/* Wait until the target stops, ends, a handler ends it, a signal comes or
+ * deadline_ns (0: none) passes. progress: show a line on a terminal. */
+enum result wait_for_target(struct shell *sh, uint64_t deadline_ns,
+			    bool progress);
+/* Wait, for seconds at most, until a process that we killed is gone. */
+void wait_for_end(struct shell *sh);
+/* Take what has happened already; prints news; never blocks. */
+void wait_poll(struct shell *sh);
+/* A new process: its timers begin anew. */
+void wait_reset_timers(struct shell *sh);
+
+/* ---- live.c: names of live addresses ----------------------------------------------- */
+
+struct live;			/* symbols of one target, read on demand */
+struct live *live_new(struct session *s);
+void live_free(struct live *l);
+/* "work+0x1f (spin)"; a view until the next call. */
+const char *live_name(struct live *l, uint64_t addr);
+/* Run-time address of a function by name; 0: FAIL_MISSING is recorded. */
+uint64_t live_address(struct live *l, const char *function);
+void live_each_function(struct live *l,
+			bool (*visit)(void *arg, const char *name), void *arg);
+/* Print stacks as `where` and `dump` do. */
+void live_print_stacks(struct live *l, const struct session_stacks *st,
+		       FILE *out);
+
+/* ---- events.c: when, stop in, delete -------------------------------------------------- */
+
+void handler_free(struct handler *h);
+struct handler *handler_of_breakpoint(struct shell *sh, int breakpoint);
+void handlers_drop_breakpoints(struct shell *sh);
+/* Insert the breakpoints of handlers into a new process. -1: one could not
+ * be; the others are. */
+int handlers_place(struct shell *sh);
+char *words_joined(size_t n, char **words);	/* caller frees */
+/* Run what a handler says; true: the wait is over. */
+bool handler_fire(struct shell *sh, struct handler *h);
+
+/* ---- verbs.c: the command line's verbs -------------------------------------------------- */
+
+struct verb {
+	const char *name, *args, *help, *details;
+	int (*run)(struct shell *sh, int argc, char **argv); /* exit status */
+};
+extern const struct verb verb_table[];
+const struct verb *verb_find(const char *name);
+void verb_print_help(const struct verb *v, FILE *out);
+/* NAME.er or NAME.erg, perhaps with slashes behind it. */
+bool is_experiment_name(const char *word);
+/* The option that getopt has just refused. */
+const char *option_wrong(char *const *argv);
+int verb_record(struct shell *sh, int argc, char **argv);
+int verb_collect(struct shell *sh, int argc, char **argv);
+
+/* ---- complete.c ---------------------------------------------------------------------------- */
+
+void complete_install(struct shell *sh);
+
+/* ---- shared by commands ---------------------------------------------------------------------- */
+
+/* dbx: what we started is killed, what we attached to goes on. */
+enum result target_end_session(struct shell *sh);
+int target_attach(struct shell *sh, const char *pid_or_name, bool hold);
+/* 0, or -1 when there is no such program. */
+int target_check_program(const char *name);
+/* The experiment that the session records, for $experiment and views. */
+void target_note_experiment(struct shell *sh);
+/* Run the view words[0], spelled out. */
+enum result view_run(struct shell *sh, size_t n, char **words);
+void view_forget(struct shell *sh);
+/* Make the viewer look at what there is; -1: nothing to look at. */
+int view_ready(struct shell *sh);
+
+#endif

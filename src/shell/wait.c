@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The target runs and we wait: for a stop, its end, a timer of `when`, a
+ * signal for us. Bodies of handlers run inside the wait; only stop, detach,
+ * kill and quit in them end it.
+ */
+#include "private.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PROGRESS_MS = 250 };
+#define END_NS 10000000000ull	/* a killed process may be in a long write */
+
+volatile int wait_signal;
+
+static void
+on_signal(int sig)
+{
+	wait_signal = sig;
+}
+
+/* Without SA_RESTART: poll returns, and the loops look at wait_signal. */
+void
+wait_catch_signals(void)
+{
+	const struct sigaction catch = { .sa_handler = on_signal };
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGINT, &catch, NULL);
+	sigaction(SIGTERM, &catch, NULL);
+	sigaction(SIGHUP, &catch, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+	/* a full disk is an error of write, never the end of us */
+	sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+/* ---- news ------------------------------------------------------------------------- */
+
+static void
+tell_end(struct shell *sh, const struct session_event *ev)
+{
+	if (session_launched(sh->session) && ev->status >= 0) {
+		sh->program_status = ev->status;
+		if (WIFSIGNALED(ev->status))
+			shell_note(sh, "process %d was killed by signal %d "
+				   "(%s)", session_pid(sh->session),
+				   WTERMSIG(ev->status),
+				   strsignal(WTERMSIG(ev->status)));
+		else
+			shell_note(sh, "execution completed, exit code is %d",
+				   WEXITSTATUS(ev->status));
+		if (!session_experiment(sh->session))
+			return;
+	}
+	shell_note(sh, "%s", ev->text);
+}
+
+/* A body may have put another process into the place of this one. */
+static bool
+take_breakpoint(struct shell *sh, int number)
+{
+	struct handler *h = handler_of_breakpoint(sh, number);
+	const pid_t pid = session_pid(sh->session);
+
+	if (!h || handler_fire(sh, h) || !sh->session ||
+	    session_pid(sh->session) != pid)
+		return true;
+	if (session_state(sh->session) != SESSION_STOPPED ||
+	    session_cont(sh->session) == 0)
+		return false;
+	shell_print_failure(sh);
+	return true;
+}
+
+/* true: the target no longer runs. */
+static bool
+take(struct shell *sh, const struct session_event *ev)
+{
+	target_note_experiment(sh);
+	switch (ev->kind) {
+	case SESSION_EVENT_ENDED:
+		tell_end(sh, ev);
+		handlers_drop_breakpoints(sh);
+		return true;
+	case SESSION_EVENT_BREAKPOINT:
+		sh->thread = ev->tid;
+		return take_breakpoint(sh, ev->breakpoint);
+	case SESSION_EVENT_STOPPED:
+	case SESSION_EVENT_SIGNAL:
+		shell_note(sh, "%s", ev->text);
+		return true;
+	case SESSION_EVENT_TRACER_GONE:
+		shell_note(sh, "%s", ev->text);
+		return true;
+	case SESSION_EVENT_EXEC:
+	case SESSION_EVENT_MESSAGE:
+		shell_note(sh, "%s", ev->text);
+		return false;
+	case SESSION_EVENT_NONE:
+		break;
+	}
+	return false;
+}
+
+void
+wait_poll(struct shell *sh)
+{
+	struct session_event ev;
+
+	while (sh->session && session_wait(sh->session, 0, &ev) == 1)
+		(void)take(sh, &ev);
+}
+
+/* ---- timers ------------------------------------------------------------------------- */
+
+void
+wait_reset_timers(struct shell *sh)
+{
+	for (size_t i = 0; i < sh->handlers.len; i++)
+		((struct handler *)sh->handlers.items[i])->due_ns = 0;
+}
+
+static void
+arm_timers(struct shell *sh)
+{
+	for (size_t i = 0; i < sh->handlers.len; i++) {
+		struct handler *h = sh->handlers.items[i];
+
+		if (h->kind == HANDLER_TIMER && !h->due_ns)
+			h->due_ns = now_ns() + h->period_ns;
+	}
+}
+
+static struct handler *
+next_timer(struct shell *sh)
+{
+	struct handler *next = NULL;
+
+	for (size_t i = 0; i < sh->handlers.len; i++) {
+		struct handler *h = sh->handlers.items[i];
+
+		if (h->kind == HANDLER_TIMER && h->due_ns &&
+		    (!next || h->due_ns < next->due_ns))
+			next = h;
+	}
+	return next;
+}
+
+/* true: a body ended the wait. */
+static bool
+fire_timers(struct shell *sh)
+{
+	struct handler *h;
+
+	while ((h = next_timer(sh)) && h->due_ns <= now_ns()) {
+		h->due_ns = UINT64_MAX;		/* once in a run */
+		if (handler_fire(sh, h))
+			return true;
+	}
+	return false;
+}
+
+/* ---- the wait --------------------------------------------------------------------------- */
+
+static void
+show_progress(struct shell *sh)
+{
+	struct session_progress p;
+
+	if (session_experiment_state(sh->session) == NOT_COLLECTING ||
+	    session_progress(sh->session, &p) < 0)
+		return;
+	fprintf(stderr, "\r%.0f s · %llu samples · %llu lost · "
+		"Ctrl-C to stop \033[K", (double)p.elapsed_ns / 1e9,
+		(unsigned long long)p.samples, (unsigned long long)p.lost);
+}
+
+static void
+clear_progress(void)
+{
+	fputs("\r\033[K", stderr);
+}
+
+static int
+timeout_ms(struct shell *sh, uint64_t deadline_ns)
+{
+	const struct handler *h = next_timer(sh);
+	uint64_t due = deadline_ns ? deadline_ns : UINT64_MAX;
+
+	if (h && h->due_ns < due)
+		due = h->due_ns;
+
+	const uint64_t now = now_ns();
+	int ms = due == UINT64_MAX ? -1 : due <= now ? 0 :
+		(int)((due - now) / 1000000 + 1);
+
+	/* also without progress: a signal may come just before we sleep */
+	if (ms < 0 || ms > PROGRESS_MS)
+		ms = PROGRESS_MS;
+	return ms;
+}
+
+enum result
+wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
+{
+	struct session_event ev;
+	bool over = false;
+
+	sh->thread = 0;
+	progress = progress && isatty(STDERR_FILENO) && !sh->quiet;
+	arm_timers(sh);
+	sh->body_failed = false;
+	while (!over && !wait_signal && sh->session && !sh->quitting) {
+		if (deadline_ns && now_ns() >= deadline_ns)
+			break;
+
+		const int got = session_wait(sh->session,
+					     timeout_ms(sh, deadline_ns), &ev);
+
+		if (got && progress)
+			clear_progress();
+		if (got < 0)
+			return FAILED;
+		over = got ? take(sh, &ev) : false;
+		if (!over)
+			over = fire_timers(sh);
+		if (!over && progress && sh->session)
+			show_progress(sh);
+	}
+	if (progress)
+		clear_progress();
+	/* Ctrl-C gives the prompt back, or the next command; others end us */
+	if (wait_signal == SIGTERM || wait_signal == SIGHUP) {
+		sh->quitting = true;
+		sh->exit_status = 128 + wait_signal;
+	}
+	if (sh->quitting)
+		return QUIT;
+	return sh->body_failed ? TOLD : DONE;
+}
+
+void
+wait_for_end(struct shell *sh)
+{
+	const uint64_t deadline = now_ns() + END_NS;
+	struct session_event ev = {0};
+
+	while (session_state(sh->session) != SESSION_ENDED &&
+	       ev.kind != SESSION_EVENT_TRACER_GONE && now_ns() < deadline)
+		if (session_wait(sh->session, PROGRESS_MS, &ev) == 1)
+			(void)take(sh, &ev);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Gathers the symbols that name code from every table an object has:
+ * .dynsym always, and the first of .symtab, the .symtab of a separate debug
+ * file, and .gnu_debugdata (a compressed .symtab, which libdwfl unpacks).
+ */
+#include "symfile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * xz shrinks at most some thousand times. Real sections are far smaller than
+ * this, and what is larger may be meant to fill our memory.
+ */
+enum { MINI_MAX = 16 << 20 };
+
+/* Mapping symbols ($x, $d), assembler labels and the marks of annobin. */
+static bool
+is_mark(const char *name)
+{
+	return name[0] == '\0' || name[0] == '$' || name[0] == '.';
+}
+
+static bool
+rank_of(const GElf_Sym *sym, const char *name, unsigned *rank)
+{
+	const bool local = GELF_ST_BIND(sym->st_info) == STB_LOCAL;
+
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS ||
+	    sym->st_shndx == SHN_COMMON || is_mark(name))
+		return false;
+	switch (GELF_ST_TYPE(sym->st_info)) {
+	case STT_GNU_IFUNC:
+		*rank = local ? RANK_LOCAL_RESOLVER : RANK_RESOLVER;
+		return true;
+	case STT_FUNC:
+		*rank = local ? RANK_LOCAL : RANK_GLOBAL;
+		return true;
+	case STT_NOTYPE:
+		*rank = local ? RANK_LOCAL_LABEL : RANK_LABEL;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The name without its version, and said to be a resolver if it is one. */
+static const char *
+clean_name(struct symfile *sf, const char *name, unsigned rank)
+{
+	const char *at = strchr(name + 1, '@');
+	const bool resolver = rank <= RANK_LOCAL_RESOLVER;
+
+	if (!at && !resolver)
+		return name;
+
+	const size_t len = at ? (size_t)(at - name) : strlen(name);
+	char *copy = xasprintf("%.*s%s", (int)len, name,
+			       resolver ? " [resolver]" : "");
+
+	vec_push(&sf->functions.made, copy);
+	return copy;
+}
+
+static void
+add_symbol(struct symfile *sf, struct raws *raws, const GElf_Sym *sym,
+	   uint64_t addr, const char *name)
+{
+	unsigned rank;
+
+	if (!name || !rank_of(sym, name, &rank))
+		return;
+
+	const struct section *sec = symfile_section(sf, addr);
+
+	if (!sec || sec->is_plt)
+		return;
+
+	const uint64_t room = sec->at.end - addr;
+
+	raws->items = xgrow(raws->items, &raws->cap, raws->len + 1,
+			    sizeof *raws->items);
+	raws->items[raws->len++] = (struct raw){
+		.addr = addr,
+		.size = sym->st_size < room ? sym->st_size : room,
+		.name = clean_name(sf, name, rank),
+		.rank = rank,
+	};
+}
+
+static void
+add_section(struct symfile *sf, struct raws *raws, Elf *elf, Elf_Scn *scn,
+	    const GElf_Shdr *shdr)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	const size_t entry = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+
+	if (!data || !data->d_buf || entry == 0)
+		return;
+
+	const size_t n = data->d_size / entry;
+
+	for (size_t i = 1; i < n && i < INT32_MAX; i++) {
+		GElf_Sym sym;
+
+		if (!gelf_getsym(data, (int)i, &sym))
+			return;
+		add_symbol(sf, raws, &sym, sym.st_value,
+			   elf_strptr(elf, shdr->sh_link, sym.st_name));
+	}
+}
+
+/* How many were added. ELF knows one table of each type; many headers that
+ * name the same table would fill our memory. */
+static size_t
+add_table(struct symfile *sf, struct raws *raws, Elf *elf, GElf_Word type)
+{
+	const size_t before = raws->len;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+
+	while ((scn = elf_nextscn(elf, scn)) != NULL)
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == type) {
+			add_section(sf, raws, elf, scn, &shdr);
+			break;
+		}
+	return raws->len - before;
+}
+
+/* libdwfl asks for the file: the one that is open, counted once more. */
+static int
+hand_over(Dwfl_Module *mod, void **userdata, const char *name,
+	  Dwarf_Addr base, char **file_name, Elf **elf)
+{
+	const struct symfile *sf = *userdata;
+
+	(void)mod;
+	(void)name;
+	(void)base;
+	(void)file_name;
+	*elf = elf_begin(-1, ELF_C_READ, sf->main.elf);
+	return -1;
+}
+
+static int
+find_nothing(Dwfl_Module *mod, void **userdata, const char *name,
+	     Dwarf_Addr base, const char *file_name, const char *link,
+	     GElf_Word checksum, char **found)
+{
+	(void)mod;
+	(void)userdata;
+	(void)name;
+	(void)base;
+	(void)file_name;
+	(void)link;
+	(void)checksum;
+	(void)found;
+	return -1;
+}
+
+static const Dwfl_Callbacks mini_callbacks = {
+	.find_elf = hand_over,
+	.find_debuginfo = find_nothing,
+	.section_address = dwfl_offline_section_address,
+};
+
+static Dwfl_Module *
+mini_module(struct symfile *sf)
+{
+	const struct segment *first = &sf->segments[0];
+	const struct segment *last = &sf->segments[sf->segment_len - 1];
+	void **userdata;
+
+	sf->mini = dwfl_begin(&mini_callbacks);
+	if (!sf->mini)
+		return NULL;
+	dwfl_report_begin(sf->mini);
+
+	Dwfl_Module *mod = dwfl_report_module(sf->mini, sf->shown,
+					      first->vaddr,
+					      last->vaddr + last->size);
+
+	if (!mod || dwfl_report_end(sf->mini, NULL, NULL) != 0)
+		return NULL;
+	(void)dwfl_module_info(mod, &userdata, NULL, NULL, NULL, NULL, NULL,
+			       NULL);
+	*userdata = sf;
+	return mod;
+}
+
+static size_t
+add_mini(struct symfile *sf, struct raws *raws)
+{
+	const size_t before = raws->len;
+	Elf_Scn *scn;
+	GElf_Shdr shdr;
+	GElf_Addr bias;
+
+	if (sf->segment_len == 0 ||
+	    !image_section(sf->main.elf, ".gnu_debugdata", &scn, &shdr) ||
+	    shdr.sh_size > MINI_MAX)
+		return 0;
+
+	Dwfl_Module *mod = mini_module(sf);
+
+	if (!mod || !dwfl_module_getelf(mod, &bias))
+		return 0;
+
+	const int n = dwfl_module_getsymtab(mod);
+
+	for (int i = 1; i < n; i++) {
+		GElf_Sym sym;
+		GElf_Addr addr;
+		const char *name = dwfl_module_getsym_info(mod, i, &sym, &addr,
+							   NULL, NULL, NULL);
+
+		add_symbol(sf, raws, &sym, addr - bias, name);
+	}
+	return raws->len - before;
+}
+
+static enum symfile_source
+add_full(struct symfile *sf, struct raws *raws)
+{
+	if (add_table(sf, raws, sf->main.elf, SHT_SYMTAB) > 0)
+		return SYMFILE_SYMTAB;
+
+	Elf *debug = symfile_debug_elf(sf);
+
+	if (debug && add_table(sf, raws, debug, SHT_SYMTAB) > 0)
+		return sf->debug_fetched ? SYMFILE_DEBUGINFOD :
+			SYMFILE_DEBUGFILE;
+	if (add_mini(sf, raws) > 0)
+		return SYMFILE_MINIDEBUG;
+	return SYMFILE_NONE;
+}
+
+void
+raws_collect(struct symfile *sf, struct raws *raws)
+{
+	const bool dynamic =
+		add_table(sf, raws, sf->main.elf, SHT_DYNSYM) > 0;
+
+	sf->source = add_full(sf, raws);
+	if (sf->source == SYMFILE_NONE && dynamic)
+		sf->source = SYMFILE_DYNSYM;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Questions to the table of functions: by address, by name, all.
+ */
+#include "symfile.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char static_mark[] = "<static>@0x";
+
+/* The names of a function; those of nameless ones are made when asked for. */
+static const char **
+names_of(struct symfile *sf, struct function *fn)
+{
+	if (fn->names)
+		return fn->names;
+
+	char *name = xasprintf("%s%llx", static_mark,
+			       (unsigned long long)fn->start);
+	const char **names = xcalloc(2, sizeof *names);
+
+	names[0] = name;
+	vec_push(&sf->functions.made, name);
+	vec_push(&sf->functions.made, names);
+	fn->names = names;
+	return names;
+}
+
+static void
+fill_symbol(struct symfile *sf, struct function *fn, const char *name,
+	    struct symbol *out)
+{
+	*out = (struct symbol){
+		.name = name ? name : names_of(sf, fn)[0],
+		.start = fn->start, .size = fn->size,
+		.is_plt = fn->is_plt, .is_static = fn->is_static,
+	};
+}
+
+bool
+symfile_find(struct symfile *sf, uint64_t vaddr, struct symbol *out)
+{
+	functions_load(sf);
+
+	const struct piece *pieces = sf->functions.pieces;
+	size_t low = 0, high = sf->functions.piece_len;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (pieces[mid].start <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == 0 || vaddr >= pieces[low - 1].end)
+		return false;
+	fill_symbol(sf, &sf->functions.items[pieces[low - 1].function], NULL,
+		    out);
+	return true;
+}
+
+static struct function *
+function_at(struct symfile *sf, uint64_t start)
+{
+	struct functions *fns = &sf->functions;
+	size_t low = 0, high = fns->len;
+
+	functions_load(sf);
+	high = fns->len;
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (fns->items[mid].start < start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == fns->len || fns->items[low].start != start)
+		return NULL;
+	return &fns->items[low];
+}
+
+const char *const *
+symfile_aliases(struct symfile *sf, uint64_t start)
+{
+	static const char *const none[] = { NULL };
+	struct function *fn = function_at(sf, start);
+
+	return fn ? (const char *const *)names_of(sf, fn) : none;
+}
+
+/*
+ * The last word of the path a person wrote, which the linkage name must
+ * contain as well: `push_back` of `vec<int>::push_back(int)`. Empty where
+ * mangling may abbreviate or rename it.
+ */
+static char *
+last_word(const char *name)
+{
+	const size_t len = strcspn(name, "(<");
+	size_t from = len;
+
+	while (from > 0 && (isalnum((unsigned char)name[from - 1]) ||
+			    name[from - 1] == '_'))
+		from--;
+	if (str_starts(name, "std::") || strstr(name, "operator"))
+		return xstrdup("");
+	return xstrndup(name + from, len - from);
+}
+
+static bool
+is_mangled(const char *linkage)
+{
+	return str_starts(linkage, "_Z") || str_starts(linkage, "_R");
+}
+
+static bool
+displays_as(const char *linkage, enum name_form form, const char *name)
+{
+	char *shown = name_display(linkage, form);
+	const bool same = strcmp(shown, name) == 0;
+
+	free(shown);
+	return same;
+}
+
+static bool
+is_called(const char *linkage, const char *name, const char *word)
+{
+	if (strcmp(linkage, name) == 0)
+		return true;
+	/* demangling costs microseconds, and there may be a million names */
+	if (!is_mangled(linkage) || !strstr(linkage, word))
+		return false;
+	return displays_as(linkage, NAME_SHORT, name) ||
+		displays_as(linkage, NAME_LONG, name);
+}
+
+/* `<static>@0x123` names the nameless function that starts there. */
+static bool
+find_static(struct symfile *sf, const char *name, unsigned n,
+	    struct symbol *out)
+{
+	char *end;
+	const char *hex = name + sizeof static_mark - 1;
+	const uint64_t start = strtoull(hex, &end, 16);
+	struct function *fn = function_at(sf, start);
+
+	if (n > 0 || end == hex || *end || !fn || !fn->is_static)
+		return false;
+	fill_symbol(sf, fn, NULL, out);
+	return true;
+}
+
+bool
+symfile_named(struct symfile *sf, const char *name, unsigned n,
+	      struct symbol *out)
+{
+	functions_load(sf);
+	if (str_starts(name, static_mark))
+		return find_static(sf, name, n, out);
+
+	char *word = last_word(name);
+	bool found = false;
+
+	for (size_t i = 0; i < sf->functions.len && !found; i++) {
+		struct function *fn = &sf->functions.items[i];
+		const char **at = fn->is_static ? NULL : fn->names;
+
+		while (at && *at && !is_called(*at, name, word))
+			at++;
+		if (!at || !*at || n-- > 0)
+			continue;
+		fill_symbol(sf, fn, *at, out);
+		found = true;
+	}
+	free(word);
+	return found;
+}
+
+void
+symfile_each(struct symfile *sf,
+	     bool (*visit)(void *arg, const struct symbol *sym), void *arg)
+{
+	functions_load(sf);
+	for (size_t i = 0; i < sf->functions.len; i++) {
+		struct function *fn = &sf->functions.items[i];
+		struct symbol sym;
+
+		if (fn->is_static || fn->is_plt)
+			continue;
+		for (const char **at = fn->names; *at; at++) {
+			fill_symbol(sf, fn, *at, &sym);
+			if (!visit(arg, &sym))
+				return;
+		}
+	}
+}

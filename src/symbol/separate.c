@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The separate debug file of a load object: by build-id, by .gnu_debuglink,
+ * first under the target's root and then under ours; last by debuginfod, and
+ * only where the user has set DEBUGINFOD_URLS.
+ *
+ * A file is taken only when it proves to be the right one: the same build-id,
+ * or, where the object has none, the checksum the object names. It is opened
+ * as every file here, read and not mapped.
+ */
+#include "symfile.h"
+
+#include <elfutils/libdwelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char debug_root[] = "/usr/lib/debug";
+
+static bool
+same_build_id(const struct symfile *sf, Elf *elf)
+{
+	const void *bits;
+	const ssize_t n = dwelf_elf_gnu_build_id(elf, &bits);
+	struct str hex = {0};
+
+	for (ssize_t i = 0; i < n; i++)
+		str_addf(&hex, "%02x", ((const unsigned char *)bits)[i]);
+
+	const bool same = strcmp(str_text(&hex), sf->build_id) == 0;
+
+	str_fini(&hex);
+	return same;
+}
+
+/* CRC-32 as gdb and objcopy use it: polynomial 0xedb88320, reflected. */
+static bool
+same_checksum(int fd, GElf_Word expected)
+{
+	uint32_t table[256], crc = 0xffffffff;
+	unsigned char buf[16384];
+	off_t at = 0;
+	ssize_t n;
+
+	for (uint32_t i = 0; i < 256; i++) {
+		table[i] = i;
+		for (int bit = 0; bit < 8; bit++)
+			table[i] = table[i] >> 1 ^
+				(table[i] & 1 ? 0xedb88320 : 0);
+	}
+	while ((n = pread(fd, buf, sizeof buf, at)) > 0) {
+		for (ssize_t i = 0; i < n; i++)
+			crc = table[(crc ^ buf[i]) & 0xff] ^ crc >> 8;
+		at += n;
+	}
+	return n == 0 && ~crc == expected;
+}
+
+static bool
+try_file(struct symfile *sf, const char *path, const GElf_Word *checksum)
+{
+	if (image_open(&sf->debug, path))
+		return false;
+	if (*sf->build_id ? same_build_id(sf, sf->debug.elf) :
+	    checksum && same_checksum(sf->debug.fd, *checksum))
+		return true;
+	image_close(&sf->debug);
+	return false;
+}
+
+static bool
+by_build_id(struct symfile *sf, const char *root)
+{
+	if (strlen(sf->build_id) < 4)
+		return false;
+
+	char *path = xasprintf("%s%s/.build-id/%.2s/%s.debug", root,
+			       debug_root, sf->build_id, sf->build_id + 2);
+	const bool found = try_file(sf, path, NULL);
+
+	free(path);
+	return found;
+}
+
+/* The places gdb documents: beside the object, in .debug, in the global
+ * directory. */
+static bool
+by_link(struct symfile *sf, const char *root)
+{
+	GElf_Word checksum;
+	const char *link = dwelf_elf_gnu_debuglink(sf->main.elf, &checksum);
+	const char *slash = strrchr(sf->shown, '/');
+
+	if (!link || !*link || strchr(link, '/') || !slash)
+		return false;
+
+	const int dir_len = (int)(slash - sf->shown);
+	const struct {
+		const char *before, *behind;
+	} places[] = {
+		{ "", "" }, { "", "/.debug" }, { debug_root, "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		char *path = xasprintf("%s%s%.*s%s/%s", root, places[i].before,
+				       dir_len, sf->shown, places[i].behind,
+				       link);
+		const bool found = try_file(sf, path, &checksum);
+
+		free(path);
+		if (found)
+			return true;
+	}
+	return false;
+}
+
+static bool
+decode_id(const char *hex, unsigned char *bits, size_t cap, size_t *len)
+{
+	*len = strlen(hex) / 2;
+	if (*len == 0 || *len > cap)
+		return false;
+	for (size_t i = 0; i < *len; i++) {
+		unsigned byte;
+
+		if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
+			return false;
+		bits[i] = (unsigned char)byte;
+	}
+	return true;
+}
+
+static const Dwfl_Callbacks no_callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+/*
+ * libdwfl speaks to debuginfod for us; a search path that holds nothing
+ * keeps it from the files we have looked for already. It hands over a
+ * descriptor of its cache, which we open again our own way.
+ */
+static int
+fetch(struct symfile *sf, const unsigned char *bits, size_t len)
+{
+	char nowhere[] = "-/nonexistent", *path = nowhere, *name = NULL;
+	Dwfl_Callbacks callbacks = no_callbacks;
+	int fd = -1;
+
+	callbacks.debuginfo_path = &path;
+
+	Dwfl *dwfl = dwfl_begin(&callbacks);
+
+	if (!dwfl)
+		return -1;
+	dwfl_report_begin(dwfl);
+
+	Dwfl_Module *mod = dwfl_report_module(dwfl, sf->shown, 0, 1);
+
+	if (mod && dwfl_module_report_build_id(mod, bits, len, 0) == 0 &&
+	    dwfl_report_end(dwfl, NULL, NULL) == 0)
+		fd = dwfl_standard_find_debuginfo(mod, NULL, sf->shown, 0,
+						  sf->shown, NULL, 0, &name);
+	free(name);
+	dwfl_end(dwfl);
+	return fd;
+}
+
+static bool
+by_debuginfod(struct symfile *sf)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	unsigned char bits[64];
+	size_t len;
+
+	if (!urls || !*urls || !decode_id(sf->build_id, bits, sizeof bits,
+					  &len))
+		return false;
+
+	const int fd = fetch(sf, bits, len);
+
+	if (fd < 0)
+		return false;
+
+	char *path = xasprintf("/proc/self/fd/%d", fd);
+
+	sf->debug_fetched = try_file(sf, path, NULL);
+	free(path);
+	close(fd);
+	return sf->debug_fetched;
+}
+
+Elf *
+symfile_debug_elf(struct symfile *sf)
+{
+	if (!sf->debug_sought && sf->main.elf) {
+		sf->debug_sought = true;
+		(void)(by_build_id(sf, sf->prefix) ||
+		       by_link(sf, sf->prefix) ||
+		       (*sf->prefix && (by_build_id(sf, "") ||
+					by_link(sf, ""))) ||
+		       by_debuginfod(sf));	/* none is an answer too */
+	}
+	return sf->debug.elf;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Inside the symbol room: one load object and what was learnt of it so far.
+ * Everything but the ELF headers is read on first use.
+ */
+#ifndef SYMBOL_SYMFILE_H
+#define SYMBOL_SYMFILE_H
+
+#include "base.h"
+#include "symbol.h"
+
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+
+/* An open ELF file; {0, -1} is the empty value. */
+struct image {
+	Elf *elf;
+	int fd;
+	char *copy;		/* of an image in memory */
+};
+
+struct range {
+	uint64_t start, end;	/* end exclusive */
+};
+
+struct section {		/* executable ones only */
+	struct range at;
+	bool is_plt;
+};
+
+struct segment {		/* PT_LOAD */
+	uint64_t offset, vaddr, size;
+	bool executable;
+};
+
+struct function {
+	uint64_t start, size;
+	const char **names;	/* the chosen one first; NULL: made on demand */
+	bool is_plt, is_static;
+};
+
+/* Disjoint and sorted; several may belong to one function. */
+struct piece {
+	uint64_t start, end;
+	size_t function;
+};
+
+struct functions {
+	struct function *items;	/* sorted by start */
+	size_t len, cap;
+	struct piece *pieces;
+	size_t piece_len;
+	const char **names;	/* the arrays of all items, one after another */
+	struct vec made;	/* names that are in no string table */
+	bool loaded;
+};
+
+struct lines;
+
+struct symfile {
+	char *path, *shown, *prefix;
+	char *fault;		/* why it cannot be read at all */
+	char *trouble;
+	char *build_id;
+	struct image main, debug;
+	Dwfl *mini;		/* holds the names of .gnu_debugdata */
+	struct segment *segments;
+	size_t segment_len;
+	struct section *sections;
+	size_t section_len;
+	struct functions functions;
+	struct lines *lines;
+	enum symfile_source source;
+	bool debug_sought, debug_fetched, trouble_made;
+};
+
+/* ---- elf.c -------------------------------------------------------------- */
+
+/* NULL, or why the file cannot be read (a view until the next call). */
+const char *image_open(struct image *im, const char *path);
+void image_close(struct image *im);
+/* Give the descriptor back; what has been read stays. */
+void image_release(struct image *im);
+/* The section of that name; false: none. */
+bool image_section(Elf *elf, const char *name, Elf_Scn **scn, GElf_Shdr *shdr);
+/* The executable section around vaddr, NULL: none. */
+const struct section *symfile_section(const struct symfile *sf,
+				      uint64_t vaddr);
+
+/* ---- separate.c --------------------------------------------------------- */
+
+/* The separate debug file, NULL: none. Looks once. */
+Elf *symfile_debug_elf(struct symfile *sf);
+
+/* ---- table.c, pieces.c, fde.c ------------------------------------------- */
+
+void functions_load(struct symfile *sf);
+void functions_fini(struct functions *fns);
+struct function *function_add(struct functions *fns, uint64_t start,
+			      uint64_t end);
+/* fns are sorted; nameless functions are added, in their places. */
+void pieces_make(struct functions *fns, const struct range *fdes,
+		 size_t fde_len);
+/* Where functions begin and end by .eh_frame, sorted; the caller frees. */
+struct range *fde_list(const struct symfile *sf, size_t *len);
+
+/* ---- collect.c ---------------------------------------------------------- */
+
+/* One entry of a symbol table that names code. */
+struct raw {
+	uint64_t addr, size;
+	const char *name;
+	unsigned rank;
+};
+
+enum raw_rank {			/* the lowest at an address has the name */
+	RANK_RESOLVER, RANK_LOCAL_RESOLVER, RANK_GLOBAL, RANK_LOCAL,
+	RANK_LABEL, RANK_LOCAL_LABEL,
+};
+
+struct raws {
+	struct raw *items;
+	size_t len, cap;
+};
+
+/* All symbols that name code, unsorted, of every table there is; sets
+ * sf->source. */
+void raws_collect(struct symfile *sf, struct raws *raws);
+
+/* ---- dwarf.c ------------------------------------------------------------ */
+
+bool image_has_lines(Elf *elf);
+void lines_free(struct lines *lines);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Inside the unwind room: objects, the ranges they are mapped at, and the
+ * cache in front of both.
+ */
+#ifndef SONDE_UNWIND_SPACE_H
+#define SONDE_UNWIND_SPACE_H
+
+#include "frames.h"
+#include "unwind.h"
+
+struct unwind_object {
+	unsigned refs;
+	char *name;
+	struct image image;
+	struct frames frames;
+	struct rows rows;
+	bool framed, compiled;
+};
+
+/* Another reference. */
+struct unwind_object *object_hold(struct unwind_object *obj);
+/* The frame descriptions, split now if need be. */
+const struct frames *object_frames(struct unwind_object *obj);
+
+/*
+ * What a pc means, looked up once: its row, with row.pc abused for the length
+ * of the call instruction before it (0: leaf, or ambiguous).
+ */
+struct cached_row {
+	uint64_t key;		/* pc * 2 + exact */
+	struct step_row row;
+};
+
+enum { CACHE_BITS = 14 };
+
+struct full;
+
+struct unwind_space {
+	/* parallel and sorted by address; disjoint; objects may be NULL */
+	struct step_range *ranges;
+	struct unwind_object **objects;
+	size_t count, range_cap, object_cap;
+	struct step_tables tables;	/* the view of ranges we hand out */
+	struct cached_row *cache;
+	bool stale;			/* the cache is of an older map */
+	struct full *full;		/* second engine, made when needed */
+};
+
+/* Must be called before a walk: drops what an older map made us believe. */
+void space_refresh(struct unwind_space *space);
+/* The index of the range that holds addr, or -1. */
+long space_index(const struct unwind_space *space, uint64_t addr);
+/* Look a pc up and keep the answer in entry. */
+void space_fill(struct unwind_space *space, struct cached_row *entry,
+		uint64_t pc, bool exact);
+/* The frame description of a pc and what to add to its addresses; or NULL. */
+const struct frame_fde *space_fde(struct unwind_space *space, uint64_t pc,
+				  const struct frames **frames,
+				  uint64_t *bias);
+/* Bytes of the image mapped at addr; how many there were. */
+size_t space_read(const struct unwind_space *space, uint64_t addr, void *buf,
+		  size_t n);
+
+/* The row of a pc, through the cache: the heart of every walk. */
+static inline struct step_row
+space_row(struct unwind_space *space, uint64_t pc, bool exact)
+{
+	const uint64_t key = pc << 1 | exact;
+	const uint64_t hash = key * 0x9e3779b97f4a7c15ull;
+	struct cached_row *entry = &space->cache[hash >> (64 - CACHE_BITS)];
+
+	if (__builtin_expect(entry->key != key, 0))
+		space_fill(space, entry, pc, exact);
+	return entry->row;
+}
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Callers and callees: one panel per function. Above the function, marked
+ * `*`, stand its callers with what of its cost came through each; below, its
+ * callees with what it spent in each; its own line is what it spent itself.
+ * Percent are of the function's inclusive cost.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+
+struct panel {			/* what is fixed while panels are written */
+	struct viewer *v;
+	struct specs specs;
+	struct sort sort;
+	const struct edge_cost *edges;
+	uint32_t *by_from, *by_to;	/* edges, grouped */
+	uint32_t *from_start, *to_start;	/* of each function's group */
+};
+
+/* Group the edges by one end: a counting sort. */
+static void
+group(const struct edge_cost *edges, size_t n, size_t functions,
+      bool by_caller, uint32_t **order, uint32_t **start)
+{
+	*order = xcalloc(n + 1, sizeof **order);
+	*start = xcalloc(functions + 2, sizeof **start);
+	for (size_t i = 0; i < n; i++)
+		(*start)[(by_caller ? edges[i].from : edges[i].to) + 2 - 1]++;
+	for (size_t f = 1; f <= functions; f++)
+		(*start)[f] += (*start)[f - 1];
+
+	uint32_t *next = xcalloc(functions + 1, sizeof *next);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t f = by_caller ? edges[i].from : edges[i].to;
+
+		(*order)[(*start)[f] + next[f]++] = i;
+	}
+	free(next);
+}
+
+/* The functions at the far ends of a group, most expensive first. */
+static size_t
+neighbours(struct panel *p, uint32_t function, bool callers,
+	   struct item **items)
+{
+	const uint32_t *order = callers ? p->by_to : p->by_from;
+	const uint32_t *start = callers ? p->to_start : p->from_start;
+	const size_t n = start[function + 1] - start[function];
+
+	*items = xcalloc(n + 1, sizeof **items);
+	for (size_t i = 0; i < n; i++) {
+		const struct edge_cost *e =
+			&p->edges[order[start[function] + i]];
+		const uint32_t far = callers ? e->from : e->to;
+		const uint64_t *value = callers ? e->at_callee : e->at_caller;
+
+		(*items)[i] = (struct item){
+			.name = xstrdup(viewer_name(p->v, far)),
+			.cost = { value, value },
+			.function = profile_function(p->v->prof, far),
+		};
+	}
+	items_sort(p->v, &p->sort, *items, n);
+	return n;
+}
+
+static void
+add_neighbours(struct panel *p, struct table *t, const struct item *items,
+	       size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		table_cost(t, p->v, &p->specs, table_row(t, items[i].name),
+			   &items[i].cost, items[i].function);
+}
+
+static void
+free_items(struct item *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(items[i].name);
+	free(items);
+}
+
+/* Of <Total>: what its callees sum up to, so without lost stacks. */
+static void
+sum_items(const struct viewer *v, const struct item *items, size_t n,
+	  uint64_t *sum)
+{
+	for (size_t s = 0; s < v->slots; s++) {
+		sum[s] = 0;
+		for (size_t i = 0; i < n; i++)
+			sum[s] += items[i].cost.incl[s];
+	}
+}
+
+static void
+write_panel(struct panel *p, uint32_t function, const struct cost *cost,
+	    FILE *out)
+{
+	struct table t = { .color = p->v->color };
+	struct item *callers, *callees;
+	const size_t above = neighbours(p, function, true, &callers);
+	const size_t below = neighbours(p, function, false, &callees);
+	const bool is_total = function == FUNCTION_TOTAL;
+	uint64_t sum[METRIC_MAX];
+
+	sum_items(p->v, callees, below, sum);
+	table_columns(&t, p->v, &p->specs, is_total ? sum : cost->incl);
+	add_neighbours(p, &t, callers, above);
+
+	struct row *centre = table_row(&t, viewer_name(p->v, function));
+
+	centre->mark = '*';
+	centre->no_percent = is_total;
+	table_cost(&t, p->v, &p->specs, centre,
+		   &(struct cost){ cost->excl, cost->excl },
+		   profile_function(p->v->prof, function));
+	add_neighbours(p, &t, callees, below);
+	table_write(&t, 0, out);
+	putc('\n', out);
+	table_fini(&t);
+	free_items(callers, above);
+	free_items(callees, below);
+}
+
+static void
+write_panels(struct panel *p, FILE *out)
+{
+	struct viewer *v = p->v;
+	const struct function_cost *costs;
+	const size_t n = profile_functions(v->prof, &costs);
+	const size_t most = v->limit && v->limit < n + 1 ? v->limit : n + 1;
+	struct item *items = xcalloc(n + 1, sizeof *items);
+	const struct cost total = profile_total(v->prof);
+
+	for (size_t i = 0; i < n; i++)
+		items[i] = (struct item){
+			.name = xstrdup(viewer_name(v, costs[i].function)),
+			.cost = costs[i].cost,
+			.function = profile_function(v->prof,
+						     costs[i].function),
+		};
+	items_sort(v, &v->sort, items, n);
+	write_panel(p, FUNCTION_TOTAL, &total, out);
+	for (size_t i = 0; i + 1 < most; i++)
+		write_panel(p, items[i].function->id, &items[i].cost, out);
+	free_items(items, n);
+}
+
+int
+view_callers(struct viewer *v, size_t n, const char *const *words, FILE *out)
+{
+	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
+		return -1;
+	if (v->format == VIEW_FOLDED)
+		return folded_write(v, out);
+
+	struct panel p = { .v = v, .specs = specs_folded(v, ATTRIBUTED),
+			   .sort = sort_flavored(v, ATTRIBUTED) };
+	const size_t edges = profile_edges(v->prof, &p.edges);
+	const size_t functions = profile_function_count(v->prof);
+	char *by = sort_title(&v->sort), *attr_by = sort_title(&p.sort);
+
+	group(p.edges, edges, functions, true, &p.by_from, &p.from_start);
+	group(p.edges, edges, functions, false, &p.by_to, &p.to_start);
+	title_write(v, out, "Functions sorted by metric: %s", by);
+	title_write(v, out, "Callers and callees sorted by metric: %s",
+		    attr_by);
+	putc('\n', out);
+	write_panels(&p, out);
+	free(by);
+	free(attr_by);
+	free(p.by_from);
+	free(p.by_to);
+	free(p.from_start);
+	free(p.to_start);
+	specs_fini(&p.specs);
+	return 0;
+}

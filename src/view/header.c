@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What was recorded, by whom, how, how it ended and what is missing. Whatever
+ * makes the numbers of other views less than the truth is said here.
+ */
+#include "private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *
+property(const struct experiment_reader *rd, const char *name)
+{
+	const char *text = experiment_property(rd, name);
+
+	return text && *text ? text : "(unknown)";
+}
+
+static bool
+has(const struct experiment_reader *rd, const char *name)
+{
+	const char *text = experiment_property(rd, name);
+
+	return text && *text;
+}
+
+static void
+print_seconds(FILE *out, uint64_t ns)
+{
+	fprintf(out, "%" PRIu64 ".%09" PRIu64, ns / 1000000000u,
+		ns % 1000000000u);
+}
+
+static void
+print_notes(const struct experiment_reader *rd, FILE *out)
+{
+	const char *notes = experiment_notes(rd);
+
+	if (!*notes)
+		return;
+	fprintf(out, "Notes:\n%s%s", notes,
+		str_ends(notes, "\n") ? "" : "\n");
+	fputs("============================================================\n",
+	      out);
+}
+
+static void
+print_state(const struct experiment_reader *rd, FILE *out)
+{
+	if (experiment_finished(rd))
+		fprintf(out, "Finished%s%s\n", has(rd, "end") ? ": " : "",
+			has(rd, "end") ? property(rd, "end") : "");
+	else if (experiment_recording(rd))
+		fputs("Still recording: these are the data so far\n", out);
+	else
+		fputs("Not closed: the recorder was killed; the data up to "
+		      "then are here\n", out);
+	for (size_t i = 0; i < experiment_warning_count(rd); i++)
+		fprintf(out, "Warning: %s\n", experiment_warning(rd, i));
+}
+
+/* What the collector said: errors, warnings, comments. */
+static void
+print_remarks(const struct experiment_reader *rd, FILE *out)
+{
+	static const struct { const char *kind, *prefix; } kinds[] = {
+		{ "cerror", "*** Collector Error: " },
+		{ "cwarn", "*** Collector Warning: " },
+		{ "comment", "" },
+	};
+	const char *end = experiment_property(rd, "end");
+
+	for (size_t i = 0; i < experiment_log_count(rd); i++) {
+		const struct experiment_log_event *ev =
+			experiment_log_at(rd, i);
+
+		/* print_state said that already */
+		if (ev->text && end && !strcmp(ev->text, end))
+			continue;
+		for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+			if (!strcmp(ev->kind, kinds[k].kind) && ev->text &&
+			    *ev->text)
+				fprintf(out, "%s%s\n", kinds[k].prefix,
+					ev->text);
+	}
+}
+
+static void
+print_process(const struct experiment_reader *rd, FILE *out)
+{
+	const char *attached = experiment_property(rd, "attached");
+
+	fprintf(out, "Target command: '%s'\n", property(rd, "command"));
+	fprintf(out, "Process pid %s, ppid %s, pgrp %s, sid %s%s\n",
+		property(rd, "pid"), property(rd, "ppid"),
+		property(rd, "pgrp"), property(rd, "sid"),
+		attached && !strcmp(attached, "1") ? " (attached)" : "");
+	fprintf(out, "Current working directory: %s\n", property(rd, "cwd"));
+	fprintf(out, "Collector version: `%s'; experiment version %s\n",
+		property(rd, "collector"), property(rd, "version"));
+	fprintf(out, "Host `%s', OS `%s', page size %s, architecture `%s'\n",
+		property(rd, "hostname"), property(rd, "os"),
+		property(rd, "pagesz"), property(rd, "arch"));
+}
+
+static void
+print_collection(const struct experiment_reader *rd, FILE *out)
+{
+	const char *interval = experiment_property(rd, "interval_us");
+
+	fputs("Data collection parameters:\n", out);
+	if (interval)
+		fprintf(out, "  Clock-profiling, interval = %.10g microsecs.\n",
+			strtod(interval, NULL));
+	if (has(rd, "engine"))
+		fprintf(out, "  Engine %s%s%s\n", property(rd, "engine"),
+			has(rd, "engine_why") ? ": " : "",
+			has(rd, "engine_why") ? property(rd, "engine_why") :
+						"");
+	if (has(rd, "sample_period"))
+		fprintf(out, "  Periodic sampling, %s secs.\n",
+			property(rd, "sample_period"));
+}
+
+/* Pauses as they came; returns how long nothing was recorded. */
+static uint64_t
+print_pauses(const struct experiment_reader *rd, FILE *out)
+{
+	uint64_t paused = 0, since = 0;
+	bool is_paused = false;
+
+	for (size_t i = 0; i < experiment_log_count(rd); i++) {
+		const struct experiment_log_event *ev =
+			experiment_log_at(rd, i);
+		const char *who = ev->attr(ev, "name");
+
+		if (!strcmp(ev->kind, "pause")) {
+			fprintf(out, "Pause (%s): ", who ? who : "unknown");
+			since = is_paused ? since : ev->time_ns;
+			is_paused = true;
+		} else if (!strcmp(ev->kind, "resume")) {
+			fputs("Resume: ", out);
+			paused += is_paused ? ev->time_ns - since : 0;
+			is_paused = false;
+		} else {
+			continue;
+		}
+		print_seconds(out, ev->time_ns);
+		putc('\n', out);
+	}
+	return is_paused ? paused + experiment_duration_ns(rd) - since :
+			   paused;
+}
+
+static void
+print_start(const struct experiment_reader *rd, FILE *out)
+{
+	const time_t start = experiment_wall_start(rd);
+	char text[64] = "at an unknown time";
+	struct tm tm;
+
+	if (start && localtime_r(&start, &tm))
+		(void)strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y", &tm);
+	fprintf(out, "Experiment started %s\n", text);
+}
+
+static void
+print_times(const struct experiment_reader *rd, FILE *out)
+{
+	const uint64_t duration = experiment_duration_ns(rd);
+	const uint64_t paused = print_pauses(rd, out);
+
+	fprintf(out, "Experiment %s: ", experiment_finished(rd) ? "Ended" :
+								"so far");
+	print_seconds(out, duration);
+	fputs("\nData Collection Duration: ", out);
+	print_seconds(out, paused < duration ? duration - paused : 0);
+	putc('\n', out);
+}
+
+static void
+print_stacks(const struct viewer *v, size_t e, FILE *out)
+{
+	const struct stack_ends ends = profile_stack_ends(v->prof, e);
+	const uint64_t ignored = profile_ignored(v->prof, e);
+
+	fprintf(out, "Stacks: %" PRIu64 " complete, %" PRIu64 " truncated, %"
+		PRIu64 " failed", ends.complete, ends.truncated, ends.failed);
+	if (ends.artificial)
+		fprintf(out, ", %" PRIu64 " for time that has none",
+			ends.artificial);
+	if (ends.missing)
+		fprintf(out, ", %" PRIu64 " missing", ends.missing);
+	putc('\n', out);
+	if (ignored)
+		fprintf(out, "Warning: %" PRIu64 " clock records of unknown "
+			"states are not counted\n", ignored);
+}
+
+static void
+print_losses(const struct viewer *v, size_t e, FILE *out)
+{
+	const struct profile_loss *losses;
+	const size_t n = profile_losses(v->prof, e, &losses);
+
+	fputs(n ? "Lost, by cause:\n" : "Lost: nothing\n", out);
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "  %s%s%s%s: %" PRIu64 " samples, %.3f s\n",
+			losses[i].cause, losses[i].detail[0] ? " (" : "",
+			losses[i].detail, losses[i].detail[0] ? ")" : "",
+			losses[i].samples, (double)losses[i].weight_ns / 1e9);
+}
+
+static void
+print_experiment(const struct viewer *v, size_t e, FILE *out)
+{
+	const struct experiment_reader *rd = profile_experiment(v->prof, e);
+
+	title_write(v, out, "Experiment: %s", experiment_reader_path(rd));
+	print_notes(rd, out);
+	print_state(rd, out);
+	print_remarks(rd, out);
+	putc('\n', out);
+	print_process(rd, out);
+	print_collection(rd, out);
+	putc('\n', out);
+	print_start(rd, out);
+	print_times(rd, out);
+	putc('\n', out);
+	print_stacks(v, e, out);
+	print_losses(v, e, out);
+	putc('\n', out);
+}
+
+int
+view_header(struct viewer *v, size_t n, const char *const *words, FILE *out)
+{
+	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
+		return -1;
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		if (e)
+			fputs("--------------------------------------------"
+			      "--------------------\n", out);
+		print_experiment(v, e, out);
+	}
+	return 0;
+}
+
+int
+view_experiments(struct viewer *v, size_t n, const char *const *words,
+		 FILE *out)
+{
+	size_t width = strlen("PID");
+
+	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
+		return -1;
+
+	const size_t count = profile_experiment_count(v->prof);
+
+	for (size_t e = 0; e < count; e++) {
+		const size_t len = strlen(property(
+			profile_experiment(v->prof, e), "pid"));
+
+		width = len > width ? len : width;
+	}
+	fprintf(out, "ID Sel %*s Experiment\n== === ", (int)width, "PID");
+	for (size_t i = 0; i < width; i++)
+		putc('=', out);
+	fputs(" ==========\n", out);
+	for (size_t e = 0; e < count; e++) {
+		const struct experiment_reader *rd =
+			profile_experiment(v->prof, e);
+
+		fprintf(out, "%2zu yes %*s %s\n", e + 1, (int)width,
+			property(rd, "pid"), experiment_reader_path(rd));
+	}
+	putc('\n', out);
+	return 0;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Below the function: source lines and single instructions.
+ */
+#include "private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* <Unknown>, <Truncated-stack>: nothing to have lines. */
+static bool
+is_pseudo(const struct profile_function *fn)
+{
+	return !fn->object->is_file && fn->linkage[0] == '<';
+}
+
+static char *
+line_name(struct viewer *v, const struct line_cost *line)
+{
+	const struct profile_function *fn = profile_function(v->prof,
+							     line->function);
+	const char *name = viewer_name(v, line->function);
+
+	if (line->file)
+		return xasprintf("%s, line %d in \"%s\"", name, line->line,
+				 path_base(line->file));
+	if (is_pseudo(fn))
+		return xstrdup(name);
+	return xasprintf("<Function: %s, instructions without line numbers>",
+			 name);
+}
+
+int
+view_lines(struct viewer *v, size_t n, const char *const *words, FILE *out)
+{
+	const struct line_cost *costs;
+
+	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
+		return -1;
+
+	const size_t count = profile_lines(v->prof, &costs);
+	struct item *items = xcalloc(count + 1, sizeof *items);
+
+	for (size_t i = 0; i < count; i++)
+		items[i] = (struct item){
+			.name = line_name(v, &costs[i]),
+			.cost = costs[i].cost,
+			.function = profile_function(v->prof,
+						     costs[i].function),
+		};
+	list_write(v, "Lines", items, count, out);
+	free(items);
+	return 0;
+}
+
+static char *
+offset_text(uint64_t offset)
+{
+	return xasprintf(offset > UINT32_MAX ? "0x%016" PRIX64 :
+					       "0x%08" PRIX64, offset);
+}
+
+static char *
+pc_name(struct viewer *v, const struct location_cost *pc)
+{
+	const struct profile_function *fn =
+		profile_function(v->prof, pc->where.function);
+	const char *name = viewer_name(v, pc->where.function);
+	const bool lost = fn->object != pc->where.object;
+
+	/* <Truncated-stack> has no inside; <Unknown> has its addresses */
+	if (is_pseudo(fn) && strcmp(fn->linkage, "<Unknown>"))
+		return xstrdup(name);
+
+	char *offset = offset_text(pc->where.offset);
+	char *text = xasprintf("%s%s%s%s + %s", name, lost ? " (<" : "",
+			       lost ? pc->where.object->name : "",
+			       lost ? ">)" : "", offset);
+
+	free(offset);
+	if (!pc->file)
+		return text;
+
+	char *full = xasprintf("%s, line %d in \"%s\"", text, pc->line,
+			       path_base(pc->file));
+
+	free(text);
+	return full;
+}
+
+int
+view_pcs(struct viewer *v, size_t n, const char *const *words, FILE *out)
+{
+	const struct location_cost *costs;
+
+	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
+		return -1;
+
+	const size_t count = profile_pcs(v->prof, &costs);
+	struct item *items = xcalloc(count + 1, sizeof *items);
+
+	for (size_t i = 0; i < count; i++)
+		items[i] = (struct item){
+			.name = pc_name(v, &costs[i]),
+			.cost = costs[i].cost,
+			.function = profile_function(v->prof,
+						     costs[i].where.function),
+		};
+	list_write(v, "PCs", items, count, out);
+	free(items);
+	return 0;
+}

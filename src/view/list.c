@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Tables of things with a cost: which columns, in which order, <Total> first.
+ * Functions, PCs, lines, objects and threads differ in their names only.
+ */
+#include "private.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+title_write(const struct viewer *v, FILE *out, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (v->color)
+		fputs("\033[1m", out);
+	va_start(ap, fmt);
+	vfprintf(out, fmt, ap);
+	va_end(ap);
+	fputs(v->color ? "\033[0m\n" : "\n", out);
+}
+
+/* ---- columns -------------------------------------------------------- */
+
+static void
+add_static_column(struct table *t, enum flavor flavor)
+{
+	static const struct {
+		const char *heading;
+		enum cell_kind kind;
+	} columns[] = {
+		[STATIC_NAME] = { "Name", CELL_NAME },
+		[STATIC_SIZE] = { "Size", CELL_COUNT },
+		[STATIC_ADDRESS] = { "PC Addr.", CELL_TEXT },
+	};
+
+	table_column(t, (struct column){
+		.heading = xstrdup(columns[flavor].heading),
+		.kind = columns[flavor].kind, .show = SHOW_VALUE });
+}
+
+void
+table_columns(struct table *t, const struct viewer *v,
+	      const struct specs *specs, const uint64_t *whole)
+{
+	static const char *const prefix[] = { "Excl.", "Incl.", "Attr." };
+	const struct cost total = profile_total(v->prof);
+
+	for (size_t i = 0; i < specs->len; i++) {
+		const struct spec *spec = &specs->items[i];
+
+		if (spec->metric < 0) {
+			add_static_column(t, spec->flavor);
+			continue;
+		}
+
+		const struct metric *metric = &metric_table[spec->metric];
+		const int slot = viewer_slot(v, spec->metric);
+
+		table_column(t, (struct column){
+			.heading = xasprintf("%s %s", prefix[spec->flavor],
+					     metric->heading),
+			.kind = metric->is_time ? CELL_TIME : CELL_COUNT,
+			.show = spec->show, .whole = whole[slot],
+			.widest = total.incl[slot] });
+	}
+}
+
+static void
+static_cell(struct cell *cell, enum flavor flavor,
+	    const struct profile_function *fn)
+{
+	if (flavor == STATIC_SIZE)
+		cell->value = fn ? fn->size : 0;
+	if (flavor == STATIC_ADDRESS)
+		cell->text = xasprintf("0x%08" PRIx64, fn ? fn->start : 0);
+}
+
+/* Attributed values come as the inclusive ones of the given cost. */
+void
+table_cost(struct table *t, const struct viewer *v, const struct specs *specs,
+	   const struct row *row, const struct cost *cost,
+	   const struct profile_function *function)
+{
+	for (size_t i = 0; i < specs->len; i++) {
+		const struct spec *spec = &specs->items[i];
+		struct cell *cell = table_cell(t, row, i);
+
+		if (spec->metric < 0)
+			static_cell(cell, spec->flavor, function);
+		else
+			cell->value = (spec->flavor == EXCLUSIVE ?
+				       cost->excl : cost->incl)
+				[viewer_slot(v, spec->metric)];
+	}
+}
+
+/* ---- order ---------------------------------------------------------- */
+
+static uint64_t
+sort_value(const struct viewer *v, const struct sort *sort,
+	   const struct cost *cost)
+{
+	const int slot = sort->metric < 0 ? -1 : viewer_slot(v, sort->metric);
+
+	if (slot < 0)
+		return 0;
+	return (sort->flavor == EXCLUSIVE ? cost->excl : cost->incl)[slot];
+}
+
+int
+item_compare(const struct viewer *v, const struct sort *sort,
+	     const struct cost *a, const char *name_a,
+	     const struct cost *b, const char *name_b)
+{
+	const uint64_t x = sort_value(v, sort, a), y = sort_value(v, sort, b);
+	const int order = x != y ? (x > y ? -1 : 1) : strcmp(name_a, name_b);
+
+	return sort->reverse ? -order : order;
+}
+
+struct ordering {
+	const struct viewer *v;
+	const struct sort *sort;
+};
+
+/* <Total> leads, also where it is but one of the callers. */
+static bool
+leads(const struct item *item)
+{
+	return item->function && item->function->id == FUNCTION_TOTAL;
+}
+
+static int
+compare_items(const void *a, const void *b, void *arg)
+{
+	const struct ordering *by = arg;
+	const struct item *x = a, *y = b;
+
+	if (leads(x) != leads(y))
+		return leads(x) ? -1 : 1;
+
+	const bool equal = x->order != y->order &&
+		sort_value(by->v, by->sort, &x->cost) ==
+		sort_value(by->v, by->sort, &y->cost);
+
+	if (equal)
+		return (x->order < y->order) == by->sort->reverse ? 1 : -1;
+	return item_compare(by->v, by->sort, &x->cost, x->name, &y->cost,
+			    y->name);
+}
+
+void
+items_sort(const struct viewer *v, const struct sort *sort,
+	   struct item *items, size_t n)
+{
+	struct ordering by = { v, sort };
+
+	if (n)
+		qsort_r(items, n, sizeof *items, compare_items, &by);
+}
+
+/* ---- the whole ------------------------------------------------------ */
+
+static void
+write_items(struct viewer *v, const char *what, const struct specs *specs,
+	    const struct sort *sort, struct item *items, size_t n, FILE *out)
+{
+	const struct cost total = profile_total(v->prof);
+	struct table t = { .color = v->color };
+	char *by = sort_title(sort);
+
+	title_write(v, out, "%s sorted by metric: %s", what, by);
+	putc('\n', out);
+	free(by);
+	items_sort(v, sort, items, n);
+	table_columns(&t, v, specs, total.incl);
+	table_cost(&t, v, specs, table_row(&t, "<Total>"), &total, NULL);
+	for (size_t i = 0; i < n; i++)
+		table_cost(&t, v, specs, table_row(&t, items[i].name),
+			   &items[i].cost, items[i].function);
+	table_write(&t, v->limit, out);
+	putc('\n', out);
+	table_fini(&t);
+	for (size_t i = 0; i < n; i++)
+		free(items[i].name);
+}
+
+void
+list_write(struct viewer *v, const char *what, struct item *items, size_t n,
+	   FILE *out)
+{
+	struct specs specs = specs_plain(v);
+
+	write_items(v, what, &specs, &v->sort, items, n, out);
+	specs_fini(&specs);
+}
+
+void
+list_write_flavored(struct viewer *v, const char *what, enum flavor flavor,
+		    struct item *items, size_t n, FILE *out)
+{
+	struct specs specs = specs_folded(v, flavor);
+	const struct sort sort = sort_flavored(v, flavor);
+
+	write_items(v, what, &specs, &sort, items, n, out);
+	specs_fini(&specs);
+}

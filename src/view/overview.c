@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Sums: of every metric over the experiments, and of the resources that the
+ * process used.
+ */
+#include "private.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+static const char *
+property(const struct experiment_reader *rd, const char *name)
+{
+	const char *text = experiment_property(rd, name);
+
+	return text && *text ? text : "(unknown)";
+}
+
+static void
+print_experiment(const struct experiment_reader *rd, FILE *out)
+{
+	const time_t start = experiment_wall_start(rd);
+	char text[64] = "(unknown)";
+	struct tm tm;
+
+	if (start && localtime_r(&start, &tm))
+		(void)strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y", &tm);
+	fprintf(out, "Experiment      :%s\n", experiment_reader_path(rd));
+	fprintf(out, "  Target        : '%s'\n", property(rd, "command"));
+	fprintf(out, "  Host          : %s (%s, %s)\n",
+		property(rd, "hostname"), property(rd, "arch"),
+		property(rd, "os"));
+	fprintf(out, "  Start Time    : %s\n", text);
+	fprintf(out, "  Duration      : %.3f Seconds\n\n",
+		(double)experiment_duration_ns(rd) / 1e9);
+}
+
+static bool
+has_column(const struct viewer *v, int metric)
+{
+	for (size_t i = 0; i < v->columns.len; i++)
+		if (v->columns.items[i].metric == metric &&
+		    v->columns.items[i].show)
+			return true;
+	return false;
+}
+
+static void
+print_metrics(const struct viewer *v, FILE *out)
+{
+	const struct cost total = profile_total(v->prof);
+
+	if (v->slots)
+		fputs("  Clock Profiling\n", out);
+	for (size_t s = 0; s < v->slots; s++) {
+		const struct metric *m = &metric_table[v->metrics[s]];
+
+		fprintf(out, "    [%c]%s - %s", has_column(v, v->metrics[s]) ?
+			'X' : ' ', m->title, m->name);
+		if (m->is_time)
+			fprintf(out, " (Seconds): [%.3f]\n",
+				(double)total.incl[s] / 1e9);
+		else
+			fprintf(out, ": [%" PRIu64 "]\n", total.incl[s]);
+	}
+}
+
+int
+view_overview(struct viewer *v, size_t n, const char *const *words, FILE *out)
+{
+	uint64_t duration = 0;
+
+	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
+		return -1;
+	fputs("Experiment(s):\n\n", out);
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		const struct experiment_reader *rd =
+			profile_experiment(v->prof, e);
+
+		print_experiment(rd, out);
+		duration += experiment_duration_ns(rd);
+	}
+	fprintf(out, "Metrics:\n\n  Experiment Duration (Seconds): [%.3f]\n",
+		(double)duration / 1e9);
+	print_metrics(v, out);
+	fputs("\n'[X]' has a column now: `metrics` changes that, `metric_list` "
+	      "lists all.\n\n", out);
+	return 0;
+}
+
+/* ---- resources ------------------------------------------------------ */
+
+static void
+print_time(FILE *out, const char *what, uint64_t from, uint64_t to,
+	   uint64_t whole)
+{
+	const double ns = to > from ? (double)(to - from) : 0;
+
+	fprintf(out, "%50s: %.3f (%5.1f%%)\n", what, ns / 1e9,
+		whole ? 100 * ns / (double)whole : 0);
+}
+
+static void
+print_count(FILE *out, const char *what, uint64_t from, uint64_t to)
+{
+	fprintf(out, "%50s: %5" PRIu64 "\n", what, to > from ? to - from : 0);
+}
+
+static void
+print_usage(const struct experiment_sample_record *first,
+	    const struct experiment_sample_record *last, FILE *out)
+{
+	const struct experiment_usage *a = &first->use, *b = &last->use;
+	const uint64_t whole = last->time_ns - first->time_ns;
+
+	fprintf(out, "%50s: %s\n", "Start Label", first->label);
+	fprintf(out, "%50s: %s\n", "End Label", last->label);
+	fprintf(out, "%50s: %.3f\n", "Start Time (sec.)",
+		(double)first->time_ns / 1e9);
+	fprintf(out, "%50s: %.3f\n", "End Time (sec.)",
+		(double)last->time_ns / 1e9);
+	fprintf(out, "%50s: %.3f\n\n", "Duration (sec.)",
+		(double)whole / 1e9);
+	fprintf(out, "%50s:\n", "Process Times (sec.), percent of duration");
+	print_time(out, "User CPU", a->user_ns, b->user_ns, whole);
+	print_time(out, "System CPU", a->system_ns, b->system_ns, whole);
+	print_time(out, "Wait CPU", a->wait_ns, b->wait_ns, whole);
+	print_time(out, "Sleep", a->sleep_ns, b->sleep_ns, whole);
+	putc('\n', out);
+	print_count(out, "Minor Page Faults", a->minor_faults,
+		    b->minor_faults);
+	print_count(out, "Major Page Faults", a->major_faults,
+		    b->major_faults);
+	print_count(out, "Input blocks", a->in_blocks, b->in_blocks);
+	print_count(out, "Output blocks", a->out_blocks, b->out_blocks);
+	print_count(out, "Voluntary context switches", a->voluntary,
+		    b->voluntary);
+	print_count(out, "Involuntary context switches", a->involuntary,
+		    b->involuntary);
+}
+
+int
+view_statistics(struct viewer *v, size_t n, const char *const *words,
+		FILE *out)
+{
+	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
+		return -1;
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		const struct experiment_reader *rd =
+			profile_experiment(v->prof, e);
+		const size_t samples = experiment_sample_count(rd);
+
+		title_write(v, out, "Experiment: %s",
+			    experiment_reader_path(rd));
+		if (samples < 2)
+			fputs("There are no two resource samples to "
+			      "compare.\n\n", out);
+		else
+			print_usage(experiment_sample_at(rd, 0),
+				    experiment_sample_at(rd, samples - 1),
+				    out);
+		putc('\n', out);
+	}
+	return 0;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the files of this room share: the settings, and a table of cells.
+ */
+#ifndef VIEW_PRIVATE_H
+#define VIEW_PRIVATE_H
+
+#include "base.h"
+#include "profile.h"
+#include "view.h"
+
+enum flavor { EXCLUSIVE, INCLUSIVE, ATTRIBUTED, STATIC_NAME, STATIC_SIZE,
+	      STATIC_ADDRESS };
+enum { SHOW_VALUE = 1, SHOW_PERCENT = 2 };	/* 0: hidden */
+
+struct spec {			/* one column, as the user asked for it */
+	enum flavor flavor;
+	int metric;		/* in metric_table; -1 for static ones */
+	unsigned show;
+};
+
+struct specs {
+	struct spec *items;
+	size_t len, cap;
+};
+
+struct sort {
+	enum flavor flavor;	/* EXCLUSIVE, INCLUSIVE or a static one */
+	int metric;
+	bool reverse;
+};
+
+struct viewer {
+	struct vec paths;	/* char * */
+	struct profile *prof;
+	int metrics[METRIC_MAX];	/* slot -> metric_table */
+	size_t slots;
+	struct specs columns;
+	struct sort sort;
+	bool default_columns;	/* the user chose none */
+	size_t limit;		/* 0: none */
+	enum name_form form;
+	bool soname;
+	enum view_format format;
+	bool color;
+	char **names;		/* by function id; NULL: not made yet */
+	size_t names_len;
+	struct map noted;	/* hashes of lines already printed */
+};
+
+/* ---- viewer.c ------------------------------------------------------- */
+
+/* Fails unless experiments are loaded. */
+int viewer_check(const struct viewer *v);
+/* Fails unless exactly so many words came. */
+int words_check(size_t n, const char *const *words, size_t want);
+/* The slot of a metric, -1 when there is no data for it. */
+int viewer_slot(const struct viewer *v, int metric);
+
+/* ---- names.c -------------------------------------------------------- */
+
+/* As the settings say; lives until the settings or the profile change. */
+const char *viewer_name(struct viewer *v, uint32_t function);
+void viewer_forget_names(struct viewer *v);
+const char *path_base(const char *path);
+
+/* ---- spec.c: the metric grammar ------------------------------------- */
+
+bool spec_same(const struct spec *a, const struct spec *b);
+/* The index in metric_table of a name of either generation, or -1. */
+int spec_metric(const char *name);
+/* As people write it: e.%totalcpu */
+void spec_write(struct str *out, const struct spec *spec);
+/* Named twice, a column is kept once, where it came first. */
+void specs_add(struct specs *s, struct spec spec);
+void specs_add_name(struct specs *s);
+/* s is empty before, and on failure; `name` is appended where it is missing. */
+int specs_parse(const struct viewer *v, const char *text, struct specs *s);
+void specs_fini(struct specs *s);
+/* "Exclusive Total CPU Time"; the caller frees it. */
+char *sort_title(const struct sort *sort);
+
+/* ---- metrics.c: columns and order ----------------------------------- */
+
+void specs_default(struct viewer *v);
+/* Flavours that a kind of view can show: the columns of its table. Specs of
+ * metrics without data are left out. */
+struct specs specs_plain(const struct viewer *v);
+/* One column per metric, of that flavour, shown as its first one. */
+struct specs specs_folded(const struct viewer *v, enum flavor flavor);
+/* The sort of a table that has only that flavour. */
+struct sort sort_flavored(const struct viewer *v, enum flavor flavor);
+
+/* ---- table.c -------------------------------------------------------- */
+
+enum cell_kind { CELL_TIME, CELL_COUNT, CELL_TEXT, CELL_NAME };
+
+struct column {
+	char *heading;		/* "Excl. Total CPU" */
+	enum cell_kind kind;
+	unsigned show;
+	uint64_t whole;		/* 100 % */
+	uint64_t widest;	/* leave room for this value */
+};
+
+struct cell {
+	uint64_t value;
+	char *text;		/* CELL_TEXT */
+};
+
+struct row {
+	const char *name;	/* lives longer than the table */
+	char mark;		/* ' ' or '*' */
+	bool no_percent;
+	uint32_t tag;		/* for print_prefix */
+	size_t cells;		/* first in table->cells */
+};
+
+struct table {
+	struct column *columns;
+	size_t columns_len, columns_cap;
+	struct row *rows;
+	size_t rows_len, rows_cap;
+	struct cell *cells;
+	size_t cells_len, cells_cap;
+	bool color;
+	/* what stands before a name (rails of a tree), or NULL */
+	void (*print_prefix)(void *arg, const struct row *row, FILE *out);
+	void *arg;
+};
+
+/* Takes the heading. */
+void table_column(struct table *t, struct column column);
+/* A row of zeros. The view is valid until the next row. */
+struct row *table_row(struct table *t, const char *name);
+struct cell *table_cell(struct table *t, const struct row *row, size_t column);
+void table_write(const struct table *t, size_t limit, FILE *out);
+void table_fini(struct table *t);
+
+/* ---- list.c: tables of things with a cost --------------------------- */
+
+struct item {
+	char *name;
+	struct cost cost;
+	const struct profile_function *function;	/* or NULL */
+	uint32_t order;		/* among equals, before the name; 0 mostly */
+};
+
+/* Columns of specs; whole gives 100 % by slot. */
+void table_columns(struct table *t, const struct viewer *v,
+		   const struct specs *specs, const uint64_t *whole);
+void table_cost(struct table *t, const struct viewer *v,
+		const struct specs *specs, const struct row *row,
+		const struct cost *cost,
+		const struct profile_function *function);
+/* Most expensive first, equals by name. */
+void items_sort(const struct viewer *v, const struct sort *sort,
+		struct item *items, size_t n);
+int item_compare(const struct viewer *v, const struct sort *sort,
+		 const struct cost *a, const char *name_a,
+		 const struct cost *b, const char *name_b);
+/* Title, headings, <Total>, items. Frees the items' names. */
+void list_write(struct viewer *v, const char *what, struct item *items,
+		size_t n, FILE *out);
+void list_write_flavored(struct viewer *v, const char *what,
+			 enum flavor flavor, struct item *items, size_t n,
+			 FILE *out);
+void title_write(const struct viewer *v, FILE *out, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* ---- views ---------------------------------------------------------- */
+
+typedef int view_run(struct viewer *v, size_t n, const char *const *words,
+		     FILE *out);
+view_run view_functions, view_callers, view_calltree, view_lines, view_pcs,
+	view_objects, view_threads, view_header, view_overview,
+	view_experiments, view_metric_list, view_statistics, view_metrics,
+	view_sort, view_limit, view_name_form;
+/* Stacks for flame graphs, instead of a table. */
+int folded_write(struct viewer *v, FILE *out);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The call tree: one line per distinct path, most expensive child first, with
+ * rails that lead down to later siblings. Paths are as deep as the deepest
+ * stack, so the walk keeps its own stack and the rails are drawn on demand.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+
+struct drawing {
+	struct viewer *v;
+	struct specs specs;
+	struct sort sort;
+	const struct tree_node *nodes;
+	bool *last;		/* by node: no sibling follows it */
+	uint32_t *path;		/* scratch for print_rails */
+	size_t path_cap;
+};
+
+struct child {
+	uint32_t node;
+	const char *name;
+};
+
+static int
+compare_children(const void *a, const void *b, void *arg)
+{
+	const struct drawing *d = arg;
+	const struct child *x = a, *y = b;
+	const struct cost cost_x = { d->nodes[x->node].incl,
+				     d->nodes[x->node].incl };
+	const struct cost cost_y = { d->nodes[y->node].incl,
+				     d->nodes[y->node].incl };
+
+	return item_compare(d->v, &d->sort, &cost_x, x->name, &cost_y,
+			    y->name);
+}
+
+static size_t
+sorted_children(struct drawing *d, uint32_t node, struct child **children,
+		size_t *cap)
+{
+	size_t n = 0;
+
+	for (uint32_t c = d->nodes[node].first_child; c;
+	     c = d->nodes[c].next_sibling) {
+		*children = xgrow(*children, cap, n + 1, sizeof **children);
+		(*children)[n++] = (struct child){
+			c, viewer_name(d->v, d->nodes[c].function) };
+	}
+	if (n)
+		qsort_r(*children, n, sizeof **children, compare_children, d);
+	return n;
+}
+
+static void
+print_rails(void *arg, const struct row *row, FILE *out)
+{
+	struct drawing *d = arg;
+	size_t depth = 0;
+
+	for (uint32_t n = row->tag; n; n = d->nodes[n].parent) {
+		d->path = xgrow(d->path, &d->path_cap, depth + 1,
+				sizeof *d->path);
+		d->path[depth++] = n;
+	}
+	if (depth)
+		fputs("  ", out);
+	while (depth-- > 1)
+		fputs(d->last[d->path[depth]] ? "  " : "|  ", out);
+	fputs("+-", out);
+}
+
+static void
+add_node(struct drawing *d, struct table *t, uint32_t node)
+{
+	const struct tree_node *n = &d->nodes[node];
+	const struct cost cost = { n->incl, n->incl };
+	struct row *row = table_row(t, viewer_name(d->v, n->function));
+
+	row->tag = node;
+	table_cost(t, d->v, &d->specs, row, &cost,
+		   profile_function(d->v->prof, n->function));
+}
+
+/* Depth first; the stack holds nodes yet to be drawn, the next on top. */
+static void
+walk(struct drawing *d, struct table *t)
+{
+	const size_t most = d->v->limit ? d->v->limit : SIZE_MAX;
+	uint32_t *todo = NULL;
+	size_t cap = 0, n = 0, children_cap = 0;
+	struct child *children = NULL;
+
+	todo = xgrow(todo, &cap, 1, sizeof *todo);
+	todo[n++] = 0;
+	while (n > 0 && t->rows_len < most) {
+		const uint32_t node = todo[--n];
+		size_t count;
+
+		add_node(d, t, node);
+		count = sorted_children(d, node, &children, &children_cap);
+		todo = xgrow(todo, &cap, n + count + 1, sizeof *todo);
+		for (size_t i = count; i-- > 0;) {
+			d->last[children[i].node] = i + 1 == count;
+			todo[n++] = children[i].node;
+		}
+	}
+	free(children);
+	free(todo);
+}
+
+int
+view_calltree(struct viewer *v, size_t n, const char *const *words, FILE *out)
+{
+	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
+		return -1;
+	if (v->format == VIEW_FOLDED)
+		return folded_write(v, out);
+
+	struct drawing d = { .v = v, .specs = specs_folded(v, ATTRIBUTED),
+			     .sort = sort_flavored(v, ATTRIBUTED) };
+	const size_t count = profile_tree(v->prof, &d.nodes);
+	struct table t = { .color = v->color, .print_prefix = print_rails,
+			   .arg = &d };
+	char *by = sort_title(&d.sort);
+
+	d.last = xcalloc(count + 1, sizeof *d.last);
+	title_write(v, out, "Functions Call Tree. Metric: %s", by);
+	putc('\n', out);
+	table_columns(&t, v, &d.specs, profile_total(v->prof).incl);
+	walk(&d, &t);
+	table_write(&t, 0, out);
+	putc('\n', out);
+	table_fini(&t);
+	specs_fini(&d.specs);
+	free(by);
+	free(d.last);
+	free(d.path);
+	return 0;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The viewer: a profile and what the user chose to see of it. Choices outlive
+ * the profile; a choice the new experiment has no data for is left out.
+ */
+#include "private.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct viewer *
+viewer_new(void)
+{
+	struct viewer *v = xcalloc(1, sizeof *v);
+
+	specs_default(v);
+	return v;
+}
+
+void
+viewer_free(struct viewer *v)
+{
+	if (!v)
+		return;
+	viewer_forget_names(v);
+	profile_free(v->prof);
+	vec_free_items(&v->paths);
+	specs_fini(&v->columns);
+	map_fini(&v->noted);
+	free(v);
+}
+
+/* ---- loading -------------------------------------------------------- */
+
+static int
+is_experiment(const struct dirent *e)
+{
+	return e->d_name[0] != '.' &&
+	       (str_ends(e->d_name, ".er") || str_ends(e->d_name, ".erg"));
+}
+
+/* What the user may have meant, if there is nothing of that name. */
+static void
+suggest(const char *path)
+{
+	enum { SHOWN = 10 };
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? xstrndup(path, (size_t)(slash - path) + 1) :
+			    xstrdup(".");
+	struct dirent **list = NULL;
+	const int n = scandir(dir, &list, is_experiment, versionsort);
+	struct str text = {0};
+
+	for (int i = 0; i < n; i++) {
+		if (i < SHOWN)
+			str_addf(&text, "%s%s%s", i ? ", " : "",
+				 slash ? dir : "", list[i]->d_name);
+		else if (i == SHOWN)
+			str_addf(&text, ", and %d more", n - SHOWN);
+		free(list[i]);
+	}
+	free(list);
+	if (n > 0)
+		(void)fail_remedy("experiments there: %s", str_text(&text));
+	else
+		(void)fail_remedy("record one: sonde record -- PROGRAM, or "
+				  "sonde record -p PID");
+	str_fini(&text);
+	free(dir);
+}
+
+static const char *
+first_missing(const char *const *paths, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		DIR *dir = str_ends(paths[i], ".erg") ? NULL :
+							opendir(paths[i]);
+		if (!dir)
+			return paths[i];
+		closedir(dir);
+	}
+	return n ? paths[0] : "";
+}
+
+static int
+adopt(struct viewer *v, struct profile *prof)
+{
+	if (!prof)
+		return -1;
+	viewer_forget_names(v);
+	profile_free(v->prof);
+	v->prof = prof;
+	v->slots = profile_metrics(prof, v->metrics);
+	if (v->default_columns)
+		specs_default(v);
+	return 0;
+}
+
+int
+viewer_load(struct viewer *v, const char *const *paths, size_t n)
+{
+	if (adopt(v, profile_open(paths, n)) < 0) {
+		if (fail_last()->kind == FAIL_MISSING)
+			suggest(first_missing(paths, n));
+		return -1;
+	}
+
+	struct vec copy = {0};
+
+	/* the caller may hand our own paths back */
+	for (size_t i = 0; i < n; i++)
+		vec_push(&copy, xstrdup(paths[i]));
+	vec_free_items(&v->paths);
+	v->paths = copy;
+	return 0;
+}
+
+int
+viewer_refresh(struct viewer *v)
+{
+	if (viewer_check(v) < 0)
+		return -1;
+	if (!profile_grown(v->prof))
+		return 0;
+	return adopt(v, profile_open((const char *const *)v->paths.items,
+				     v->paths.len));
+}
+
+bool
+viewer_loaded(const struct viewer *v)
+{
+	return v->prof != NULL;
+}
+
+int
+viewer_check(const struct viewer *v)
+{
+	if (v->prof)
+		return 0;
+	fail(FAIL_USAGE, "no experiment is open");
+	return fail_remedy("name one, as in: sonde report test.1.er");
+}
+
+int
+viewer_slot(const struct viewer *v, int metric)
+{
+	for (size_t i = 0; i < v->slots; i++)
+		if (v->metrics[i] == metric)
+			return (int)i;
+	return -1;
+}
+
+/* ---- settings ------------------------------------------------------- */
+
+void
+viewer_set_format(struct viewer *v, enum view_format format)
+{
+	v->format = format;
+}
+
+void
+viewer_set_color(struct viewer *v, bool on)
+{
+	v->color = on;
+}
+
+int
+words_check(size_t n, const char *const *words, size_t want)
+{
+	if (n == want)
+		return 0;
+	if (n < want)
+		return fail(FAIL_USAGE, "%s: a word is missing", words[0]);
+	return fail(FAIL_USAGE, "%s: %s is one word too many", words[0],
+		    words[want]);
+}
+
+int
+view_limit(struct viewer *v, size_t n, const char *const *words, FILE *out)
+{
+	long long limit;
+
+	if (n == 1) {
+		if (v->limit)
+			fprintf(out, "limit %zu\n", v->limit);
+		else
+			fputs("no limit\n", out);
+		return 0;
+	}
+	if (words_check(n, words, 2) < 0)
+		return -1;
+	if (!str_number(words[1], 0, INT32_MAX, &limit)) {
+		fail(FAIL_USAGE, "limit: %s is not a number of rows",
+		     words[1]);
+		return fail_remedy("limit 20; limit 0 shows every row");
+	}
+	v->limit = (size_t)limit;
+	return 0;
+}
+
+/* ---- notes ---------------------------------------------------------- */
+
+static void
+note(struct viewer *v, const char *line, FILE *err)
+{
+	uint64_t *slot = map_slot_of(&v->noted,
+				     hash_bytes(line, strlen(line), 0));
+
+	if (!*slot)
+		fprintf(err, "note: %s\n", line);
+	*slot = 1;
+}
+
+/* An object matters from 1 % of any metric on. */
+static bool
+matters(const struct viewer *v, const struct object_cost *obj)
+{
+	const struct cost total = profile_total(v->prof);
+
+	for (size_t s = 0; s < v->slots; s++)
+		if (obj->cost.incl[s] &&
+		    obj->cost.incl[s] >= total.incl[s] / 100)
+			return true;
+	return false;
+}
+
+static void
+note_objects(struct viewer *v, FILE *err)
+{
+	const struct object_cost *objects;
+	const struct function_cost *functions;
+	size_t n = profile_objects(v->prof, &objects);
+
+	for (size_t i = 0; i < n; i++)
+		if (objects[i].object->trouble && matters(v, &objects[i]))
+			note(v, objects[i].object->trouble, err);
+	n = profile_functions(v->prof, &functions);
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_function *fn =
+			profile_function(v->prof, functions[i].function);
+
+		if (fn->is_static && fn->object->trouble)
+			note(v, fn->object->trouble, err);
+	}
+}
+
+void
+viewer_notes(struct viewer *v, FILE *err)
+{
+	if (!v->prof)
+		return;
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		const struct experiment_reader *rd =
+			profile_experiment(v->prof, e);
+
+		for (size_t i = 0; i < experiment_warning_count(rd); i++)
+			note(v, experiment_warning(rd, i), err);
+	}
+	/* views that show no function need no symbols */
+	if (v->slots && v->names)
+		note_objects(v, err);
+}
+
+void
+viewer_each_function(struct viewer *v,
+		     bool (*visit)(void *arg, const char *name), void *arg)
+{
+	if (!v->prof)
+		return;
+
+	const size_t n = profile_function_count(v->prof);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!visit(arg, viewer_name(v, i)))
+			return;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Whoever puts the guest in may be killed at any instant (mission: C3): the
+ * program must go on, every thread of it, with no call failed and no thread
+ * of ours staying. An injector is killed by SIGKILL at random moments of its
+ * work, again and again, on one program.
+ *
+ *	SONDE_KILLS=n	how often, 25 if unset
+ *	SONDE_SEED=n	of the moments; printed
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base.h"
+#include "inject.h"
+
+enum { WORKERS = 3, WINDOW_US = 20000 };
+
+struct shared {
+	volatile int ready, stop;
+	volatile unsigned long rounds[WORKERS], wrong;
+};
+
+static struct shared *shared;
+
+/* ---- the program ------------------------------------------------------------ */
+
+static void
+nap(void)
+{
+	const struct timespec ts = { 0, 2000000 };
+
+	if (nanosleep(&ts, NULL) != 0)
+		shared->wrong++;
+}
+
+static void
+allocate(void)
+{
+	static __thread unsigned word = 1;
+	const size_t n = (word = word * 1103515245 + 12345) >> 16 & 0x3fff;
+	unsigned char *p = malloc(n + 1);
+
+	memset(p, 0x5a, n + 1);
+	if (p[0] != 0x5a || p[n] != 0x5a)
+		shared->wrong++;
+	free(p);
+}
+
+/* Values live in registers over the whole loop, vector ones too. */
+static void
+compute(void)
+{
+	double a = 1, b = 2, c = 3, d = 4;
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		a += 0.5, b += 0.25, c += 2, d += 4;
+		__asm__ volatile("" : "+x"(a), "+x"(b), "+x"(c), "+x"(d));
+	}
+	if (a != 501 || b != 252 || c != 2003 || d != 4004)
+		shared->wrong++;
+}
+
+static void *
+work(void *arg)
+{
+	static void (*const what[WORKERS])(void) = { nap, allocate, compute };
+	const uintptr_t i = (uintptr_t)arg;
+
+	while (!shared->stop) {
+		what[i]();
+		shared->rounds[i]++;
+	}
+	return NULL;
+}
+
+static int
+run_program(int fd)
+{
+	pthread_t th[WORKERS];
+	uintptr_t i;
+
+	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	for (i = 0; i < WORKERS; i++)
+		pthread_create(&th[i], NULL, work, (void *)i);
+	shared->ready = 1;
+	for (i = 0; i < WORKERS; i++)
+		pthread_join(th[i], NULL);
+	return shared->wrong ? 1 : 0;
+}
+
+static pid_t
+start(void)
+{
+	const int fd = memfd_create("shared", 0);
+	char number[16];
+	pid_t pid;
+
+	if (fd < 0 || ftruncate(fd, 4096) < 0)
+		return -1;
+	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	snprintf(number, sizeof number, "%d", fd);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		execl("/proc/self/exe", "victim", number, (char *)NULL);
+		_exit(99);
+	}
+	close(fd);
+	while (pid > 0 && !shared->ready)
+		if (waitpid(pid, NULL, WNOHANG) != 0)
+			return -1;
+	return pid;
+}
+
+/* ---- the injector and its end -------------------------------------------------- */
+
+static void
+inject_for_ever(pid_t pid, unsigned seed, int ready_fd)
+{
+	const struct guest_options opt = {
+		.windows = 4, .window_bytes = RECORD_WINDOW_MIN,
+		.table_bytes = 4096, .interval_ns = 10000000,
+		.donor_seed = seed,
+	};
+	struct target *t = target_open(pid);
+
+	if (!t || write(ready_fd, "", 1) != 1)
+		_exit(1);
+	for (;;) {
+		struct inject_report report;
+		struct guest *g = guest_open(t, &opt, &report);
+
+		if (g)
+			(void)guest_stop(g, &report);
+		guest_close(g);
+	}
+}
+
+static void
+kill_one(pid_t pid, unsigned seed)
+{
+	struct timespec ts = { 0, 0 };
+	int fds[2];
+	pid_t injector;
+	char byte;
+
+	if (pipe(fds) < 0)
+		abort();
+	injector = fork();
+	if (injector == 0)
+		inject_for_ever(pid, seed, fds[1]);
+	close(fds[1]);
+	if (read(fds[0], &byte, 1) != 1)
+		abort();
+	close(fds[0]);
+	ts.tv_nsec = (long)(hash_word(seed) % WINDOW_US) * 1000;
+	(void)nanosleep(&ts, NULL);
+	kill(injector, SIGKILL);
+	waitpid(injector, NULL, 0);
+}
+
+static unsigned
+count_threads(pid_t pid)
+{
+	char path[64];
+	struct dirent *e;
+	unsigned n = 0;
+	DIR *d;
+
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && (e = readdir(d)))
+		n += e->d_name[0] != '.';
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* All of its threads make progress, and ours have gone. */
+static bool
+lives_on(pid_t pid)
+{
+	const uint64_t give_up = now_ns() + 60000000000ull;
+	unsigned long from[WORKERS];
+	int i, moved = 0;
+
+	for (i = 0; i < WORKERS; i++)
+		from[i] = shared->rounds[i];
+	while (now_ns() < give_up) {
+		siginfo_t info = { .si_pid = 0 };
+
+		if (waitid(P_PID, (id_t)pid, &info,
+			   WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid)
+			return false;
+		for (i = moved = 0; i < WORKERS; i++)
+			moved += shared->rounds[i] >= from[i] + 2;
+		if (moved == WORKERS && count_threads(pid) == WORKERS + 1)
+			return true;
+		usleep(1000);
+	}
+	printf("    %d of %d threads move, %u threads\n", moved, WORKERS,
+	       count_threads(pid));
+	return false;
+}
+
+static unsigned
+setting(const char *name, unsigned otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? (unsigned)strtoul(value, NULL, 0) : otherwise;
+}
+
+int
+main(int argc, char **argv)
+{
+	const unsigned kills = setting("SONDE_KILLS", 25);
+	const unsigned seed = setting("SONDE_SEED", (unsigned)getpid());
+	int status = -1;
+	unsigned i;
+	pid_t pid;
+
+	if (argc == 2)
+		return run_program(atoi(argv[1]));
+	pid = start();
+	if (pid < 0)
+		return 99;
+	printf("seed %u\n", seed);
+	for (i = 0; i < kills; i++) {
+		kill_one(pid, seed + i);
+		if (!lives_on(pid))
+			break;
+	}
+	shared->stop = 1;
+	if (i < kills)
+		kill(pid, SIGABRT);
+	waitpid(pid, &status, 0);
+	printf("%u of %u killed, status %x, wrong %lu\n", i, kills, status,
+	       shared->wrong);
+	return i == kills && status == 0 ? 0 : 1;
+}
