@@ -397,7 +397,7 @@ record_cpu()
 
 	shift
 	start_cpu "$@"
-	until_true 90 cpu_grown "$wanted" || fail "the target does not run"
+	until_true 180 cpu_grown "$wanted" || fail "the target does not run"
 	stop_cpu
 }
 
