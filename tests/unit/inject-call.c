@@ -4,7 +4,6 @@
  * the result comes back, a function that crashes ends alone and is told, one
  * that does not return is given up, and the program goes on through it all.
  */
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,9 +14,10 @@
 
 #include "base.h"
 #include "inject.h"
+#include "inject-victim.h"
 
 struct shared {
-	volatile int ready, stop;
+	struct victim_page at;
 	volatile uint64_t add, crash, hang;
 };
 
@@ -39,75 +39,34 @@ crash(const volatile long *at)
 static void
 hang(void)
 {
-	while (!shared->stop)
+	while (!shared->at.stop)
 		usleep(1000);
 }
 
 static void *
 idle(void *arg)
 {
-	while (!shared->stop)
+	while (!shared->at.stop)
 		usleep(1000);
 	return arg;
 }
 
 static int
-run_program(const char *threads, int fd)
+run_program(const char *threads, const char *page)
 {
 	pthread_t th;
 
-	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
+	shared = victim_page_of(page);
 	shared->add = (uintptr_t)add;
 	shared->crash = (uintptr_t)crash;
 	shared->hang = (uintptr_t)hang;
 	if (strcmp(threads, "2") == 0)
 		pthread_create(&th, NULL, idle, NULL);
-	shared->ready = 1;
+	shared->at.ready = 1;
 	idle(NULL);
 	if (strcmp(threads, "2") == 0)
 		pthread_join(th, NULL);
 	return 0;
-}
-
-static pid_t
-start(const char *threads)
-{
-	const int fd = memfd_create("shared", 0);
-	char number[16];
-	pid_t pid;
-
-	if (fd < 0 || ftruncate(fd, 4096) < 0)
-		return -1;
-	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	snprintf(number, sizeof number, "%d", fd);
-	pid = fork();
-	if (pid == 0) {
-		execl("/proc/self/exe", "victim", threads, number,
-		      (char *)NULL);
-		_exit(99);
-	}
-	close(fd);
-	while (pid > 0 && !shared->ready)
-		if (waitpid(pid, NULL, WNOHANG) != 0)
-			return -1;
-	return pid;
-}
-
-static unsigned
-count_threads(pid_t pid)
-{
-	char path[64];
-	unsigned n = 0;
-	DIR *d;
-
-	snprintf(path, sizeof path, "/proc/%d/task", pid);
-	d = opendir(path);
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
 }
 
 static void
@@ -122,7 +81,7 @@ check(bool ok, const char *what)
 static void
 try_calls(const char *threads)
 {
-	const pid_t pid = start(threads);
+	const pid_t pid = victim_start(threads, (void **)&shared);
 	struct target *t = target_open(pid);
 	const uint64_t args[] = { 7, 35 }, null[] = { 0 };
 	const uint64_t second = 1000000000;
@@ -151,18 +110,18 @@ try_calls(const char *threads)
 	check(inject_call(t, shared->add, args, 2, 10 * second, &result,
 			  &report) == 0 && result == 7035,
 	      "the next call works");
-	shared->stop = 1;
+	shared->at.stop = 1;
 	target_close(t);
 	waitpid(pid, &status, 0);
 	check(status == 0, "the program ended well");
-	munmap(shared, 4096);
+	munmap(shared, VICTIM_PAGE_SIZE);
 }
 
 int
 main(int argc, char **argv)
 {
 	if (argc == 3)
-		return run_program(argv[1], atoi(argv[2]));
+		return run_program(argv[1], argv[2]);
 	try_calls("1");
 	try_calls("2");
 	return failed ? 1 : 0;

@@ -8,24 +8,23 @@
  *	SONDE_KILLS=n	how often, 25 if unset
  *	SONDE_SEED=n	of the moments; printed
  */
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base.h"
 #include "inject.h"
+#include "inject-victim.h"
 
 enum { WORKERS = 3, WINDOW_US = 20000 };
 
 struct shared {
-	volatile int ready, stop;
+	struct victim_page at;
 	volatile unsigned long rounds[WORKERS], wrong;
 };
 
@@ -76,7 +75,7 @@ work(void *arg)
 	static void (*const what[WORKERS])(void) = { nap, allocate, compute };
 	const uintptr_t i = (uintptr_t)arg;
 
-	while (!shared->stop) {
+	while (!shared->at.stop) {
 		what[i]();
 		shared->rounds[i]++;
 	}
@@ -84,43 +83,18 @@ work(void *arg)
 }
 
 static int
-run_program(int fd)
+run_program(const char *page)
 {
 	pthread_t th[WORKERS];
 	uintptr_t i;
 
-	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
+	shared = victim_page_of(page);
 	for (i = 0; i < WORKERS; i++)
 		pthread_create(&th[i], NULL, work, (void *)i);
-	shared->ready = 1;
+	shared->at.ready = 1;
 	for (i = 0; i < WORKERS; i++)
 		pthread_join(th[i], NULL);
 	return shared->wrong ? 1 : 0;
-}
-
-static pid_t
-start(void)
-{
-	const int fd = memfd_create("shared", 0);
-	char number[16];
-	pid_t pid;
-
-	if (fd < 0 || ftruncate(fd, 4096) < 0)
-		return -1;
-	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	snprintf(number, sizeof number, "%d", fd);
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		execl("/proc/self/exe", "victim", number, (char *)NULL);
-		_exit(99);
-	}
-	close(fd);
-	while (pid > 0 && !shared->ready)
-		if (waitpid(pid, NULL, WNOHANG) != 0)
-			return -1;
-	return pid;
 }
 
 /* ---- the injector and its end -------------------------------------------------- */
@@ -170,23 +144,6 @@ kill_one(pid_t pid, unsigned seed)
 	waitpid(injector, NULL, 0);
 }
 
-static unsigned
-count_threads(pid_t pid)
-{
-	char path[64];
-	struct dirent *e;
-	unsigned n = 0;
-	DIR *d;
-
-	snprintf(path, sizeof path, "/proc/%d/task", pid);
-	d = opendir(path);
-	while (d && (e = readdir(d)))
-		n += e->d_name[0] != '.';
-	if (d)
-		closedir(d);
-	return n;
-}
-
 /* All of its threads make progress, and ours have gone. */
 static bool
 lives_on(pid_t pid)
@@ -214,14 +171,6 @@ lives_on(pid_t pid)
 	return false;
 }
 
-static unsigned
-setting(const char *name, unsigned otherwise)
-{
-	const char *value = getenv(name);
-
-	return value ? (unsigned)strtoul(value, NULL, 0) : otherwise;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -231,9 +180,9 @@ main(int argc, char **argv)
 	unsigned i;
 	pid_t pid;
 
-	if (argc == 2)
-		return run_program(atoi(argv[1]));
-	pid = start();
+	if (argc == 3)
+		return run_program(argv[2]);
+	pid = victim_start("victim", (void **)&shared);
 	if (pid < 0)
 		return 99;
 	printf("seed %u\n", seed);
@@ -242,7 +191,7 @@ main(int argc, char **argv)
 		if (!lives_on(pid))
 			break;
 	}
-	shared->stop = 1;
+	shared->at.stop = 1;
 	if (i < kills)
 		kill(pid, SIGABRT);
 	waitpid(pid, &status, 0);

@@ -17,13 +17,15 @@
 
 #include "base.h"
 #include "inject.h"
+#include "inject-victim.h"
 #include "symbol.h"
 #include "unwind.h"
 
 enum { DEPTH = 25, BUSY = 2, INTERVAL = 5000000, CPU_MS = 700 };
 
 struct shared {
-	volatile int ready, stop, more;
+	struct victim_page at;
+	volatile int more;
 	volatile unsigned long own_ticks, errno_broken;
 	volatile uint64_t leaf_start, leaf_end;
 };
@@ -35,7 +37,7 @@ static struct shared *shared;
 static __attribute__((noinline, section("spin_section"))) unsigned
 spin(unsigned n)
 {
-	while (!shared->stop) {
+	while (!shared->at.stop) {
 		errno = 4242;
 		n = n * 1103515245 + 12345;
 		if (errno != 4242)
@@ -66,17 +68,14 @@ on_own_tick(int signo)
 }
 
 static int
-run_program(const char *how, int fd)
+run_program(const char *how, const char *page)
 {
 	const struct itimerval own = { { 0, 10000 }, { 0, 10000 } };
 	extern char __start_spin_section[], __stop_spin_section[];
 	pthread_t th[BUSY + 1];
 	int i, n = 0;
 
-	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (shared == MAP_FAILED)
-		return 99;
+	shared = victim_page_of(page);
 	shared->leaf_start = (uintptr_t)__start_spin_section;
 	shared->leaf_end = (uintptr_t)__stop_spin_section;
 	if (strcmp(how, "own-handler") == 0) {
@@ -85,8 +84,8 @@ run_program(const char *how, int fd)
 	}
 	for (i = 0; i < BUSY; i++)
 		pthread_create(&th[n++], NULL, busy, NULL);
-	shared->ready = 1;
-	while (!shared->stop) {
+	shared->at.ready = 1;
+	while (!shared->at.stop) {
 		if (shared->more && n == BUSY)
 			pthread_create(&th[n++], NULL, busy, NULL);
 		usleep(1000);
@@ -94,29 +93,6 @@ run_program(const char *how, int fd)
 	for (i = 0; i < n; i++)
 		pthread_join(th[i], NULL);
 	return 0;
-}
-
-static pid_t
-start(const char *how)
-{
-	const int fd = memfd_create("shared", 0);
-	char number[16];
-	pid_t pid;
-
-	if (fd < 0 || ftruncate(fd, 4096) < 0)
-		return -1;
-	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	snprintf(number, sizeof number, "%d", fd);
-	pid = fork();
-	if (pid == 0) {
-		execl("/proc/self/exe", "victim", how, number, (char *)NULL);
-		_exit(99);
-	}
-	close(fd);
-	while (pid > 0 && !shared->ready)
-		if (waitpid(pid, NULL, WNOHANG) != 0)
-			return -1;
-	return pid;
 }
 
 /* ---- what came ----------------------------------------------------------------- */
@@ -311,18 +287,18 @@ finish(struct target *t, pid_t pid)
 {
 	int status = -1;
 
-	shared->stop = 1;
+	shared->at.stop = 1;
 	target_close(t);
 	waitpid(pid, &status, 0);
 	check(status == 0, "the program ended well");
 	check(shared->errno_broken == 0, "errno is untouched");
-	munmap(shared, 4096);
+	munmap(shared, VICTIM_PAGE_SIZE);
 }
 
 static void
 plain(void)
 {
-	const pid_t pid = start("plain");
+	const pid_t pid = victim_start("plain", (void **)&shared);
 	struct target *t = target_open(pid);
 	struct unwind_space *space;
 	struct guest *g = enter(t, &space);
@@ -338,7 +314,7 @@ plain(void)
 	cpu = record(t, g, &tally, CPU_MS);
 	print_tally("plain", &tally, cpu, guest_area(g));
 	check_samples(&tally, cpu);
-	check(tally.ntids == BUSY, "each busy thread was seen");
+	check(tally.ntids >= BUSY, "each busy thread was seen");
 
 	shared->more = 1;
 	while ((n = target_threads(t, &tids, &cap)) < BUSY + 2)
@@ -359,7 +335,7 @@ plain(void)
 static void
 own_handler(void)
 {
-	const pid_t pid = start("own-handler");
+	const pid_t pid = victim_start("own-handler", (void **)&shared);
 	struct target *t = target_open(pid);
 	struct unwind_space *space;
 	struct guest *g = enter(t, &space);
@@ -388,7 +364,7 @@ own_handler(void)
 static void
 lease(void)
 {
-	const pid_t pid = start("lease");
+	const pid_t pid = victim_start("lease", (void **)&shared);
 	struct target *t = target_open(pid);
 	struct unwind_space *space;
 	struct guest *g = enter(t, &space);
@@ -422,7 +398,7 @@ int
 main(int argc, char **argv)
 {
 	if (argc == 3)
-		return run_program(argv[1], atoi(argv[2]));
+		return run_program(argv[1], argv[2]);
 	plain();
 	own_handler();
 	lease();

@@ -28,9 +28,10 @@
 
 #include "base.h"
 #include "inject.h"
+#include "inject-victim.h"
 
 struct shared {
-	volatile int ready, stop;
+	struct victim_page at;
 	volatile unsigned long rounds, wrong, eintr;
 };
 
@@ -59,7 +60,7 @@ storm(void *arg)
 	size_t size[BLOCKS] = {0}, k;
 	unsigned word = (unsigned)(uintptr_t)arg * 7919 + 1;
 
-	while (!shared->stop) {
+	while (!shared->at.stop) {
 		const unsigned i = (word = word * 1103515245 + 12345) >> 8 &
 			(BLOCKS - 1);
 
@@ -85,7 +86,7 @@ many(void *(*run)(void *), int n)
 
 	for (i = 0; i < n; i++)
 		pthread_create(&th[i], NULL, run, (void *)(uintptr_t)i);
-	shared->ready = 1;
+	shared->at.ready = 1;
 	for (i = 0; i < n; i++)
 		pthread_join(th[i], NULL);
 }
@@ -93,7 +94,7 @@ many(void *(*run)(void *), int n)
 static void
 malloc_one(void)
 {
-	shared->ready = 1;
+	shared->at.ready = 1;
 	storm(NULL);
 }
 
@@ -119,7 +120,7 @@ load_and_unload(void *arg)
 	};
 	unsigned i = (unsigned)(uintptr_t)arg;
 
-	while (!shared->stop) {
+	while (!shared->at.stop) {
 		void *h = dlopen(names[i++ % 3], RTLD_NOW);
 		int objects = 0;
 
@@ -134,7 +135,7 @@ load_and_unload(void *arg)
 static void
 dl_one(void)
 {
-	shared->ready = 1;
+	shared->at.ready = 1;
 	load_and_unload(NULL);
 }
 
@@ -147,7 +148,7 @@ short_life(void *arg)
 static void *
 churn(void *arg)
 {
-	while (!shared->stop) {
+	while (!shared->at.stop) {
 		pthread_t th;
 		void *back = NULL;
 
@@ -186,7 +187,7 @@ wait_for_events(void *arg)
 	const int fd = epoll_create1(EPOLL_CLOEXEC);
 
 	(void)arg;
-	while (!shared->stop) {
+	while (!shared->at.stop) {
 		struct epoll_event ev;
 		const uint64_t since = clock_ms();
 		const int r = epoll_wait(fd, &ev, 1, 20);
@@ -212,7 +213,7 @@ static void *
 take_naps(void *arg)
 {
 	(void)arg;
-	while (!shared->stop) {
+	while (!shared->at.stop) {
 		const struct timespec nap = { 0, 20000000 };
 		const uint64_t since = clock_ms();
 		const int r = nanosleep(&nap, NULL);
@@ -227,7 +228,7 @@ take_naps(void *arg)
 static void
 nap_one(void)
 {
-	shared->ready = 1;
+	shared->at.ready = 1;
 	take_naps(NULL);
 }
 
@@ -265,8 +266,8 @@ timer_one(void)
 	timer_create(CLOCK_MONOTONIC, &ev, &timer);
 	since = clock_ms();
 	timer_settime(timer, 0, &spec, NULL);
-	shared->ready = 1;
-	while (!shared->stop) {
+	shared->at.ready = 1;
+	while (!shared->at.stop) {
 		for (i = 1, sum = 0; i < 20000; i++)
 			sum += 1.0 / i;
 		if (first == 0)
@@ -300,15 +301,11 @@ static const struct program {
 };
 
 static int
-run_program(const char *name, int fd)
+run_program(const char *name, const char *page)
 {
 	size_t i;
 
-	shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
-		      MAP_SHARED, fd, 0);
-	close(fd);
-	if (shared == MAP_FAILED)
-		return 99;
+	shared = victim_page_of(page);
 	for (i = 0; i < ARRAY_LEN(programs); i++)
 		if (strcmp(programs[i].name, name) == 0)
 			programs[i].run();
@@ -476,31 +473,6 @@ visit(struct target *t, unsigned seed)
 	return r;
 }
 
-static pid_t
-start(const char *name)
-{
-	const int fd = memfd_create("shared", 0);
-	char number[16];
-	pid_t pid;
-
-	if (fd < 0 || ftruncate(fd, 4096) < 0)
-		return -1;
-	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	snprintf(number, sizeof number, "%d", fd);
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		(void)setpriority(PRIO_PROCESS, 0, 0);
-		execl("/proc/self/exe", "victim", name, number, (char *)NULL);
-		_exit(99);
-	}
-	close(fd);
-	while (pid > 0 && !shared->ready)
-		if (waitpid(pid, NULL, WNOHANG) != 0)
-			return -1;
-	return pid;
-}
-
 /* It goes on after the last visit, for a while that it counts itself. */
 static bool
 goes_on(pid_t pid)
@@ -523,7 +495,7 @@ static int
 try_program(const struct program *p, unsigned visits, unsigned seed)
 {
 	struct health was, now;
-	const pid_t pid = start(p->name);
+	const pid_t pid = victim_start(p->name, (void **)&shared);
 	struct target *t = pid > 0 ? target_open(pid) : NULL;
 	unsigned ok = 0, i, bad;
 	int status = -1;
@@ -546,7 +518,7 @@ try_program(const struct program *p, unsigned visits, unsigned seed)
 	alive = goes_on(pid);
 	examine(pid, &now);
 	bad = compare(&was, &now, p->quiet);
-	shared->stop = 1;
+	shared->at.stop = 1;
 	target_close(t);
 	if (!alive)
 		kill(pid, SIGABRT);
@@ -557,18 +529,10 @@ try_program(const struct program *p, unsigned visits, unsigned seed)
 	       shared->wrong, shared->eintr,
 	       nstops ? stops[nstops / 2] / 1000 : 0,
 	       nstops ? stops[nstops * 99 / 100] / 1000 : 0);
-	munmap(shared, 4096);
+	munmap(shared, VICTIM_PAGE_SIZE);
 	free(was.spans);
 	free(now.spans);
 	return ok != visits || bad || status != 0;
-}
-
-static unsigned
-setting(const char *name, unsigned otherwise)
-{
-	const char *value = getenv(name);
-
-	return value ? (unsigned)strtoul(value, NULL, 0) : otherwise;
 }
 
 int
@@ -581,7 +545,7 @@ main(int argc, char **argv)
 	size_t i;
 
 	if (argc == 3)
-		return run_program(argv[1], atoi(argv[2]));
+		return run_program(argv[1], argv[2]);
 	/* As the tracer does; it may be refused. */
 	(void)setpriority(PRIO_PROCESS, 0, -15);
 	printf("seed %u, %u visits each\n", seed, visits);
