@@ -323,7 +323,7 @@ plain(void)
 	cpu = record(t, g, &later, CPU_MS);
 	print_tally("later", &later, cpu, guest_area(g));
 	check(guest_unserved(g) == 0, "the post was taken");
-	check(later.ntids == BUSY + 1, "the new thread was seen");
+	check(later.ntids >= BUSY + 1, "the new thread was seen");
 	check(later.complete * 100 >= later.samples * 90,
 	      "a stack not published is walked too");
 	free(tids);
