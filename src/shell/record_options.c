@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The words behind `record`: options first, then a program and its arguments.
+ */
+#include "recording.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+
+int
+record_usage(void)
+{
+	fail(FAIL_USAGE, "record: give -p PID, or a program");
+	return fail_remedy("sonde help record");
+}
+
+static int
+take_option(struct recording *r, int letter, const char *value)
+{
+	struct settings *s = &r->sh->settings;
+
+	switch (letter) {
+	case 'p':
+		r->pids = value;
+		return 0;
+	case 'o':
+	case 'O':
+		if (!str_ends(value, ".er")) {
+			fail(FAIL_USAGE, "experiment name '%s' does not end "
+			     "in .er", value);
+			return fail_remedy("-%c %s.er", letter, value);
+		}
+		free(s->experiment);
+		s->experiment = xstrdup(value);
+		s->overwrite = letter == 'O';
+		return 0;
+	case 'd':
+		return settings_duration(value, &r->duration_ns);
+	case 'i':
+		return shell_interval(r->sh, value);
+	case 'F':
+		return settings_frequency(s, value);
+	case 'e':
+		return settings_engine(s, value);
+	case 'C':
+		r->children = true;
+		return 0;
+	case 'q':
+		r->sh->quiet = true;
+		return 0;
+	case 'S':
+		s->seed = (unsigned)strtoul(value, NULL, 0);
+		return 0;
+	default:
+		return record_usage();
+	}
+}
+
+int
+record_options(struct recording *r, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "pid", required_argument, NULL, 'p' },
+		{ "duration", required_argument, NULL, 'd' },
+		{ "interval", required_argument, NULL, 'i' },
+		{ "freq", required_argument, NULL, 'F' },
+		{ "engine", required_argument, NULL, 'e' },
+		{ "children", no_argument, NULL, 'C' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "donor-seed", required_argument, NULL, 'S' },
+		{ 0 }
+	};
+	int letter;
+
+	opterr = 0;
+	optind = 0;		/* begin anew */
+	while ((letter = getopt_long(argc, argv, "+p:o:O:d:i:F:q", longs,
+				     NULL)) >= 0) {
+		if (letter == '?') {
+			fail(FAIL_USAGE, "record: option '%s' is unknown or "
+			     "lacks its value", option_wrong(argv));
+			return fail_remedy("sonde help record");
+		}
+		if (take_option(r, letter, optarg) < 0)
+			return -1;
+	}
+	if (optind < argc)
+		r->program = argv + optind;
+	if (!r->program == !r->pids)
+		return r->program ? fail(FAIL_USAGE, "record: -p %s and a "
+			"program '%s' do not go together", r->pids,
+			r->program[0]) : record_usage();
+	if (r->children && !r->pids)
+		return fail(FAIL_USAGE, "record: --children goes with -p");
+	return 0;
+}
