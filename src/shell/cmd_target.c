@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Processes: debug, run, attach, detach, cont, kill, where, threads, ...
+ * Processes: debug, run, attach, detach, cont, kill.
  */
 #include "private.h"
 
@@ -9,12 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-static bool
-alive(const struct shell *sh)
+bool
+target_alive(const struct shell *sh)
 {
 	return sh->session && session_state(sh->session) != SESSION_ENDED;
 }
@@ -49,7 +46,7 @@ target_end_session(struct shell *sh)
 
 	const bool recorded = is_recorded(sh);
 
-	if (alive(sh))
+	if (target_alive(sh))
 		r = let_go(sh, &receipt);
 	if (receipt && recorded)
 		shell_note(sh, "%s", receipt);
@@ -122,7 +119,7 @@ target_attach(struct shell *sh, const char *word, bool hold)
 	if (pid == getpid())
 		return fail(FAIL_UNSUITABLE, "process %d is this sonde itself",
 			    pid);
-	if (alive(sh)) {
+	if (target_alive(sh)) {
 		fail(FAIL_USAGE, "process %d is the target already",
 		     session_pid(sh->session));
 		return fail_remedy("detach first");
@@ -157,51 +154,6 @@ set_redirections(struct shell *sh, const char *in, const char *out, bool append)
 	sh->in = in ? xstrdup(in) : NULL;
 	sh->out_file = out ? xstrdup(out) : NULL;
 	sh->append = append;
-}
-
-static bool
-may_execute(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	       access(path, X_OK) == 0;
-}
-
-static bool
-is_in_path(const char *name)
-{
-	const char *env = getenv("PATH");
-	char *path = xstrdup(env ? env : "/bin:/usr/bin"), *save = NULL;
-	bool found = false;
-
-	for (char *dir = strtok_r(path, ":", &save); dir && !found;
-	     dir = strtok_r(NULL, ":", &save)) {
-		char *file = xasprintf("%s/%s", dir, name);
-
-		found = may_execute(file);
-		free(file);
-	}
-	free(path);
-	return found;
-}
-
-int
-target_check_program(const char *name)
-{
-	struct stat st;
-
-	if (!strchr(name, '/')) {
-		if (is_in_path(name))
-			return 0;
-		fail(FAIL_MISSING, "program '%s' is not in PATH", name);
-		return stat(name, &st) == 0 ? fail_remedy("./%s", name) : -1;
-	}
-	if (may_execute(name))
-		return 0;
-	if (stat(name, &st) < 0)
-		return fail_errno("program %s", name);
-	return fail(FAIL_DENIED, "%s is not a program that can be run", name);
 }
 
 static enum result
@@ -348,7 +300,7 @@ cmd_cont(struct shell *sh, size_t n, char **words)
 	const enum result r = wait_for_target(sh, 0, true);
 
 	/* Ctrl-C: what cont started it stops; what ran before runs on */
-	if (wait_signal && started && alive(sh)) {
+	if (wait_signal && started && target_alive(sh)) {
 		if (session_stop(sh->session) < 0)
 			return FAILED;
 		shell_note(sh, "Interrupted; process %d is stopped",
@@ -440,241 +392,9 @@ cmd_kill(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
-/* A thread by its tid; 0 for none given. */
-static bool
-thread_word(size_t n, char **words, size_t at, long long *tid)
-{
-	*tid = 0;
-	if (n <= at)
-		return true;
-
-	const char *word = words[at];
-
-	if (str_starts(word, "t@") || str_starts(word, "l@"))
-		word += 2;
-	return str_number(word, 1, 1 << 30, tid);
-}
-
-static enum result
-cmd_where(struct shell *sh, size_t n, char **words)
-{
-	const bool all = n == 2 && strcmp(words[1], "-all") == 0;
-	struct session_stacks st;
-	long long tid = sh->thread ? sh->thread : session_pid(sh->session);
-
-	if (n > 2 || (!all && n == 2 && !thread_word(n, words, 1, &tid)))
-		return USAGE;
-	if (session_where(sh->session, all ? 0 : (pid_t)tid, &st) < 0)
-		return FAILED;
-
-	struct live *l = live_new(sh->session);
-
-	live_print_stacks(l, &st, sh->out);
-	fprintf(sh->out, "(%s)\n", st.how);
-	live_free(l);
-	session_stacks_fini(&st);
-	return DONE;
-}
-
-static enum result
-cmd_threads(struct shell *sh, size_t n, char **words)
-{
-	struct session_thread *th;
-
-	(void)words;
-	if (n != 1)
-		return USAGE;
-	if (!alive(sh))		/* then it is the table of the experiment */
-		return view_run(sh, n, words);
-
-	const ssize_t count = session_threads(sh->session, &th);
-
-	if (count < 0)
-		return FAILED;
-	fprintf(sh->out, "%8s  %-5s  %12s  %s\n", "TID", "STATE", "CPU s",
-		"NAME");
-	for (ssize_t i = 0; i < count; i++)
-		fprintf(sh->out, "%8d  %-5c  %12.3f  %s\n", th[i].tid,
-			th[i].state, (double)th[i].cpu_ns / 1e9, th[i].name);
-	free(th);
-	return DONE;
-}
-
-static enum result
-cmd_thread(struct shell *sh, size_t n, char **words)
-{
-	struct session_thread *th;
-	long long tid;
-
-	if (n > 2 || !thread_word(n, words, 1, &tid))
-		return USAGE;
-	if (!tid)
-		tid = sh->thread ? sh->thread : session_pid(sh->session);
-
-	const ssize_t count = session_threads(sh->session, &th);
-	bool found = false;
-
-	for (ssize_t i = 0; i < count; i++) {
-		if (th[i].tid != tid)
-			continue;
-		fprintf(sh->out, "thread %d (%s), state %c, %.3f s CPU\n",
-			th[i].tid, th[i].name, th[i].state,
-			(double)th[i].cpu_ns / 1e9);
-		found = true;
-	}
-	free(th);
-	if (count >= 0 && !found)
-		fail(FAIL_MISSING, "process %d has no thread %lld",
-		     session_pid(sh->session), tid);
-	return found ? DONE : FAILED;
-}
-
-static enum result
-cmd_loadobject(struct shell *sh, size_t n, char **words)
-{
-	struct modules mods = {0};
-	const char *last = "";
-
-	if (n > 2 || (n == 2 && strcmp(words[1], "-list") != 0))
-		return USAGE;
-
-	char *text = session_maps(sh->session);
-
-	if (!text || modules_parse(&mods, text) < 0) {
-		free(text);
-		return FAILED;
-	}
-	for (size_t i = 0; i < mods.len; i++) {
-		const struct module *m = &mods.items[i];
-
-		if (!*m->path || strcmp(last, m->path) == 0 ||
-		    !(m->prot & MODULE_EXEC))
-			continue;
-		last = m->path;
-		fprintf(sh->out, "0x%012llx  %s%s\n",
-			(unsigned long long)m->start, m->path,
-			m->deleted ? " (deleted)" : "");
-	}
-	modules_fini(&mods);
-	free(text);
-	return DONE;
-}
-
-static const char *
-state_word(const struct shell *sh)
-{
-	switch (session_state(sh->session)) {
-	case SESSION_RUNNING:
-		return "running";
-	case SESSION_STOPPED:
-		return "stopped";
-	case SESSION_ENDED:
-		break;
-	}
-	return "ended";
-}
-
-static enum result
-cmd_proc(struct shell *sh, size_t n, char **words)
-{
-	const char *what = n == 2 ? words[1] : "";
-	char *text;
-
-	if (n > 2)
-		return USAGE;
-	if (strcmp(what, "-map") == 0) {
-		if (!(text = session_maps(sh->session)))
-			return FAILED;
-		fputs(text, sh->out);
-		free(text);
-		return DONE;
-	}
-	if (*what && strcmp(what, "-pid") != 0)
-		return USAGE;
-	if (*what)
-		fprintf(sh->out, "%d\n", session_pid(sh->session));
-	else
-		fprintf(sh->out, "process %d (%s) is %s\n",
-			session_pid(sh->session), session_name(sh->session),
-			state_word(sh));
-	return DONE;
-}
-
-/* ---- call f(args) -------------------------------------------------------------------- */
-
-enum { CALL_ARGS = 6 };
-
-/* "f(1, 0x2)" in one or more words -> name and numbers. */
-static int
-parse_call(char *text, char **name, uint64_t *args, size_t *nargs)
-{
-	char *open = strchr(text, '('), *close = strrchr(text, ')');
-
-	if (!open || !close || close < open || close[1] || open == text) {
-		fail(FAIL_USAGE, "'%s' is not of the form f(1, 2)", text);
-		return -1;
-	}
-
-	char *arguments = open + 1;
-
-	*open = *close = '\0';
-	while (open > text && open[-1] == ' ')
-		*--open = '\0';
-	*name = text;
-	*nargs = 0;
-	for (char *word = strtok(arguments, ","); word;
-	     word = strtok(NULL, ",")) {
-		char *end;
-
-		errno = 0;
-		const unsigned long long value = strtoull(word, &end, 0);
-
-		while (*end == ' ')
-			end++;
-		if (errno || *end || end == word || *nargs == CALL_ARGS) {
-			fail(FAIL_USAGE, "argument '%s' of %s", word, text);
-			return fail_remedy("up to %d whole numbers", CALL_ARGS);
-		}
-		args[(*nargs)++] = value;
-	}
-	return 0;
-}
-
-static enum result
-cmd_call(struct shell *sh, size_t n, char **words)
-{
-	uint64_t args[CALL_ARGS], result, addr;
-	size_t nargs;
-	char *name;
-
-	if (n < 2)
-		return USAGE;
-
-	char *text = words_joined(n - 1, words + 1);
-	enum result r = FAILED;
-
-	if (parse_call(text, &name, args, &nargs) == 0) {
-		struct live *l = live_new(sh->session);
-
-		addr = live_address(l, name);
-		live_free(l);
-		if (addr && session_call(sh->session, addr, args, nargs,
-					 &result) == 0) {
-			fprintf(sh->out, "%s() = %lld (0x%llx)\n", name,
-				(long long)result,
-				(unsigned long long)result);
-			r = DONE;
-		}
-	}
-	free(text);
-	return r;
-}
-
 const struct command target_commands[] = {
 	{ "attach", "[-stop] PID|NAME", "attach to a running process; it runs "
 	  "on (-stop: stop it)", 0, cmd_attach, "attach 4711" },
-	{ "call", "F(ARGUMENTS)", "call a function in the process, on a "
-	  "thread of its own", NEEDS_TARGET, cmd_call, "call getpid()" },
 	{ "cont", "", "resume if stopped, and wait for the next stop, event "
 	  "or the end", NEEDS_TARGET, cmd_cont, NULL },
 	{ "debug", "[PROGRAM [ARGUMENTS] | - [PID]]",
@@ -684,10 +404,6 @@ const struct command target_commands[] = {
 	  "-keep: recording goes on)", NEEDS_TARGET, cmd_detach, NULL },
 	{ "kill", "[SIGNAL]", "kill the process, or send it a signal",
 	  NEEDS_TARGET, cmd_kill, "kill TERM" },
-	{ "loadobject", "[-list]", "list what is loaded", NEEDS_TARGET,
-	  cmd_loadobject, NULL },
-	{ "proc", "[-map | -pid]", "tell about the process", NEEDS_TARGET,
-	  cmd_proc, NULL },
 	{ "rerun", "[ARGUMENTS] [< FILE] [> FILE]", "start the program anew, "
 	  "with these arguments only", REDIRECTS_ITSELF, cmd_rerun, NULL },
 	{ "run", "[ARGUMENTS] [< FILE] [> FILE]", "start the program and "
@@ -696,11 +412,5 @@ const struct command target_commands[] = {
 	{ "runargs", "[ARGUMENTS] [< FILE] [> FILE]",
 	  "set the program's arguments", REDIRECTS_ITSELF, cmd_runargs,
 	  "runargs -n 5 < in.txt" },
-	{ "thread", "[TID]", "tell about a thread", NEEDS_TARGET, cmd_thread,
-	  NULL },
-	{ "threads", "", "list the threads; without a process: of the "
-	  "experiment", 0, cmd_threads, NULL },
-	{ "where", "[TID | -all]", "print stacks", NEEDS_TARGET, cmd_where,
-	  "where -all" },
 	{ 0 }
 };

@@ -72,8 +72,9 @@ struct family {
 	const struct command *commands;	/* ended by name NULL */
 };
 extern const struct family families[];		/* ended by title NULL */
-extern const struct command target_commands[], collector_commands[],
-	collector_subcommands[], shell_commands[], event_commands[];
+extern const struct command target_commands[], look_commands[],
+	collector_commands[], collector_subcommands[], shell_commands[],
+	event_commands[];
 
 enum handler_kind { HANDLER_TIMER, HANDLER_IN };
 
@@ -226,6 +227,7 @@ void complete_install(struct shell *sh);
 /* ---- shared by commands ---------------------------------------------------------------------- */
 
 /* dbx: what we started is killed, what we attached to goes on. */
+bool target_alive(const struct shell *sh);
 enum result target_end_session(struct shell *sh);
 int target_attach(struct shell *sh, const char *pid_or_name, bool hold);
 /* 0, or -1 when there is no such program. */

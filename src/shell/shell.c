@@ -15,6 +15,7 @@ enum { FILES_MAX = 50 };	/* command files that run each other */
 
 const struct family families[] = {
 	{ "process", target_commands },
+	{ "looking", look_commands },
 	{ "events", event_commands },
 	{ "collecting", collector_commands },
 	{ "shell", shell_commands },

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Is there such a program? Asked before anything is started, so that the
+ * answer names the word that was typed.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool
+may_execute(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       access(path, X_OK) == 0;
+}
+
+static bool
+is_in_path(const char *name)
+{
+	const char *env = getenv("PATH");
+	char *path = xstrdup(env ? env : "/bin:/usr/bin"), *save = NULL;
+	bool found = false;
+
+	for (char *dir = strtok_r(path, ":", &save); dir && !found;
+	     dir = strtok_r(NULL, ":", &save)) {
+		char *file = xasprintf("%s/%s", dir, name);
+
+		found = may_execute(file);
+		free(file);
+	}
+	free(path);
+	return found;
+}
+
+int
+target_check_program(const char *name)
+{
+	struct stat st;
+
+	if (!strchr(name, '/')) {
+		if (is_in_path(name))
+			return 0;
+		fail(FAIL_MISSING, "program '%s' is not in PATH", name);
+		return stat(name, &st) == 0 ? fail_remedy("./%s", name) : -1;
+	}
+	if (may_execute(name))
+		return 0;
+	if (stat(name, &st) < 0)
+		return fail_errno("program %s", name);
+	return fail(FAIL_DENIED, "%s is not a program that can be run", name);
+}
