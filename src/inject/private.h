@@ -81,6 +81,25 @@ struct plan {
 
 int plan_make(struct target *t, struct plan *p);
 void plan_fini(struct plan *p);
+/* FAIL_UNSUITABLE, with the other engine as remedy. */
+int plan_refuse(const char *reason);
+#define PLAN_OTHER_ENGINE "`collector engine ring` samples it without " \
+	"loading anything"
+
+/* ---- objects.c ------------------------------------------------------------- */
+
+/* The head of the main namespace's link maps, 0: there is no ld.so. */
+uint64_t plan_link_maps(struct target *t, const struct modules *mods);
+/* The load objects of these link maps. */
+int plan_walk_links(struct plan *p, uint64_t head);
+/* Refuse for want of link maps. */
+int plan_no_loader(struct target *t, const struct modules *mods);
+/* Where our library is, when it is there already. */
+void plan_find_library(struct plan *p);
+
+/* ---- libc.c ---------------------------------------------------------------- */
+
+int plan_read_libc(struct plan *p);
 
 /* ---- call.c: a thread that we borrow ---------------------------------------- */
 
@@ -228,6 +247,22 @@ int scratch_write(const struct plan *p, const struct scratch *s,
 int tls_hand_over(const struct plan *p, const struct scratch *s,
 		  uint64_t thread_tp);
 int errand_run(struct errand *e);
+
+/* ---- birth.c --------------------------------------------------------------- */
+
+/* The scratch and the helper, by a borrowed thread. */
+int helper_make(struct errand *e);
+
+/* ---- watch.c --------------------------------------------------------------- */
+
+/* Until the thread exists (or cannot be made). The helper stands then. */
+int helper_run_to_birth(struct errand *e);
+/* Until the thread has ended and the helper says so; it stands then. */
+int helper_run_to_bell(struct errand *e);
+int block_read(struct errand *e);
+int block_set_state(struct errand *e, uint32_t state);
+/* Let go of a thread (0: none) that goes on without us. */
+void thread_abandon(pid_t tid);
 
 /* ---- bare.c ---------------------------------------------------------------- */
 

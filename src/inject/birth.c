@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What only a thread of the program can do for us: a borrowed one maps the
+ * scratch and makes the helper, by raw system calls, and is given back. The
+ * helper stands at its birth then.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <linux/sched.h>
+
+#include "private.h"
+
+static int
+call_failed(const char *name, int64_t result)
+{
+	errno = (int)-result;
+	(void)fail_errno("%s in the target", name);
+	if (result == -ENOMEM || result == -EAGAIN)
+		(void)fail_remedy("raise its limit on address space or "
+				  "processes (prlimit)");
+	return -1;
+}
+
+static bool
+is_error(int64_t result)
+{
+	return result < 0 && result > -4096;
+}
+
+static int
+map_scratch(struct errand *e, struct borrow *b)
+{
+	const uint64_t args[6] = {
+		0, e->s.size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0
+	};
+	int64_t at;
+
+	if (borrow_syscall(b, SYS_mmap, args, &at, NULL) < 0)
+		return -1;
+	if (is_error(at))
+		return call_failed("mmap", at);
+	e->s.at = (uint64_t)at;
+	return 0;
+}
+
+static void
+unmap_scratch(struct errand *e, struct borrow *b)
+{
+	const uint64_t args[6] = { e->s.at, e->s.size };
+	int64_t result;
+
+	/* It failed before; one attempt to leave nothing is all we owe. */
+	b->frame = 0;
+	(void)borrow_syscall(b, SYS_munmap, args, &result, NULL);
+	e->s.at = 0;
+}
+
+static void
+fill_block(struct errand *e)
+{
+	const struct plan *p = e->p;
+	struct block *k = &e->block;
+
+	*k = (struct block){
+		/* Until all is prepared, a helper without us just ends. */
+		.state = BLOCK_CANCELLED,
+		.library_fd = -1, .area_fd = -1,
+		.ctype_init = p->ctype_init, .attr_init = p->attr_init,
+		.attr_setstack = p->attr_setstack,
+		.attr_setdetach = p->attr_setdetach,
+		.pthread_create = p->pthread_create,
+		.stack = e->s.at + e->s.thread_stack,
+		.stack_size = e->s.thread_stack_size,
+		.dlerror = p->dlerror, .dlopen_flags = p->dlopen_flags,
+		.tid_offset = p->off_tid,
+		.specific_offset = p->off_specific,
+		.thread_keys = p->thread_keys,
+		.call_tls_dtors = p->call_tls_dtors,
+		.area = e->s.at, .area_size = e->s.size,
+		.function = e->function,
+	};
+	memcpy(k->args, e->args, sizeof k->args);
+	if (!e->entry)
+		return;
+	k->args[0] = e->s.at + e->s.call;
+	k->args[1] = sizeof *e->call;
+	k->entry_offset = p->library_entry;
+	if (p->library)
+		k->function = p->library + p->library_entry;
+	else
+		k->dlopen = p->dlopen;
+}
+
+static int
+make_helper(struct errand *e, struct borrow *b)
+{
+	static const struct collector_call nothing;
+	const uint64_t at = e->s.at;
+	const uint64_t protect[6] = { at, STUB_BLOCK, PROT_READ | PROT_EXEC };
+	const uint64_t create[6] = {
+		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+		CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
+		CLONE_PARENT_SETTID,
+		at + e->s.stack_top - 16, at + e->s.tp + e->p->off_tid, 0,
+		at + e->s.tp
+	};
+	int64_t result;
+
+	fill_block(e);
+	if (scratch_write(e->p, &e->s, &e->block,
+			  e->call ? e->call : &nothing,
+			  b->regs.fs_base) < 0)
+		return -1;
+	if (!b->frame && borrow_write_frame(b, at + e->s.frame,
+					    e->s.frame_size) < 0)
+		return -1;
+	if (borrow_syscall(b, SYS_mprotect, protect, &result, NULL) < 0)
+		return -1;
+	if (is_error(result))
+		return call_failed("mprotect", result);
+	if (borrow_syscall(b, SYS_clone, create, &result, &e->helper) < 0)
+		return -1;
+	if (!e->helper)
+		return call_failed("clone", result);
+	return 0;
+}
+
+int
+helper_make(struct errand *e)
+{
+	struct borrow *b = xcalloc(1, sizeof *b);
+	const bool single = e->p->single;
+	int r;
+
+	/* Raw system calls disturb nothing in libc: any point will do. */
+	e->p->single = false;
+	r = donor_take(e->p, e->seed, b, e->report);
+	e->p->single = single;
+	if (r == 0) {
+		r = map_scratch(e, b);
+		if (r == 0 && (r = make_helper(e, b)) < 0)
+			unmap_scratch(e, b);
+		if (borrow_return(b, e->report) < 0)
+			r = -1;
+	}
+	free(b);
+	return r;
+}

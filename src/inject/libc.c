@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What we need of the target's libc: functions to call, code to work at, and
+ * the layout of its thread descriptors as it tells libthread_db.
+ */
+#include <stdlib.h>
+
+#include "private.h"
+
+static int
+find_libc(struct plan *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->nimages; i++) {
+		const struct image *img = &p->images[i];
+
+		if (!p->libc.bias &&
+		    locate_address(p->t, img, "gnu_get_libc_version"))
+			p->libc = *img;
+		if (!p->ldso.bias && locate_address(p->t, img, "_r_debug"))
+			p->ldso = *img;
+		if (locate_address(p->t, img, "__libc_start_main") &&
+		    locate_address(p->t, img, "dlopen") &&
+		    !locate_address(p->t, img, "gnu_get_libc_version"))
+			return plan_refuse("its libc is musl, for which loading is "
+				      "not supported yet");
+	}
+	if (p->nimages > 0 && !p->images[0].has_interp && !p->ldso.bias)
+		return plan_refuse("it is a static-pie program: it has no dlopen");
+	if (!p->libc.bias || !p->ldso.bias)
+		return plan_refuse("it has no GNU libc");
+	p->glibc_minor = locate_glibc_minor(p->t, &p->libc);
+	snprintf(p->libc_name, sizeof p->libc_name, "glibc 2.%u",
+		 p->glibc_minor);
+	return 0;
+}
+
+/* A function of libc, or of what was a library of its own before 2.34. */
+static uint64_t
+libc_function(const struct plan *p, const char *name)
+{
+	uint64_t at = locate_address(p->t, &p->libc, name);
+	size_t i;
+
+	for (i = 0; !at && i < p->nimages; i++)
+		if (locate_address(p->t, &p->images[i],
+				  "__pthread_initialize_minimal") ||
+		    locate_address(p->t, &p->images[i], "__pthread_unwind"))
+			at = locate_address(p->t, &p->images[i], name);
+	return at;
+}
+
+static int
+need(const struct plan *p, const char *name, uint64_t *at)
+{
+	*at = libc_function(p, name);
+	if (*at)
+		return 0;
+	(void)fail(FAIL_UNSUITABLE, "its %s has no %s", p->libc_name, name);
+	return fail_remedy(p->glibc_minor < 34 ?
+			   "a program of an old glibc needs to be linked with "
+			   "-lpthread; else: " PLAN_OTHER_ENGINE : PLAN_OTHER_ENGINE);
+}
+
+static int
+find_functions(struct plan *p)
+{
+	p->dlopen_flags = 2;			/* RTLD_NOW, local */
+	p->dlopen = locate_address(p->t, &p->libc, "dlopen");
+	if (!p->dlopen) {
+		/* Before 2.34: what libdl's dlopen itself is made of. */
+		p->dlopen_flags |= 0x80000000u;
+		if (need(p, "__libc_dlopen_mode", &p->dlopen) < 0)
+			return -1;
+	}
+	p->dlerror = libc_function(p, "dlerror");
+	p->single_flag = locate_address(p->t, &p->libc,
+				       "__libc_single_threaded");
+	if (need(p, "pthread_create", &p->pthread_create) < 0 ||
+	    need(p, "pthread_attr_init", &p->attr_init) < 0 ||
+	    need(p, "pthread_attr_setstack", &p->attr_setstack) < 0 ||
+	    need(p, "pthread_attr_setdetachstate", &p->attr_setdetach) < 0 ||
+	    need(p, "__ctype_init", &p->ctype_init) < 0)
+		return -1;
+	return 0;
+}
+
+/* {bits, elements, offset} of a field, as libc tells libthread_db. */
+static int
+thread_db_offset(const struct plan *p, const char *name, uint32_t *out)
+{
+	uint64_t at;
+	uint32_t desc[3];
+
+	if (need(p, name, &at) < 0 ||
+	    target_read(p->t, at, desc, sizeof desc) < 0)
+		return -1;
+	*out = desc[2];
+	if (*out > 1u << 16)
+		return fail(FAIL_UNSUITABLE, "%s makes no sense", name);
+	return 0;
+}
+
+static int
+find_layout(struct plan *p)
+{
+	uint64_t at, offset;
+
+	if (need(p, "_thread_db_sizeof_pthread", &at) < 0 ||
+	    target_read(p->t, at, &p->sizeof_pthread, 4) < 0 ||
+	    thread_db_offset(p, "_thread_db_pthread_tid", &p->off_tid) < 0 ||
+	    thread_db_offset(p, "_thread_db_pthread_list", &p->off_list) < 0 ||
+	    thread_db_offset(p, "_thread_db_pthread_specific",
+			     &p->off_specific) < 0 ||
+	    thread_db_offset(p, "_thread_db_link_map_l_tls_modid",
+			     &p->off_modid) < 0 ||
+	    thread_db_offset(p, "_thread_db_link_map_l_tls_offset",
+			     &p->off_tlsoff) < 0)
+		return -1;
+	if (p->sizeof_pthread < 512 || p->sizeof_pthread > 1u << 16)
+		return plan_refuse("its libc's thread descriptor has an "
+			      "implausible size");
+	at = locate_address(p->t, &p->ldso, "__rseq_offset");
+	if (at && target_read(p->t, at, &p->rseq_offset, 8) < 0)
+		return -1;
+	offset = (uint64_t)p->rseq_offset;
+	if (offset + 32 > p->sizeof_pthread)
+		p->rseq_offset = 0;
+	return 0;
+}
+
+/*
+ * The keys of thread-specific data: the helper leaves without libc's own end
+ * of a thread, and an allocator that has registered the helper would keep a
+ * pointer into its stack (jemalloc 5.3: the next statistics crash).
+ */
+static int
+find_keys(struct plan *p)
+{
+	enum { KEY_SIZE = 16 };
+	uint64_t at;
+	uint32_t keys, data;
+
+	if (need(p, "__pthread_keys", &p->thread_keys) < 0 ||
+	    need(p, "_thread_db_sizeof_pthread_key_struct", &at) < 0 ||
+	    target_read(p->t, at, &keys, sizeof keys) < 0 ||
+	    need(p, "_thread_db_sizeof_pthread_key_data", &at) < 0 ||
+	    target_read(p->t, at, &data, sizeof data) < 0)
+		return -1;
+	if (keys != KEY_SIZE)
+		return plan_refuse("its libc's thread keys have an implausible "
+			      "size");
+	if (data != KEY_SIZE)
+		return plan_refuse("its libc's thread data has an implausible "
+			      "size");
+	p->call_tls_dtors = locate_address(p->t, &p->libc,
+					   "__call_tls_dtors");
+	return 0;
+}
+
+static int
+find_code(struct plan *p)
+{
+	static const unsigned char call_and_return[] = {0x0f, 0x05, 0xc3};
+	static const unsigned char restore[] = {
+		0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05
+	};
+
+	p->gadget = locate_code(p->t, &p->libc, call_and_return,
+				    sizeof call_and_return);
+	p->restore_rt = locate_code(p->t, &p->libc, restore,
+					sizeof restore);
+	if (!p->gadget || !p->restore_rt)
+		return plan_refuse("its libc has no code to make a call with");
+	return 0;
+}
+
+static int
+find_single(struct plan *p)
+{
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = target_threads(p->t, &tids, &cap);
+	unsigned char flag = n == 1;
+
+	free(tids);
+	if (n < 0 || (p->single_flag &&
+		      target_read(p->t, p->single_flag, &flag, 1) < 0))
+		return -1;
+	p->single = flag != 0;
+	if (p->single && n > 1)
+		return plan_refuse("its libc believes there is one thread, but "
+			      "there are more");
+	return 0;
+}
+
+int
+plan_read_libc(struct plan *p)
+{
+	if (find_libc(p) < 0 || find_functions(p) < 0 || find_layout(p) < 0 ||
+	    find_keys(p) < 0 || find_code(p) < 0)
+		return -1;
+	return find_single(p);
+}

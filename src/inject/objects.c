@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The load objects of the main namespace, by its link maps, and among them
+ * our own library when it is there from an earlier visit.
+ */
+#include <assert.h>
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "private.h"
+
+enum { AUXV_MAX = 64 };
+
+static uint64_t
+auxv_value(struct target *t, uint64_t type)
+{
+	size_t size, i;
+	uint64_t value = 0;
+	uint64_t *aux;
+	char path[64];
+
+	snprintf(path, sizeof path, "task/%d/auxv", target_live_thread(t));
+	aux = (uint64_t *)file_read_at(target_proc(t), path, &size);
+	for (i = 0; aux && i + 1 < size / 8 && i < 2 * AUXV_MAX; i += 2)
+		if (aux[i] == type)
+			value = aux[i + 1];
+	free(aux);
+	return value;
+}
+
+/* The head of the main namespace's link maps, 0: there is no ld.so. */
+uint64_t
+plan_link_maps(struct target *t, const struct modules *mods)
+{
+	struct image program;
+	uint64_t debug, head = 0;
+	const uint64_t phdr = auxv_value(t, AT_PHDR);
+	const uint64_t header = phdr ? mapping_header(mods, phdr) : 0;
+
+	if (!header || locate_image(t, header, &program) < 0)
+		return 0;
+	debug = program.debug;
+	/* `ld.so program`: the kernel knows only ld.so. */
+	if (!debug)
+		debug = locate_address(t, &program, "_r_debug");
+	if (!debug || target_read(t, debug + 8, &head, sizeof head) < 0)
+		return 0;
+	return head;
+}
+
+struct link {
+	uint64_t bias, name, dynamic, next, prev;
+};
+
+static int
+add_image(struct plan *p, uint64_t at, const struct link *lm, size_t *cap)
+{
+	const uint64_t header = mapping_header(&p->mods, lm->dynamic);
+	struct image img;
+
+	/* Gone while we looked, or not an object we can read: not ours. */
+	if (!header || locate_image(p->t, header, &img) < 0 ||
+	    img.dynamic != lm->dynamic)
+		return 0;
+	img.link_map = at;
+	p->images = xgrow(p->images, cap, p->nimages + 1, sizeof img);
+	p->images[p->nimages++] = img;
+	return 0;
+}
+
+static void
+read_name(struct target *t, uint64_t at, char *name, size_t size)
+{
+	size_t n;
+
+	for (n = 0; n + 1 < size; n++)
+		if (target_read(t, at + n, name + n, 1) < 0 || !name[n])
+			break;
+	name[n] = 0;
+}
+
+/*
+ * dlopen compares names before files: were our path the name of something
+ * loaded long ago, it would hand us that. More slashes make it a new name.
+ */
+static void
+avoid_name(struct plan *p, const struct link *lm)
+{
+	char name[128];
+
+	read_name(p->t, lm->name, name, sizeof name);
+	if (str_starts(name, p->library_path)) {
+		const size_t n = strlen(p->library_path);
+
+		if (n + 16 < sizeof p->library_path)
+			memmove(p->library_path + 1, p->library_path, n + 1);
+	}
+}
+
+int
+plan_walk_links(struct plan *p, uint64_t at)
+{
+	size_t cap = 0;
+	unsigned left = PLAN_IMAGES_MAX;
+
+	snprintf(p->library_path, sizeof p->library_path,
+		 "/proc/thread-self/fd/");
+	while (at && left-- > 0) {
+		struct link lm;
+
+		if (target_read(p->t, at, &lm, sizeof lm) < 0)
+			return -1;
+		avoid_name(p, &lm);
+		if (add_image(p, at, &lm, &cap) < 0)
+			return -1;
+		at = lm.next;
+	}
+	return 0;
+}
+
+int
+plan_no_loader(struct target *t, const struct modules *mods)
+{
+	const uint64_t phdr = auxv_value(t, AT_PHDR);
+	const uint64_t header = phdr ? mapping_header(mods, phdr) : 0;
+	struct image program = {0};
+
+	if (header && locate_image(t, header, &program) == 0 &&
+	    program.has_interp)
+		return plan_refuse("its dynamic loader has not set up the program "
+			      "yet, or hides it");
+	return plan_refuse(program.dynamic
+		      ? "it is a static-pie program: it has no dlopen"
+		      : "it is statically linked (as Go programs are): it has "
+			"no dlopen");
+}
+
+/* ---- our library, when it is there already ---------------------------------- */
+
+static bool
+is_our_library(const struct plan *p, const struct image *img,
+	       const Elf64_Ehdr *ours, const Elf64_Phdr *text)
+{
+	struct collector_identity id;
+	const uint64_t at = img->bias + text->p_vaddr;
+	unsigned char *copy;
+	bool same;
+
+	if (img->entry != img->bias + ours->e_entry ||
+	    target_read(p->t, img->entry - sizeof id, &id, sizeof id) < 0 ||
+	    id.magic != COLLECTOR_MAGIC)
+		return false;
+	copy = xmalloc(text->p_filesz);
+	same = target_read(p->t, at, copy, text->p_filesz) == 0 &&
+	       memcmp(copy, collector_image + text->p_offset,
+		      text->p_filesz) == 0;
+	free(copy);
+	return same;
+}
+
+/* Byte for byte the same code, wherever it came from; another build of ours
+ * is left alone and a second one loaded. */
+void
+plan_find_library(struct plan *p)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)collector_image;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(collector_image +
+						    eh->e_phoff);
+	const struct collector_identity *id = NULL;
+	size_t i, k;
+
+	for (k = 0; k < eh->e_phnum; k++)
+		if (ph[k].p_type == PT_LOAD && (ph[k].p_flags & PF_X))
+			break;
+	assert(k < eh->e_phnum);
+	id = (const struct collector_identity *)
+		(collector_image + ph[k].p_offset +
+		 (eh->e_entry - ph[k].p_vaddr) - sizeof *id);
+	p->library_entry = eh->e_entry;
+	p->library_leave = eh->e_entry + (uint64_t)(int64_t)id->leave;
+	for (i = 0; i < p->nimages; i++)
+		if (is_our_library(p, &p->images[i], eh, &ph[k])) {
+			p->library = p->images[i].bias;
+			return;
+		}
+}

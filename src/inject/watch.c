@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * While our two threads run in the target: wait for the helper's thread to be
+ * born and for both to be done, bring one that faults to its own end, pass on
+ * signals that were meant for the program, and let go of what takes too long.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "private.h"
+
+#define STOP_TIMEOUT_NS	UINT64_C(10000000000)
+#define SLICE_NS	UINT64_C(1000000)
+
+int
+block_read(struct errand *e)
+{
+	return target_read(e->p->t, e->s.at + STUB_BLOCK, &e->block,
+			   sizeof e->block);
+}
+
+int
+block_set_state(struct errand *e, uint32_t state)
+{
+	e->block.state = state;
+	return target_write(e->p->t, e->s.at + STUB_BLOCK, &state,
+			    sizeof state);
+}
+
+/* End a thread of ours from wherever it stands; what it held stays held. */
+static int
+make_exit(struct errand *e, pid_t tid)
+{
+	struct user_regs_struct r;
+
+	e->left_behind = true;
+	if (thread_get_regs(tid, &r) < 0)
+		return -1;
+	r.rip = e->p->gadget;
+	r.rax = SYS_exit;
+	r.orig_rax = UINT64_MAX;
+	r.rdi = 0;
+	return thread_set_regs(tid, &r) < 0 ? -1 :
+		thread_resume(tid, RUN_FREE, 0);
+}
+
+static int
+on_fault(struct errand *e, pid_t tid, const siginfo_t *si)
+{
+	struct user_regs_struct r;
+
+	if (thread_get_regs(tid, &r) < 0 || block_read(e) < 0)
+		return -1;
+	snprintf(e->fault, sizeof e->fault, "signal %d at 0x%llx",
+		 si->si_signo, (unsigned long long)r.rip);
+	if (tid != e->thread || e->block.state != BLOCK_CALLING)
+		return make_exit(e, tid);
+	/* Outside the loader: it can end as a thread should. */
+	r.rip = e->s.at + (uint64_t)(stub_fault - stub_begin);
+	r.orig_rax = UINT64_MAX;
+	return thread_set_regs(tid, &r) < 0 ? -1 :
+		thread_resume(tid, RUN_FREE, 0);
+}
+
+/* A signal for the program that came to our thread first. */
+static int
+pass_on(struct errand *e, pid_t tid, enum thread_run how, siginfo_t *si)
+{
+	const pid_t pid = target_pid(e->p->t);
+
+	if (syscall(SYS_rt_sigqueueinfo, pid, si->si_signo, si) < 0)
+		(void)syscall(SYS_kill, pid, si->si_signo);
+	if (e->report)
+		e->report->resent_signals++;
+	return thread_resume(tid, how, 0);
+}
+
+static int
+on_signal(struct errand *e, pid_t tid, enum thread_run how)
+{
+	siginfo_t si;
+
+	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &si) < 0)
+		return fail_errno("read a signal of thread %d", tid);
+	if (si.si_code > 0)
+		return on_fault(e, tid, &si);
+	return pass_on(e, tid, how, &si);
+}
+
+/* The thread is born and stands; libc is now in its many-threads state. */
+static int
+on_birth(struct errand *e, pid_t thread)
+{
+	struct user_regs_struct r;
+	struct event ev;
+
+	e->thread = thread;
+	if (thread_wait(thread, STOP_TIMEOUT_NS, &ev) < 0 ||
+	    thread_get_regs(thread, &r) < 0)
+		return -1;
+	/* Where this fails, libc keeps an arena of 64 MB of address space
+	 * too long. No reason to fail. */
+	(void)tls_hand_over(e->p, &e->s, r.fs_base);
+	return thread_resume(thread, RUN_FREE, 0);
+}
+
+static bool
+rings_the_bell(pid_t tid)
+{
+	struct user_regs_struct r;
+
+	return thread_get_regs(tid, &r) == 0 && r.orig_rax == SYS_getppid &&
+	       r.rdi == STUB_NOTIFY;
+}
+
+enum helper_news { NEWS_NONE, NEWS_BIRTH, NEWS_BELL, NEWS_GONE, NEWS_ERROR };
+
+static enum helper_news
+watch_helper(struct errand *e, uint64_t timeout_ns)
+{
+	struct event ev;
+
+	if (thread_wait(e->helper, timeout_ns, &ev) < 0) {
+		if (ev.kind == EVENT_NONE)
+			return NEWS_NONE;
+		e->helper = 0;
+		return NEWS_GONE;
+	}
+	if (ev.kind == EVENT_SYSCALL && rings_the_bell(e->helper)) {
+		e->at_bell = true;
+		return NEWS_BELL;
+	}
+	if (ev.kind == EVENT_CLONE) {
+		if (on_birth(e, (pid_t)ev.message) < 0)
+			return NEWS_ERROR;
+		return NEWS_BIRTH;	/* the helper stands */
+	}
+	if (ev.kind == EVENT_SIGNAL
+	    ? on_signal(e, e->helper, RUN_TO_SYSCALL) < 0
+	    : thread_resume(e->helper, RUN_TO_SYSCALL, 0) < 0)
+		return NEWS_ERROR;
+	return NEWS_NONE;
+}
+
+/* 1 it has ended, 0 nothing, -1 failed. */
+static int
+watch_thread(struct errand *e, uint64_t timeout_ns)
+{
+	struct event ev;
+
+	if (thread_wait(e->thread, timeout_ns, &ev) < 0) {
+		if (ev.kind == EVENT_NONE)
+			return 0;
+		e->thread = 0;
+		return 1;
+	}
+	if (ev.kind == EVENT_SIGNAL)
+		return on_signal(e, e->thread, RUN_FREE);
+	return thread_resume(e->thread, RUN_FREE, 0);
+}
+
+/* Time that our thread had, or could have had but for a lock: what it waited
+ * for a processor does not count, whatever the load. */
+static bool
+took_too_long(struct errand *e, uint64_t since)
+{
+	const pid_t tid = e->thread ? e->thread : e->helper;
+	const uint64_t wall = now_ns() - since;
+	struct thread_facts f;
+
+	if (wall < e->timeout_ns)
+		return false;
+	if (target_thread_facts(e->p->t, tid, &f) < 0)
+		return false;
+	return wall > f.wait_ns && wall - f.wait_ns > e->timeout_ns;
+}
+
+/* Let go of a thread that goes on without us. */
+void
+thread_abandon(pid_t tid)
+{
+	struct event ev;
+
+	if (tid && ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0 &&
+	    thread_wait(tid, STOP_TIMEOUT_NS, &ev) == 0)
+		(void)ptrace(PTRACE_DETACH, tid, 0, 0);
+}
+
+/*
+ * It waits for a lock of the loader, say, that somebody holds for long. To
+ * kill it could orphan that lock; so it may finish, and finds itself
+ * cancelled before it calls anything of ours. The scratch is its stack.
+ */
+static int
+cancel(struct errand *e)
+{
+	const pid_t first = e->thread ? e->thread : e->helper;
+	struct event ev;
+	const char *where = "the loader";
+
+	if (ptrace(PTRACE_INTERRUPT, first, 0, 0) == 0)
+		(void)thread_wait(first, STOP_TIMEOUT_NS, &ev);
+	if (block_read(e) == 0 && e->block.state < BLOCK_CALLING)
+		(void)block_set_state(e, BLOCK_CANCELLED);
+	else
+		where = "the called function";
+	(void)ptrace(PTRACE_DETACH, first, 0, 0);
+	thread_abandon(first == e->thread ? e->helper : 0);
+	e->left_behind = true;
+	e->helper = e->thread = 0;
+	(void)fail(FAIL_UNSUITABLE, "%s did not return within %llu s", where,
+		   (unsigned long long)(e->timeout_ns / 1000000000));
+	return fail_remedy("%zu KB stay mapped for the thread that is still "
+			   "in it; try again later", e->s.size / 1024);
+}
+
+/* Until the thread exists (or cannot be made). The helper stands then. */
+int
+helper_run_to_birth(struct errand *e)
+{
+	const uint64_t since = now_ns();
+
+	for (;;) {
+		switch (watch_helper(e, SLICE_NS)) {
+		case NEWS_BIRTH:
+		case NEWS_BELL:
+			return 0;
+		case NEWS_NONE:
+			if (took_too_long(e, since))
+				return cancel(e);
+			break;
+		default:
+			return -1;
+		}
+	}
+}
+
+/* Until the thread has ended and the helper says so; it stands then. */
+int
+helper_run_to_bell(struct errand *e)
+{
+	const uint64_t since = now_ns();
+
+	if (e->at_bell)
+		return 0;
+	if (thread_resume(e->helper, RUN_TO_SYSCALL, 0) < 0)
+		return -1;
+	for (;;) {
+		if (e->thread && watch_thread(e, SLICE_NS) < 0)
+			return -1;
+		switch (watch_helper(e, e->thread ? 0 : SLICE_NS)) {
+		case NEWS_BELL:
+			return 0;
+		case NEWS_BIRTH:
+			if (thread_resume(e->helper, RUN_TO_SYSCALL, 0) < 0)
+				return -1;
+			break;
+		case NEWS_GONE:
+		case NEWS_ERROR:
+			return -1;
+		default:
+			break;
+		}
+		if (took_too_long(e, since))
+			return cancel(e);
+	}
+}

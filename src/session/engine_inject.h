@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The inject engine's two files: engine_inject.c runs it, inject_weights.c
+ * turns what it brings into packets.
+ */
+#ifndef SONDE_SESSION_ENGINE_INJECT_H
+#define SONDE_SESSION_ENGINE_INJECT_H
+
+#include "clock.h"
+#include "inject.h"
+#include "private.h"
+
+struct thread {
+	pid_t tid;
+	char name[16];
+	uint64_t base_ns;	/* CPU clock when recording began */
+	uint64_t cpu_ns;	/* since then */
+	uint64_t booked_ns;
+	uint64_t frinfo;	/* last user stack, 0 none yet */
+	bool ticked;		/* a record came since the last drain */
+};
+
+struct inject {
+	struct recorder *rec;
+	const struct recorder_options *opt;
+	struct guest *guest;
+	struct signal_clock *clock;	/* NULL: POSIX timers */
+	struct map threads;		/* tid -> struct thread */
+	uint64_t lost_seen[RECORD_LOSSES];
+	uint64_t lost_pending_ns;	/* lost weight not taken yet */
+	const char *lost_cause;		/* the latest */
+	uint64_t utime, stime;		/* ticks at the last drain */
+	uint64_t clock_ns;	/* process CPU clock, last reading */
+	uint64_t clock_start_ns, booked_ns;	/* of this stretch */
+	double system_share;		/* of the last drain (POSIX) */
+	uint64_t *pcs;
+	unsigned char *exact;
+	bool running, final, maps_changed;
+	bool slept;		/* the lease ran out before this drain */
+	uint64_t last_beat_ns;
+	char *why;
+};
+
+/* A thread of the target, known from now on. */
+struct thread *inject_thread(struct inject *e, pid_t tid);
+/* A record of the guest, for guest_drain. */
+void inject_guest_record(void *engine, const struct record *r);
+/* What the guest has counted as lost since the last time. */
+void inject_book_losses(struct inject *e);
+/* What the threads' clocks counted beyond their ticks. */
+void inject_book_threads(struct inject *e);
+
+#endif
