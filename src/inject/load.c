@@ -76,6 +76,7 @@ load_command(struct target *t, const struct errand *how,
 	     uint64_t *entry)
 {
 	struct errand e = *how;
+	struct urgent before;
 	struct plan p;
 	int r;
 
@@ -91,7 +92,9 @@ load_command(struct target *t, const struct errand *how,
 	e.call = call;
 	e.report = report;
 	e.timeout_ns = CALL_TIMEOUT_NS;
+	urgent_begin(&before);
 	r = run_command(&e);
+	urgent_end(&before);
 	if (r == 0)
 		*entry = p.library + p.library_entry;
 	if (r == 0 && e.result < 0) {

@@ -264,6 +264,19 @@ int block_set_state(struct errand *e, uint32_t state);
 /* Let go of a thread (0: none) that goes on without us. */
 void thread_abandon(pid_t tid);
 
+/* ---- urgent.c ---------------------------------------------------------------- */
+
+/* How we were scheduled before: as sched_getattr says it. */
+struct urgent {
+	uint64_t words[6];
+};
+
+/* From here to the end we come before others, where that is permitted. */
+void urgent_begin(struct urgent *before);
+void urgent_end(const struct urgent *before);
+/* A thread of ours in the target, and those that it makes. */
+void urgent_helper(pid_t tid);
+
 /* ---- bare.c ---------------------------------------------------------------- */
 
 /* An argument that points n bytes into the data. */
