@@ -31,18 +31,28 @@ struct inject_report {
  * seccomp, shared memory ...); FAIL_UNSUITABLE. The target is only read. */
 int inject_possible(struct target *t);
 
+/* perf signals, or per-thread CPU timers. */
+enum guest_clock { GUEST_PERF_SIGNAL, GUEST_POSIX_TIMER };
+struct step_tables;
+
 struct guest_options {
 	uint32_t windows;	/* per-thread record windows */
 	uint32_t window_bytes;
 	uint32_t table_bytes;	/* room for published step tables */
 	uint64_t interval_ns;
 	unsigned donor_seed;	/* 0: best donor; else random by this seed */
+	/* guest_publish these, too; they also serve to find a safe point.
+	 * Needed until guest_open returns; NULL: neither. */
+	const struct step_tables *tables;
+	/* guest_start, too, in the same visit. */
+	bool start;
+	enum guest_clock clock;
 };
 
 struct guest;
 
 /* Load (or find) the library and call its init entry; the channel memfd is
- * mapped on both sides. Nothing samples yet. */
+ * mapped on both sides. Nothing samples yet, unless opt->start. */
 struct guest *guest_open(struct target *t, const struct guest_options *opt,
 			 struct inject_report *report);
 /* Launch. In the shell, before the fork: the environment for the program and
@@ -66,8 +76,7 @@ struct guest *guest_open_preloaded(struct target *t,
 /* Unmap our side; the target's scratch is gone, the library inert. */
 void guest_close(struct guest *g);
 
-/* Install the SIGPROF handler (perf signals) or per-thread CPU timers. */
-enum guest_clock { GUEST_PERF_SIGNAL, GUEST_POSIX_TIMER };
+/* Install the SIGPROF handler, and the timers where those are the clock. */
 int guest_start(struct guest *g, enum guest_clock clock);
 /* Stop: flag off, timers deleted, SIGPROF ignored then restored if it is
  * still ours, scratch unmapped. Nothing to do where it is not there. */
@@ -81,7 +90,6 @@ int inject_drop_tick(struct target *t, int signo);
 /* The shared area (include/record.h). */
 struct record_area *guest_area(struct guest *g);
 /* Publish tables: rows are copied into the area, then swapped atomically. */
-struct step_tables;
 int guest_publish(struct guest *g, const struct step_tables *tables);
 /* Call a function of the target on a fresh thread: for `call f(args)`. */
 int inject_call(struct target *t, uint64_t function, const uint64_t *args,

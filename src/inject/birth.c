@@ -89,6 +89,7 @@ fill_block(struct errand *e)
 		return;
 	k->args[0] = e->s.at + e->s.call;
 	k->args[1] = sizeof *e->call;
+	k->then = e->then ? e->s.at + e->s.then : 0;
 	k->entry_offset = p->library_entry;
 	if (p->library)
 		k->function = p->library + p->library_entry;

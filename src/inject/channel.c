@@ -107,15 +107,24 @@ lay_out(struct record_area *a, const struct guest_options *opt)
 	return 0;
 }
 
+/* Ours are the pages, and there will be no fault for want of one. */
 static int
-size_and_seal(int fd, uint64_t size)
+allocate(int fd, uint64_t size)
 {
-	if (ftruncate(fd, (off_t)size) < 0)
-		return fail_errno("size the record memory");
-	/* Ours are the pages, and there will be no fault for want of one. */
 	if (fallocate(fd, 0, 0, (off_t)size) < 0)
 		return fail_errno("allocate %llu KB of record memory",
 				  (unsigned long long)(size / 1024));
+	return 0;
+}
+
+/* The guest looks at the header as soon as it has the file. */
+static int
+size_and_seal(int fd, const struct record_area *layout)
+{
+	if (ftruncate(fd, (off_t)layout->size) < 0)
+		return fail_errno("size the record memory");
+	if (allocate(fd, layout->rings_at) < 0)
+		return -1;
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW |
 		  F_SEAL_SEAL) < 0)
 		return fail_errno("seal the record memory");
@@ -138,14 +147,14 @@ prepare_area(struct errand *e, pid_t helper,
 		return -1;
 	e->block.area_fd = theirs;
 	layout.main_stack_end = e->p->main_stack_end;
-	r = size_and_seal(fd, layout.size);
+	r = size_and_seal(fd, &layout);
 	if (r == 0) {
 		at = mmap(NULL, layout.size, PROT_READ | PROT_WRITE,
 			  MAP_SHARED, fd, 0);
 		if (at == MAP_FAILED)
 			r = fail_errno("map the record memory");
 	}
-	close(fd);
+	g->fd = fd;
 	if (r < 0)
 		return -1;
 	free(g->area);
@@ -156,6 +165,31 @@ prepare_area(struct errand *e, pid_t helper,
 	e->call->fd = theirs;
 	e->call->size = layout.size;
 	return 0;
+}
+
+/* Before the first handler runs: the rest of the pages, and what it walks by.
+ * The scratch is no stack that a handler will ever stand on. */
+static int
+fill_area(struct guest *g)
+{
+	if (g->filled)
+		return 0;
+	if (allocate(g->fd, g->size) < 0 ||
+	    (g->tables && guest_publish(g, g->tables) < 0))
+		return -1;
+	g->filled = true;
+	return 0;
+}
+
+static void
+fill_meanwhile(struct errand *e)
+{
+	struct guest *g = e->arg;
+
+	g->passing = e->s.at;
+	g->passing_end = e->s.at + e->s.size;
+	(void)fill_area(g);		/* tried again, and told, later */
+	g->passing = g->passing_end = 0;
 }
 
 /* ---- guest_open, guest_close ------------------------------------------------------ */
@@ -196,27 +230,71 @@ in_other_namespace(struct target *t)
 	       (n != m || memcmp(ours, theirs, (size_t)n) != 0);
 }
 
+/* Map the area there, and start where that is wanted: in one visit. */
+static int
+visit(struct guest *g, const struct guest_options *opt,
+      struct inject_report *report)
+{
+	struct collector_call map = { .command = COLLECTOR_MAP };
+	struct collector_call start;
+	const struct errand how = {
+		.prepare = prepare_area, .meanwhile = fill_meanwhile,
+		.then = opt->start ? &start : NULL, .tables = opt->tables,
+		.arg = g, .seed = g->seed, .only_present = g->only_present,
+	};
+
+	guest_start_call(g, opt->clock, &start);
+	if (load_command(g->t, &how, &map, report, &g->library) < 0 ||
+	    fill_area(g) < 0)
+		return -1;
+	if (opt->start)
+		guest_started(g);
+	return 0;
+}
+
+/* What a visit that failed half way has left there. Its failure is told. */
+static void
+take_back(struct guest *g, bool started)
+{
+	const struct failure first = *fail_last();
+	char *reason = xstrdup(first.reason), *remedy = xstrdup(first.remedy);
+	struct inject_report report;
+
+	g->started = started;
+	if (g->size && g->library)
+		(void)guest_stop(g, &report);
+	(void)fail(first.kind, "%s", reason);
+	if (*remedy)
+		(void)fail_remedy("%s", remedy);
+	free(reason);
+	free(remedy);
+}
+
 static struct guest *
 open_guest(struct target *t, const struct guest_options *opt,
 	   struct inject_report *report, bool only_present)
 {
 	struct guest *g = xcalloc(1, sizeof *g);
-	struct collector_call call = { .command = COLLECTOR_MAP };
 
 	memset(report, 0, sizeof *report);
 	g->t = t;
+	g->fd = -1;
+	g->tables = opt->tables;
 	g->seed = opt->donor_seed;
 	g->interval_ns = opt->interval_ns;
 	g->only_present = only_present;
 	g->other_namespace = in_other_namespace(t);
 	g->area = xcalloc(1, sizeof *g->area);
-	if (lay_out(g->area, opt) < 0 ||
-	    guest_command(g, &call, prepare_area, report) < 0) {
+	if (lay_out(g->area, opt) < 0 || visit(g, opt, report) < 0) {
 		(void)fail_in("process %d: load the collector",
 			      target_pid(t));
+		take_back(g, opt->start);
 		guest_close(g);
 		return NULL;
 	}
+	close(g->fd);
+	g->fd = -1;
+	g->tables = NULL;
 	return g;
 }
 
@@ -239,6 +317,8 @@ guest_close(struct guest *g)
 {
 	if (!g)
 		return;
+	if (g->fd >= 0)
+		close(g->fd);
 	if (g->size)
 		(void)munmap(g->area, g->size);
 	else

@@ -20,23 +20,35 @@ switch_on(struct guest *g, uint32_t on)
 	__atomic_store_n(&g->area->on, on, __ATOMIC_RELEASE);
 }
 
-int
-guest_start(struct guest *g, enum guest_clock clock)
+void
+guest_start_call(const struct guest *g, enum guest_clock clock,
+		 struct collector_call *call)
 {
-	struct inject_report report = {0};
-	struct collector_call call = {
+	*call = (struct collector_call){
 		.command = COLLECTOR_START, .interval_ns = g->interval_ns,
 		.clock = clock == GUEST_POSIX_TIMER ? COLLECTOR_POSIX_TIMER
 						    : COLLECTOR_PERF_SIGNAL,
 	};
+}
 
+void
+guest_started(struct guest *g)
+{
 	guest_heartbeat(g);
 	switch_on(g, 1);
-	if (guest_command(g, &call, NULL, &report) < 0) {
-		switch_on(g, 0);
-		return fail_in("start the collector");
-	}
 	g->started = true;
+}
+
+int
+guest_start(struct guest *g, enum guest_clock clock)
+{
+	struct inject_report report = {0};
+	struct collector_call call;
+
+	guest_start_call(g, clock, &call);
+	if (guest_command(g, &call, NULL, &report) < 0)
+		return fail_in("start the collector");
+	guest_started(g);
 	return 0;
 }
 

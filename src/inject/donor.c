@@ -22,6 +22,7 @@
 enum {
 	LOOK_AT_MOST = 64,		/* threads whose state we read */
 	ROUNDS = 200,			/* to find a safe point */
+	OWN_TABLES = 3,			/* the round that makes new ones */
 	FRAME_NEED = 4096,
 };
 #define HOLD_TIMEOUT_NS	UINT64_C(2000000000)
@@ -251,6 +252,13 @@ donor_take(struct plan *p, unsigned seed, struct borrow *b,
 		const size_t n = list_candidates(p, seed, list);
 		size_t i;
 
+		/* It may have loaded code since they were made. */
+		if (round == OWN_TABLES && sp && p->tables) {
+			p->tables = NULL;
+			safepoint_close(sp);
+			if (!(sp = safepoint_open(p)))
+				return -1;
+		}
 		if (round > 0 && now_ns() - since > GIVE_UP_NS)
 			break;
 		for (i = 0; r == 0 && i < n; i++) {

@@ -153,6 +153,14 @@ put_range(struct half *h, struct step_range *to, const struct step_range *r)
 	}
 }
 
+static void
+put_stack(struct record_tables *head, struct record_stack *to, uint64_t start,
+	  uint64_t end)
+{
+	if (start < end)
+		to[head->stacks++] = (struct record_stack){ start, end };
+}
+
 static int
 put_stacks(struct guest *g, struct half *h, struct record_tables *head)
 {
@@ -165,15 +173,21 @@ put_stacks(struct guest *g, struct half *h, struct record_tables *head)
 	free(text);
 	if (r < 0)
 		return -1;
-	head->stacks_at = take(h, mods.len * sizeof *to);
+	/* one may be cut in two */
+	head->stacks_at = take(h, (mods.len + 1) * sizeof *to);
 	to = (struct record_stack *)(h->at + head->stacks_at);
 	for (i = 0; head->stacks_at && i < mods.len; i++) {
 		const struct module *m = &mods.items[i];
 
-		if (m->inode == 0 && (m->prot & MODULE_WRITE) &&
-		    (m->prot & MODULE_READ))
-			to[head->stacks++] =
-				(struct record_stack){ m->start, m->end };
+		if (m->inode != 0 || !(m->prot & MODULE_WRITE) ||
+		    !(m->prot & MODULE_READ))
+			continue;
+		if (g->passing_end <= m->start || g->passing >= m->end) {
+			put_stack(head, to, m->start, m->end);
+			continue;
+		}
+		put_stack(head, to, m->start, g->passing);
+		put_stack(head, to, g->passing_end, m->end);
 	}
 	modules_fini(&mods);
 	return 0;

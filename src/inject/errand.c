@@ -154,10 +154,22 @@ collect_result(struct errand *e)
 	e->result = (int64_t)e->block.result;
 	if (e->block.base && e->block.state != BLOCK_WRONG_LIBRARY)
 		e->p->library = e->block.base;
-	if (e->call && target_read(e->p->t, e->s.at + e->s.call, e->call,
-				   sizeof *e->call) < 0)
+	if ((e->call && target_read(e->p->t, e->s.at + e->s.call, e->call,
+				    sizeof *e->call) < 0) ||
+	    (e->then && target_read(e->p->t, e->s.at + e->s.then, e->then,
+				    sizeof *e->then) < 0))
 		return -1;
 	return 0;
+}
+
+/* The library's commands know which thread to leave out. */
+static int
+write_call(struct errand *e, size_t at, struct collector_call *call)
+{
+	if (!call)
+		return 0;
+	call->helper = (uint32_t)thread_inner_tid(e->p->t, e->helper);
+	return target_write(e->p->t, e->s.at + at, call, sizeof *call);
 }
 
 /* The helper stands at its birth; its registers are good for calls. */
@@ -182,11 +194,8 @@ prepare_helper(struct errand *e)
 	if (target_write(e->p->t, e->s.at + STUB_BLOCK, &e->block,
 			 sizeof e->block) < 0)
 		return -1;
-	if (e->call)
-		e->call->helper = (uint32_t)thread_inner_tid(e->p->t,
-							     e->helper);
-	if (e->call && target_write(e->p->t, e->s.at + e->s.call, e->call,
-				    sizeof *e->call) < 0)
+	if (write_call(e, e->s.call, e->call) < 0 ||
+	    write_call(e, e->s.then, e->then) < 0)
 		return -1;
 	r.rip = e->s.at + (uint64_t)(stub_helper - stub_begin);
 	r.rsp = e->s.at + e->s.stack_top;

@@ -100,6 +100,7 @@ scratch_plan(struct plan *p, struct scratch *s)
 		return fail(FAIL_UNSUITABLE, "its thread storage wants an "
 			    "alignment of %llu", (unsigned long long)e.align);
 	s->call = STUB_BLOCK + PAGE;
+	s->then = s->call + THEN_AT;
 	s->frame = s->call + PAGE;
 	s->frame_size = FRAME_ROOM;
 	s->stack_top = s->frame + FRAME_ROOM + HELPER_STACK;

@@ -81,8 +81,11 @@ load_command(struct target *t, const struct errand *how,
 	int r;
 
 	call->version = COLLECTOR_VERSION;
+	if (e.then)
+		e.then->version = COLLECTOR_VERSION;
 	if (plan_make(t, &p) < 0)
 		return -1;
+	p.tables = e.tables;
 	snprintf(report->libc, sizeof report->libc, "%s", p.libc_name);
 	report->reused = p.library != 0;
 	call->vdso_clock = p.vdso_clock;
@@ -95,7 +98,7 @@ load_command(struct target *t, const struct errand *how,
 	urgent_begin(&before);
 	r = run_command(&e);
 	urgent_end(&before);
-	if (r == 0)
+	if (p.library)
 		*entry = p.library + p.library_entry;
 	if (r == 0 && e.result < 0) {
 		errno = (int)-e.result;
@@ -111,6 +114,7 @@ inject_call(struct target *t, uint64_t function, const uint64_t *args,
 	    struct inject_report *report)
 {
 	struct inject_report unasked;
+	struct urgent before;
 	struct errand e = { .function = function, .timeout_ns = timeout_ns };
 	struct plan p;
 	int r;
@@ -126,7 +130,9 @@ inject_call(struct target *t, uint64_t function, const uint64_t *args,
 	e.report = report ? report : &unasked;
 	memset(e.report, 0, sizeof *e.report);
 	snprintf(e.report->libc, sizeof e.report->libc, "%s", p.libc_name);
+	urgent_begin(&before);
 	r = errand_run(&e);
+	urgent_end(&before);
 	if (r == 0)
 		*result = (uint64_t)e.result;
 	plan_fini(&p);

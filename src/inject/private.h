@@ -77,6 +77,7 @@ struct plan {
 	uint64_t library;	/* bias of our library when it is there */
 	uint64_t library_entry, library_leave;
 	char library_path[128];	/* unlike any name that ld.so knows */
+	const struct step_tables *tables;	/* of all of it, when given */
 };
 
 int plan_make(struct target *t, struct plan *p);
@@ -182,6 +183,7 @@ struct block {
 	char path[128];
 	/* What the helper's thread-specific data is forgotten with. */
 	uint64_t specific_offset, thread_keys, call_tls_dtors;
+	uint64_t then;		/* what the function gets next, 0: nothing */
 };
 
 enum block_state {
@@ -190,7 +192,7 @@ enum block_state {
 	BLOCK_NO_THREAD, BLOCK_FAULTED,
 };
 
-enum { STUB_NOTIFY = 0x736e6465, STUB_BLOCK = 4096 };
+enum { STUB_NOTIFY = 0x736e6465, STUB_BLOCK = 4096, THEN_AT = 512 };
 extern const unsigned char stub_begin[], stub_end[];
 extern const unsigned char stub_helper[], stub_thread[], stub_fault[];
 
@@ -198,7 +200,7 @@ extern const unsigned char stub_helper[], stub_thread[], stub_fault[];
 struct scratch {
 	uint64_t at;		/* 0: not mapped yet */
 	size_t size;
-	size_t call, frame, frame_size, stack_top;
+	size_t call, then, frame, frame_size, stack_top;
 	size_t tls, tls_size, tp;
 	size_t thread_stack, thread_stack_size;
 };
@@ -216,10 +218,15 @@ struct errand {
 	bool entry;		/* our library's entry: load it if need be */
 	uint64_t function;	/* else this */
 	uint64_t args[6];
-	/* For the entry: copied into the target and back afterwards. */
-	struct collector_call *call;
+	/* For the entry: copied into the target and back afterwards. `then`
+	 * is for a second call right after one that gave 0; NULL: none. */
+	struct collector_call *call, *then;
 	errand_prepare prepare;	/* NULL: nothing */
+	/* Work for us while the thread is busy loading; may not be called. */
+	void (*meanwhile)(struct errand *e);
 	void *arg;
+	/* Of the whole target, for finding a safe point; NULL: to be made. */
+	const struct step_tables *tables;
 	uint64_t timeout_ns;
 	unsigned seed;
 	bool only_present;	/* load nothing: the library is there */
@@ -319,12 +326,21 @@ struct guest {
 	uint64_t library;	/* its entry in the target, 0: not yet in */
 	bool only_present, started;
 	bool other_namespace;	/* thread ids differ from ours */
+	/* While it is being opened. */
+	int fd;			/* the area's, -1: none */
+	bool filled;		/* all of it is there, with its tables */
+	const struct step_tables *tables;
+	uint64_t passing, passing_end;	/* memory that is about to go */
 	struct map tids;	/* then: theirs -> ours */
 };
 
 /* One command to the guest, by an errand. */
 int guest_command(struct guest *g, struct collector_call *call,
 		  errand_prepare prepare, struct inject_report *report);
+/* The command of guest_start; and what is true once it was obeyed. */
+void guest_start_call(const struct guest *g, enum guest_clock clock,
+		      struct collector_call *call);
+void guest_started(struct guest *g);
 /* Our number of a thread that the target calls tid; 0: it has ended. */
 pid_t guest_outer_tid(struct guest *g, pid_t tid);
 pid_t guest_inner_tid(struct guest *g, pid_t tid);

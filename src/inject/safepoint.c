@@ -161,10 +161,13 @@ safepoint_open(const struct plan *p)
 
 	sp->p = p;
 	sp->stack = xmalloc(STACK_MAX);
-	sp->space = unwind_space_new();
-	map_all(sp);
 	list_unsafe(sp);
-	sp->tables = unwind_space_tables(sp->space);
+	sp->tables = p->tables;
+	if (!sp->tables) {
+		sp->space = unwind_space_new();
+		map_all(sp);
+		sp->tables = unwind_space_tables(sp->space);
+	}
 	if (sp->tables)
 		return sp;
 	safepoint_close(sp);

@@ -122,9 +122,13 @@ call_entry(struct borrow *b, struct errand *e)
 		result = e->prepare(e, b->held.tid, &r);
 	if (result == 0)
 		result = enter(b, e->call);
+	e->result = e->call->result;
+	if (result == 0 && e->result == 0 && e->then) {
+		result = enter(b, e->then);
+		e->result = e->then->result;
+	}
 	if (close_area(b, e) < 0)
 		result = -1;
-	e->result = e->call->result;
 	return result;
 }
 

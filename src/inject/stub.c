@@ -8,7 +8,7 @@
  *	                     the kernel has cleared the thread's tid, say so
  *	                     by a system call that the tracer watches for,
  *	                     leave
- *	thread (real one):   dlopen, check, call, return
+ *	thread (real one):   dlopen, check, call, perhaps once more, return
  *
  * If the tracer is gone, all this still runs to its end; the scratch stays
  * mapped, nothing else. Each step begins with a compare-and-swap of the state
@@ -51,6 +51,7 @@
 #define SPECIFIC_OFFSET	680
 #define THREAD_KEYS	688
 #define CALL_TLS_DTORS	696
+#define THEN		704
 
 #define CHECK(field, offset) \
 	_Static_assert(offsetof(struct block, field) == offset, "stub.c")
@@ -86,6 +87,7 @@ CHECK(path, PATH);
 CHECK(specific_offset, SPECIFIC_OFFSET);
 CHECK(thread_keys, THREAD_KEYS);
 CHECK(call_tls_dtors, CALL_TLS_DTORS);
+CHECK(then, THEN);
 _Static_assert(BLOCK_STARTED == 1 && BLOCK_LOADING == 2 &&
 	       BLOCK_CALLING == 3 && BLOCK_DONE == 4 &&
 	       BLOCK_NOT_LOADED == 5 && BLOCK_WRONG_LIBRARY == 6 &&
@@ -271,7 +273,16 @@ __asm__(
 "	xorl	%eax, %eax\n"
 "	call	*" F(FUNCTION) "\n"
 "	movq	%rax, " F(RESULT) "\n"
-"	movl	$4, " F(STATE) "\n"
+"	testq	%rax, %rax\n"
+"	jnz	6f\n"
+"	movq	" F(THEN) ", %rdi\n"
+"	testq	%rdi, %rdi\n"
+"	jz	6f\n"
+"	movq	" S(ARGS) "+8(%rbx), %rsi\n"
+"	xorl	%eax, %eax\n"
+"	call	*" F(FUNCTION) "\n"
+"	movq	%rax, " F(RESULT) "\n"
+"6:	movl	$4, " F(STATE) "\n"
 ".Lstub_return:\n"
 "	call	.Lstub_close_fds\n"
 "	xorl	%eax, %eax\n"

@@ -238,6 +238,18 @@ helper_run_to_birth(struct errand *e)
 	}
 }
 
+/* Once the thread is on its way. */
+static void
+use_the_time(struct errand *e)
+{
+	void (*work)(struct errand *) = e->thread ? e->meanwhile : NULL;
+
+	if (!work)
+		return;
+	e->meanwhile = NULL;
+	work(e);
+}
+
 /* Until the thread has ended and the helper says so; it stands then. */
 int
 helper_run_to_bell(struct errand *e)
@@ -249,6 +261,7 @@ helper_run_to_bell(struct errand *e)
 	if (thread_resume(e->helper, RUN_TO_SYSCALL, 0) < 0)
 		return -1;
 	for (;;) {
+		use_the_time(e);
 		if (e->thread && watch_thread(e, SLICE_NS) < 0)
 			return -1;
 		switch (watch_helper(e, e->thread ? 0 : SLICE_NS)) {

@@ -55,9 +55,14 @@ post_thread(struct inject *e, pid_t tid)
 		(void)guest_refresh(e->guest);	/* not served: counted */
 }
 
-/* Without perf: exact CPU times and new threads from /proc. */
+enum reading { READ_LIST, READ_BASES, READ_CLOCKS };
+
+/*
+ * Without perf: exact CPU times and new threads from /proc. The list is of
+ * those that the guest will find by itself; what is not on it needs a timer.
+ */
 static void
-read_threads(struct inject *e, bool first)
+read_threads(struct inject *e, enum reading what)
 {
 	pid_t *tids = NULL;
 	size_t cap = 0;
@@ -69,13 +74,14 @@ read_threads(struct inject *e, bool first)
 
 		if (target_thread_facts(e->opt->target, tids[i], &f) < 0)
 			continue;	/* it ended meanwhile */
-		if (!map_get(&e->threads, (uint64_t)tids[i], &known) && !first)
+		if (what != READ_LIST &&
+		    !map_get(&e->threads, (uint64_t)tids[i], &known))
 			post_thread(e, tids[i]);
 
 		struct thread *th = inject_thread(e, tids[i]);
 
 		memcpy(th->name, f.name, sizeof th->name);
-		if (first)
+		if (what != READ_CLOCKS)
 			th->base_ns = f.cpu_ns - th->booked_ns;
 		th->cpu_ns = f.cpu_ns - th->base_ns;
 	}
@@ -165,7 +171,7 @@ inject_drain(void *engine, bool final)
 		signal_clock_drain(e->clock, on_kernel_record, e);
 	} else if (!execed) {
 		read_share(e);
-		read_threads(e, false);
+		read_threads(e, READ_CLOCKS);
 	}
 	guest_drain(e->guest, inject_guest_record, e);
 	inject_book_losses(e);
@@ -211,7 +217,7 @@ inject_run(void *engine, bool on)
 	note_clock(e, on);
 	/* /proc counts through a pause, too */
 	if (on && !e->clock)
-		read_threads(e, true);
+		read_threads(e, READ_BASES);
 	if (!on)
 		inject_drain(e, true);
 	return 0;
@@ -263,17 +269,15 @@ inject_stop(void *engine, struct str *clean)
 
 /* perf signals where the kernel lets us, else the target's own CPU timers. */
 static int
-start_clock(struct inject *e, const char **why)
+open_clock(struct inject *e, const char **why)
 {
 	const pid_t pid = target_pid(e->opt->target);
 
 	e->clock = signal_clock_open(pid, e->opt->interval_ns, SIGPROF, 0);
 	if (!e->clock && fail_last()->kind != FAIL_DENIED)
 		return -1;
-	if (!e->clock) {
-		read_share(e);
-		read_threads(e, true);
-	}
+	if (!e->clock)
+		read_threads(e, READ_LIST);
 	e->why = xasprintf("%s", e->clock ?
 		"perf task-clock signals, user mode; system time is CPU clock "
 		"minus ticks" :
@@ -281,13 +285,25 @@ start_clock(struct inject *e, const char **why)
 		"most one tick per scheduler tick; user:system is estimated "
 		"from utime:stime");
 	*why = e->why;
-	if (guest_start(e->guest, e->clock ? GUEST_PERF_SIGNAL :
-			GUEST_POSIX_TIMER) < 0)
-		return -1;
+	return 0;
+}
+
+/* The guest is ready: from here on all CPU time counts. */
+static int
+begin(struct inject *e)
+{
+	/* who was born meanwhile had used nothing that counts */
+	if (e->clock)
+		signal_clock_drain(e->clock, on_kernel_record, e);
+	else
+		read_share(e);
 	e->running = true;
 	e->last_beat_ns = now_ns();
 	note_clock(e, true);
-	return e->clock ? signal_clock_enable(e->clock, true) : 0;
+	if (e->clock)
+		return signal_clock_enable(e->clock, true);
+	read_threads(e, READ_BASES);
+	return 0;
 }
 
 /* Twice the threads of now, in powers of two; memory is bounded. */
@@ -310,35 +326,46 @@ choose_windows(struct guest_options *options, struct target *t)
 		options->window_bytes /= 2;
 }
 
+static struct guest *
+open_guest(struct inject *e, const struct recorder_options *o)
+{
+	const struct step_tables *tables = unwind_space_tables(o->space);
+	struct guest_options options = {
+		/* room for what is loaded later */
+		.table_bytes = (uint32_t)(TABLE_MARGIN +
+					  guest_publish_need(tables)),
+		.interval_ns = o->interval_ns,
+		.donor_seed = o->settings->seed,
+		.tables = tables,
+		.start = true,
+		.clock = e->clock ? GUEST_PERF_SIGNAL : GUEST_POSIX_TIMER,
+	};
+	struct inject_report report = {0};
+	struct guest *g;
+
+	choose_windows(&options, o->target);
+	g = o->at_start ? guest_open_preloaded(o->target, &options, &report) :
+		guest_open(o->target, &options, &report);
+	note_report(e, &report);
+	return g;
+}
+
 static void *
 inject_start(struct recorder *rec, const struct recorder_options *o,
 	     const char **why)
 {
-	struct guest_options options = {
-		/* room for what is loaded later */
-		.table_bytes = (uint32_t)(TABLE_MARGIN + guest_publish_need(
-				unwind_space_tables(o->space))),
-		.interval_ns = o->interval_ns,
-		.donor_seed = o->settings->seed,
-	};
 	struct inject_report report = {0};
 	struct inject *e = xcalloc(1, sizeof *e);
-
-	choose_windows(&options, o->target);
 
 	e->rec = rec;
 	e->opt = o;
 	e->pcs = xcalloc(RECORD_DEPTH_MAX, sizeof *e->pcs);
 	e->exact = xcalloc(RECORD_DEPTH_MAX / 8 + 1, 1);
-	e->guest = o->at_start ?
-		guest_open_preloaded(o->target, &options, &report) :
-		guest_open(o->target, &options, &report);
-	note_report(e, &report);
-	if (!e->guest) {
+	if (open_clock(e, why) < 0 || !(e->guest = open_guest(e, o))) {
 		free_inject(e);
 		return NULL;
 	}
-	if (publish(e) == 0 && start_clock(e, why) == 0)
+	if (begin(e) == 0)
 		return e;
 	(void)guest_stop(e->guest, &report);	/* the first failure is told */
 	free_inject(e);
