@@ -309,7 +309,10 @@ clock_enable(struct clock *c)
 		return;
 	if (!c->stop_booked)
 		states_stop(&c->states, c->stopped_at);
-	set_all(c, PERF_EVENT_IOC_ENABLE);
+	if (c->traits.form == CLOCK_FORM_CPU)
+		(void)percpu_start(&c->percpu);
+	else
+		set_all(c, PERF_EVENT_IOC_ENABLE);
 	c->stopped = false;
 	states_start(&c->states, now_ns());
 }

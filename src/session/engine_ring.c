@@ -13,8 +13,9 @@
  *
  * A drain gives what was taken before the drain before it, so the clock is
  * that of the drain before. A < 1 keeps few samples from swinging, and the
- * last round (A = 1) books the rest to the nanosecond. On a crowded machine ticks in step with the scheduler's hit one process too often
- * (measured: 1.33 of its CPU time at 10.000 ms); A = 1/2 corrects up to 2.
+ * last round (A = 1) books the rest to the nanosecond. Ticks in step with the
+ * scheduler's would hit one process too often (measured: 1.33 of its CPU time
+ * at 10.000 ms, which the clock now evades); A = 1/2 corrects up to 2.
  */
 #include "clock.h"
 #include "private.h"
@@ -41,6 +42,7 @@ struct ring {
 	const struct recorder_options *opt;
 	struct clock *clock;
 	const struct clock_traits *traits;
+	uint64_t period_ns;		/* of the clock, by its samples */
 	struct tick *ticks;
 	size_t tick_count, tick_cap;
 	uint64_t clock_start_ns;	/* process CPU clock at start */
@@ -169,7 +171,7 @@ unbooked(const struct ring *r, uint64_t *rest)
 static uint64_t
 weight_of_round(struct ring *r)
 {
-	const uint64_t period = r->opt->interval_ns;
+	const uint64_t period = r->period_ns;
 	uint64_t rest;
 
 	if (!unbooked(r, &rest))
@@ -240,6 +242,7 @@ on_sample(struct ring *r, const struct clock_record *rec)
 
 	recorder_count_sample(r->rec);
 	if (r->traits->form == CLOCK_FORM_CPU) {
+		r->period_ns = rec->u.sample.period_ns;
 		keep_tick(r, rec, state, frinfo);
 		return;
 	}
@@ -251,7 +254,7 @@ static void
 on_lost(struct ring *r, const struct clock_record *rec)
 {
 	const uint64_t n = rec->u.lost.samples;
-	uint64_t weight = n * r->opt->interval_ns;
+	uint64_t weight = n * r->period_ns;
 
 	if (r->traits->form == CLOCK_FORM_CPU) {
 		r->booked_ns += weight;
@@ -394,6 +397,7 @@ ring_start(struct recorder *rec, const struct recorder_options *o,
 
 	r->rec = rec;
 	r->opt = o;
+	r->period_ns = o->interval_ns;
 	if (!(r->clock = clock_open(&options)) ||
 	    target_cpu_ns(o->target, &r->clock_start_ns) < 0) {
 		free_ring(r);
