@@ -4,10 +4,11 @@
  * stretch of code with one state becomes one row (encode.c).
  *
  * The work is linear in the bytes: every instruction consumes at least one
- * and emits at most one row. Instructions that we cannot read make the rest
- * of their function STEP_FULL.
+ * and emits at most one row; what a CIE says is run once, for all its FDEs.
+ * Instructions that we cannot read make the rest of their function STEP_FULL.
  */
 #include <dwarf.h>
+#include <stdlib.h>
 
 #include "arch.h"
 #include "base.h"
@@ -17,10 +18,17 @@
 /* remember_state nests one or two deep in practice. */
 enum { STATES_MAX = 32 };
 
+/* The state in which the functions of a CIE begin. */
+struct start {
+	struct state state;
+	bool known, ok;
+};
+
 struct run {
 	const struct frame_cie *cie;
 	struct reader code;
-	struct state now, initial;
+	struct state now;
+	const struct state *initial;
 	struct state *saved;	/* STATES_MAX of them */
 	unsigned depth;
 	bool in_cie;
@@ -43,8 +51,9 @@ push_row(struct rows *rows, uint64_t pc, struct step_row row)
 			return;
 		}
 	}
-	rows->row = xgrow(rows->row, &rows->cap, rows->len + 1,
-			  sizeof *rows->row);
+	if (rows->len == rows->cap)
+		rows->row = xgrow(rows->row, &rows->cap, rows->len + 1,
+				  sizeof *rows->row);
 	rows->row[rows->len++] = row;
 }
 
@@ -58,7 +67,8 @@ advance(struct run *run, uint64_t delta)
 	}
 	if (delta == 0)
 		return;
-	push_row(run->rows, run->loc - run->base, cfa_encode(&run->now, run->cie->signal));
+	push_row(run->rows, run->loc - run->base,
+		 cfa_encode(&run->now, run->cie->signal));
 	if (delta >= run->end - run->loc) {
 		run->loc = run->end;
 		run->code.at = run->code.end;	/* beyond the function */
@@ -77,25 +87,26 @@ advance_units(struct run *run, uint64_t units)
 	advance(run, delta);
 }
 
-static struct rule *
-tracked(struct run *run, struct state *s, uint64_t reg)
+/* Which of the registers that matter this is, or TRACKED: none. */
+static unsigned
+tracked(const struct run *run, uint64_t reg)
 {
 	if (reg == (uint64_t)arch.reg_fp)
-		return &s->rule[TRACK_FP];
+		return TRACK_FP;
 	if (reg == (uint64_t)arch.reg_sp)
-		return &s->rule[TRACK_SP];
+		return TRACK_SP;
 	if (reg == run->cie->ra)
-		return &s->rule[TRACK_RA];
-	return NULL;
+		return TRACK_RA;
+	return TRACKED;
 }
 
 static void
 set_rule(struct run *run, uint64_t reg, struct rule rule)
 {
-	struct rule *place = tracked(run, &run->now, reg);
+	const unsigned place = tracked(run, reg);
 
-	if (place)
-		*place = rule;
+	if (place != TRACKED)
+		run->now.rule[place] = rule;
 }
 
 static void
@@ -112,10 +123,10 @@ set_offset(struct run *run, uint64_t reg, enum rule_kind kind, int64_t factored)
 static void
 restore_rule(struct run *run, uint64_t reg)
 {
-	struct rule *place = tracked(run, &run->now, reg);
+	const unsigned place = tracked(run, reg);
 
-	if (place)
-		*place = *tracked(run, &run->initial, reg);
+	if (place != TRACKED)
+		run->now.rule[place] = run->initial->rule[place];
 }
 
 static void
@@ -176,7 +187,7 @@ run_extended(struct run *run, uint8_t op)
 	case DW_CFA_nop:
 		return;
 	case DW_CFA_advance_loc1:
-		advance_units(run, reader_fixed(r, 1));
+		advance_units(run, reader_byte(r));
 		return;
 	case DW_CFA_advance_loc2:
 		advance_units(run, reader_fixed(r, 2));
@@ -263,7 +274,7 @@ run_extended(struct run *run, uint8_t op)
 static void
 run_one(struct run *run)
 {
-	const uint8_t op = (uint8_t)reader_fixed(&run->code, 1);
+	const uint8_t op = reader_byte(&run->code);
 	const uint8_t low = op & 0x3f;
 
 	switch (op & 0xc0) {
@@ -291,9 +302,28 @@ run_code(struct run *run, const uint8_t *from, const uint8_t *to)
 	return !run->code.bad;
 }
 
-void
+/* What the CIE says, once. */
+static const struct start *
+start_of(struct start *starts, const struct frames *frames, uint32_t cie)
+{
+	struct start *start = &starts[cie];
+	struct state saved[STATES_MAX];
+	struct run run = {
+		.cie = &frames->cies[cie], .saved = saved, .in_cie = true,
+		.initial = &start->state,
+	};
+
+	if (start->known)
+		return start;
+	start->known = true;
+	start->ok = run_code(&run, run.cie->insn, run.cie->insn_end);
+	start->state = run.now;
+	return start;
+}
+
+static void
 compile_fde(const struct frames *frames, const struct frame_fde *fde,
-	    uint64_t base, struct rows *rows)
+	    struct start *starts, uint64_t base, struct rows *rows)
 {
 	if (!fde->insn) {
 		push_row(rows, fde->start - base,
@@ -302,21 +332,19 @@ compile_fde(const struct frames *frames, const struct frame_fde *fde,
 		return;
 	}
 
+	const struct start *start = start_of(starts, frames, fde->cie);
 	struct state saved[STATES_MAX];	/* read only after it was written */
 	struct run run = {
 		.cie = &frames->cies[fde->cie],
-		.saved = saved,
+		.saved = saved, .now = start->state, .initial = &start->state,
 		.loc = fde->start, .end = fde->end, .base = base,
 		.rows = rows,
-		.in_cie = true,
 	};
-	bool ok = run_code(&run, run.cie->insn, run.cie->insn_end);
+	const bool ok = start->ok && run_code(&run, fde->insn, fde->insn_end);
 
-	run.initial = run.now;
-	run.in_cie = false;
-	ok = ok && run_code(&run, fde->insn, fde->insn_end);
 	if (run.loc < run.end)
-		push_row(rows, run.loc - base, ok ? cfa_encode(&run.now, run.cie->signal) :
+		push_row(rows, run.loc - base,
+			 ok ? cfa_encode(&run.now, run.cie->signal) :
 			 (struct step_row){ .kind = STEP_FULL });
 }
 
@@ -324,12 +352,14 @@ void
 compile_all(const struct frames *frames, uint64_t base, struct rows *rows)
 {
 	const struct step_row none = { .kind = STEP_NONE };
+	struct start *starts = xcalloc(frames->cie_count + 1, sizeof *starts);
 
 	for (size_t i = 0; i < frames->count; i++) {
 		const struct frame_fde *fde = &frames->fdes[i];
 
-		compile_fde(frames, fde, base, rows);
+		compile_fde(frames, fde, starts, base, rows);
 		if (i + 1 == frames->count || fde[1].start > fde->end)
 			push_row(rows, fde->end - base, none);
 	}
+	free(starts);
 }

@@ -18,10 +18,10 @@ match_breg(const uint8_t *expr, uint64_t length, int reg, bool deref,
 {
 	struct reader r = { .at = expr, .end = expr + length };
 
-	if (reader_fixed(&r, 1) != DW_OP_breg0 + (uint64_t)reg)
+	if (reader_byte(&r) != DW_OP_breg0 + (unsigned)reg)
 		return false;
 	*offset = reader_sleb(&r);
-	if (deref && reader_fixed(&r, 1) != DW_OP_deref)
+	if (deref && reader_byte(&r) != DW_OP_deref)
 		return false;
 	return !r.bad && r.at == r.end;
 }

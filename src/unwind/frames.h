@@ -44,15 +44,21 @@ void elf_frames_fini(struct frames *frames);
 const struct frame_fde *elf_frames_find(const struct frames *frames,
 				    uint64_t vaddr);
 
+/* frames.c for known.c: is this executable? Append one; make those from
+ * `old` on disjoint, and all before them win. */
+bool frames_in_text(const struct image *img, uint64_t start, uint64_t end);
+void frames_add(struct frames *frames, const struct frame_fde *fde);
+void frames_merge(struct frames *frames, size_t old);
+/* What linkers and libcs left without data. */
+void frames_add_known(struct frames *frames, const struct image *img);
+
 struct rows {
 	struct step_row *row;
 	size_t len, cap;
 };
 
-/* Append the rows of one description; pc counts from base. */
-void compile_fde(const struct frames *frames, const struct frame_fde *fde,
-		 uint64_t base, struct rows *rows);
-/* Append the rows of all, with STEP_NONE rows in the gaps. */
+/* Append the rows of all descriptions, with STEP_NONE rows in the gaps; pc
+ * counts from base. */
 void compile_all(const struct frames *frames, uint64_t base,
 		 struct rows *rows);
 
@@ -64,11 +70,29 @@ struct reader {
 };
 
 uint64_t reader_fixed(struct reader *r, unsigned size);	/* 1, 2, 4, 8 bytes */
-uint64_t reader_uleb(struct reader *r);
+uint64_t reader_long_uleb(struct reader *r);
 int64_t reader_sleb(struct reader *r);
 /* Skip n bytes; gives where they began. */
 const uint8_t *reader_skip(struct reader *r, uint64_t n);
 /* A pointer in a DW_EH_PE_* encoding; vaddr is the ELF address of r->at. */
 uint64_t reader_pointer(struct reader *r, uint8_t encoding, uint64_t vaddr);
+
+/* Most of CFI is single bytes, and numbers of one. */
+static inline uint8_t
+reader_byte(struct reader *r)
+{
+	if (__builtin_expect(!r->bad && r->at < r->end, 1))
+		return *r->at++;
+	r->bad = true;
+	return 0;
+}
+
+static inline uint64_t
+reader_uleb(struct reader *r)
+{
+	if (__builtin_expect(!r->bad && r->at < r->end && *r->at < 0x80, 1))
+		return *r->at++;
+	return reader_long_uleb(r);
+}
 
 #endif

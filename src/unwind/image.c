@@ -7,8 +7,6 @@
 #include "image.h"
 
 #include <errno.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,13 +20,10 @@ enum {
 	DYNAMIC_MAX = 4096,	/* entries */
 };
 
-/* An unwind section beyond this is a lie or a bomb. */
-#define SECTION_MAX ((size_t)1 << 30)
-#define ADDRESS_MAX ((uint64_t)1 << 62)
 
 /* pread that goes on after signals and short reads. */
-static size_t
-read_file(int fd, uint64_t offset, void *buf, size_t n)
+size_t
+elf_read_file(int fd, uint64_t offset, void *buf, size_t n)
 {
 	size_t done = 0;
 
@@ -63,7 +58,7 @@ static size_t
 read_header(const struct image *img, uint64_t offset, void *buf, size_t n)
 {
 	return img->fd < 0 ? copy_memory(img, offset, buf, n) :
-			     read_file(img->fd, offset, buf, n);
+			     elf_read_file(img->fd, offset, buf, n);
 }
 
 static int
@@ -205,7 +200,7 @@ elf_image_read(const struct image *img, uint64_t vaddr, void *buf, size_t n)
 		return 0;
 	if (n > seg->filesz - at)
 		n = seg->filesz - at;
-	return read_file(img->fd, seg->offset + at, buf, n);
+	return elf_read_file(img->fd, seg->offset + at, buf, n);
 }
 
 /* Does the page-rounded file extent of seg hold offset? */
@@ -234,140 +229,4 @@ elf_image_bias(const struct image *img, uint64_t start, uint64_t offset)
 	if (!found)
 		return start - offset - img->base;
 	return start - offset - (found->vaddr - found->offset);
-}
-
-static bool
-is_section(const char *name, const char *want)
-{
-	return name && strcmp(name, want) == 0;
-}
-
-/* Copy a section out of libelf's hands, unpacked. */
-static void
-copy_section(Elf_Scn *scn, struct section *out)
-{
-	GElf_Shdr sh;
-	GElf_Chdr ch;
-
-	if (out->data || !gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
-		return;
-	if (sh.sh_flags & SHF_COMPRESSED &&
-	    (!gelf_getchdr(scn, &ch) || ch.ch_size > SECTION_MAX ||
-	     elf_compress(scn, 0, 0) < 0))
-		return;
-	if (!gelf_getshdr(scn, &sh) || sh.sh_size > SECTION_MAX)
-		return;
-
-	const Elf_Data *data = elf_rawdata(scn, NULL);
-
-	if (!data || !data->d_buf || !data->d_size)
-		return;
-	out->data = xcalloc(1, data->d_size + SECTION_SLACK);
-	memcpy(out->data, data->d_buf, data->d_size);
-	out->size = data->d_size;
-	out->vaddr = sh.sh_addr;
-}
-
-static void
-note_plt(Elf_Scn *scn, enum plt_kind kind, struct image_sections *out)
-{
-	GElf_Shdr sh;
-
-	if (out->plt_count == PLT_MAX || !gelf_getshdr(scn, &sh) ||
-	    sh.sh_addr > ADDRESS_MAX || sh.sh_size > SECTION_MAX)
-		return;
-	out->plt[out->plt_count++] = (struct plt){
-		.vaddr = sh.sh_addr, .size = sh.sh_size, .kind = kind,
-	};
-}
-
-static void
-take_section(Elf_Scn *scn, const char *name, struct image_sections *out)
-{
-	if (is_section(name, ".eh_frame"))
-		copy_section(scn, &out->eh_frame);
-	else if (is_section(name, ".debug_frame"))
-		copy_section(scn, &out->debug_frame);
-	else if (is_section(name, ".plt"))
-		note_plt(scn, PLT_LAZY, out);
-	else if (is_section(name, ".plt.sec") || is_section(name, ".plt.got") ||
-		 is_section(name, ".iplt"))
-		note_plt(scn, PLT_DIRECT, out);
-}
-
-static void
-sections_by_name(const struct image *img, struct image_sections *out)
-{
-	Elf *elf;
-	Elf_Scn *scn = NULL;
-	size_t names;
-
-	(void)elf_version(EV_CURRENT);	/* fails only for a stranger's libelf */
-	/* ELF_C_READ, never _MMAP: see image.h */
-	elf = elf_begin(img->fd, ELF_C_READ, NULL);
-	if (!elf)
-		return;
-	if (elf_getshdrstrndx(elf, &names) == 0) {
-		while ((scn = elf_nextscn(elf, scn))) {
-			GElf_Shdr sh;
-
-			if (gelf_getshdr(scn, &sh))
-				take_section(scn, elf_strptr(elf, names,
-							     sh.sh_name), out);
-		}
-	}
-	(void)elf_end(elf);	/* a count of references, no result */
-}
-
-/*
- * Without section headers (memory, stripped to the bone): .eh_frame_hdr says
- * where .eh_frame begins; it ends by itself, at the latest with its segment.
- */
-static void
-eh_frame_by_header(const struct image *img, struct section *out)
-{
-	enum { PCREL_SDATA4 = 0x1b };
-	unsigned char hdr[8];
-	const struct segment *seg;
-	int32_t rel;
-
-	if (!img->unwind_hdr ||
-	    elf_image_read(img, img->unwind_hdr, hdr, sizeof hdr) != sizeof hdr ||
-	    hdr[0] != 1 || hdr[1] != PCREL_SDATA4)
-		return;
-	memcpy(&rel, hdr + 4, sizeof rel);
-	out->vaddr = img->unwind_hdr + 4 + (uint64_t)(int64_t)rel;
-	seg = elf_image_segment(img, out->vaddr);
-	if (!seg)
-		return;
-
-	const uint64_t size = img->fd < 0 ? seg->memsz : seg->filesz;
-	const uint64_t at = out->vaddr - seg->vaddr;
-
-	if (at >= size || size - at > SECTION_MAX ||
-	    (img->fd < 0 && size - at > img->size))
-		return;
-
-	const size_t room = size - at;
-
-	out->data = xcalloc(1, room + SECTION_SLACK);
-	out->size = elf_image_read(img, out->vaddr, out->data, room);
-}
-
-void
-elf_image_sections(const struct image *img, struct image_sections *out)
-{
-	*out = (struct image_sections){ 0 };
-	if (img->fd >= 0)
-		sections_by_name(img, out);
-	if (!out->eh_frame.data)
-		eh_frame_by_header(img, &out->eh_frame);
-}
-
-void
-elf_image_sections_fini(struct image_sections *sections)
-{
-	free(sections->eh_frame.data);
-	free(sections->debug_frame.data);
-	*sections = (struct image_sections){ 0 };
 }

@@ -55,6 +55,13 @@ struct image {
 	bool needs_others;	/* has DT_NEEDED */
 };
 
+/* No address of ours is beyond: sums of two cannot wrap. */
+#define ADDRESS_MAX ((uint64_t)1 << 62)
+
+/* Copy from a file, going on after signals and short reads; how many bytes
+ * there were. */
+size_t elf_read_file(int fd, uint64_t offset, void *buf, size_t n);
+
 /* Both take what they are given, also on failure. */
 int elf_image_open(struct image *img, int fd);
 int elf_image_memory(struct image *img, void *memory, size_t size,

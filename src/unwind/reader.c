@@ -27,12 +27,12 @@ reader_fixed(struct reader *r, unsigned size)
 }
 
 uint64_t
-reader_uleb(struct reader *r)
+reader_long_uleb(struct reader *r)
 {
 	uint64_t value = 0;
 
 	for (unsigned shift = 0; ; shift += 7) {
-		const uint64_t byte = reader_fixed(r, 1);
+		const uint64_t byte = reader_byte(r);
 
 		if (shift < 64)
 			value |= (byte & 0x7f) << shift;
@@ -50,7 +50,7 @@ reader_sleb(struct reader *r)
 	unsigned shift = 0;
 
 	do {
-		byte = reader_fixed(r, 1);
+		byte = reader_byte(r);
 		if (shift < 64)
 			value |= (byte & 0x7f) << shift;
 		shift += 7;
