@@ -22,6 +22,7 @@ find_syscall(struct target *t)
 {
 	static const unsigned char enter[] = { 0x0f, 0x05 };
 	struct modules mods = {0};
+	struct look look = { .t = t };
 	char *text = target_maps(t);
 	uint64_t at = 0;
 	size_t i;
@@ -31,12 +32,13 @@ find_syscall(struct target *t)
 			struct image img;
 
 			if (strcmp(mods.items[i].path, "[vdso]") == 0 &&
-			    locate_image(t, mods.items[i].start, &img) == 0)
+			    locate_image(&look, mods.items[i].start, &img) == 0)
 				at = locate_code(t, &img, enter,
 						 sizeof enter);
 		}
 	free(text);
 	modules_fini(&mods);
+	look_fini(&look);
 	return at;
 }
 

@@ -16,13 +16,13 @@ find_libc(struct plan *p)
 		const struct image *img = &p->images[i];
 
 		if (!p->libc.bias &&
-		    locate_address(p->t, img, "gnu_get_libc_version"))
+		    locate_address(p->look, img, "gnu_get_libc_version"))
 			p->libc = *img;
-		if (!p->ldso.bias && locate_address(p->t, img, "_r_debug"))
+		if (!p->ldso.bias && locate_address(p->look, img, "_r_debug"))
 			p->ldso = *img;
-		if (locate_address(p->t, img, "__libc_start_main") &&
-		    locate_address(p->t, img, "dlopen") &&
-		    !locate_address(p->t, img, "gnu_get_libc_version"))
+		if (locate_address(p->look, img, "__libc_start_main") &&
+		    locate_address(p->look, img, "dlopen") &&
+		    !locate_address(p->look, img, "gnu_get_libc_version"))
 			return plan_refuse("its libc is musl, for which loading is "
 				      "not supported yet");
 	}
@@ -30,7 +30,7 @@ find_libc(struct plan *p)
 		return plan_refuse("it is a static-pie program: it has no dlopen");
 	if (!p->libc.bias || !p->ldso.bias)
 		return plan_refuse("it has no GNU libc");
-	p->glibc_minor = locate_glibc_minor(p->t, &p->libc);
+	p->glibc_minor = locate_glibc_minor(p->look, &p->libc);
 	snprintf(p->libc_name, sizeof p->libc_name, "glibc 2.%u",
 		 p->glibc_minor);
 	return 0;
@@ -40,14 +40,14 @@ find_libc(struct plan *p)
 static uint64_t
 libc_function(const struct plan *p, const char *name)
 {
-	uint64_t at = locate_address(p->t, &p->libc, name);
+	uint64_t at = locate_address(p->look, &p->libc, name);
 	size_t i;
 
 	for (i = 0; !at && i < p->nimages; i++)
-		if (locate_address(p->t, &p->images[i],
+		if (locate_address(p->look, &p->images[i],
 				  "__pthread_initialize_minimal") ||
-		    locate_address(p->t, &p->images[i], "__pthread_unwind"))
-			at = locate_address(p->t, &p->images[i], name);
+		    locate_address(p->look, &p->images[i], "__pthread_unwind"))
+			at = locate_address(p->look, &p->images[i], name);
 	return at;
 }
 
@@ -67,7 +67,7 @@ static int
 find_functions(struct plan *p)
 {
 	p->dlopen_flags = 2;			/* RTLD_NOW, local */
-	p->dlopen = locate_address(p->t, &p->libc, "dlopen");
+	p->dlopen = locate_address(p->look, &p->libc, "dlopen");
 	if (!p->dlopen) {
 		/* Before 2.34: what libdl's dlopen itself is made of. */
 		p->dlopen_flags |= 0x80000000u;
@@ -75,7 +75,7 @@ find_functions(struct plan *p)
 			return -1;
 	}
 	p->dlerror = libc_function(p, "dlerror");
-	p->single_flag = locate_address(p->t, &p->libc,
+	p->single_flag = locate_address(p->look, &p->libc,
 				       "__libc_single_threaded");
 	if (need(p, "pthread_create", &p->pthread_create) < 0 ||
 	    need(p, "pthread_attr_init", &p->attr_init) < 0 ||
@@ -121,7 +121,7 @@ find_layout(struct plan *p)
 	if (p->sizeof_pthread < 512 || p->sizeof_pthread > 1u << 16)
 		return plan_refuse("its libc's thread descriptor has an "
 			      "implausible size");
-	at = locate_address(p->t, &p->ldso, "__rseq_offset");
+	at = locate_address(p->look, &p->ldso, "__rseq_offset");
 	if (at && target_read(p->t, at, &p->rseq_offset, 8) < 0)
 		return -1;
 	offset = (uint64_t)p->rseq_offset;
@@ -154,7 +154,7 @@ find_keys(struct plan *p)
 	if (data != KEY_SIZE)
 		return plan_refuse("its libc's thread data has an implausible "
 			      "size");
-	p->call_tls_dtors = locate_address(p->t, &p->libc,
+	p->call_tls_dtors = locate_address(p->look, &p->libc,
 					   "__call_tls_dtors");
 	return 0;
 }

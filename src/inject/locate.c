@@ -61,7 +61,7 @@ note_dynamic(struct image *img, const Elf64_Dyn *d)
 }
 
 static int
-read_dynamic(struct target *t, struct image *img)
+read_dynamic(struct look *k, struct image *img)
 {
 	uint64_t at = img->dynamic;
 	int i;
@@ -69,7 +69,7 @@ read_dynamic(struct target *t, struct image *img)
 	for (i = 0; i < DYNAMIC_MAX; i++, at += sizeof(Elf64_Dyn)) {
 		Elf64_Dyn d;
 
-		if (target_read(t, at, &d, sizeof d) < 0)
+		if (look_read(k, at, &d, sizeof d) < 0)
 			return -1;
 		if (d.d_tag == DT_NULL)
 			return 0;
@@ -113,7 +113,7 @@ header_is_ours(const Elf64_Ehdr *eh)
 }
 
 int
-locate_image(struct target *t, uint64_t header, struct image *img)
+locate_image(struct look *k, uint64_t header, struct image *img)
 {
 	Elf64_Ehdr eh;
 	Elf64_Phdr ph[PHDRS_MAX];
@@ -121,12 +121,12 @@ locate_image(struct target *t, uint64_t header, struct image *img)
 	int i;
 
 	memset(img, 0, sizeof *img);
-	if (target_read(t, header, &eh, sizeof eh) < 0)
+	if (look_read(k, header, &eh, sizeof eh) < 0)
 		return -1;
 	if (!header_is_ours(&eh))
 		return fail(FAIL_UNSUITABLE, "no x86-64 ELF header at 0x%llx",
 			    (unsigned long long)header);
-	if (target_read(t, header + eh.e_phoff, ph,
+	if (look_read(k, header + eh.e_phoff, ph,
 			eh.e_phnum * sizeof ph[0]) < 0)
 		return -1;
 	for (i = 0; i < eh.e_phnum; i++)
@@ -139,11 +139,11 @@ locate_image(struct target *t, uint64_t header, struct image *img)
 		note_segment(img, &ph[i]);
 	if (!img->dynamic)
 		return 0;
-	return read_dynamic(t, img);
+	return read_dynamic(k, img);
 }
 
 static bool
-name_is(struct target *t, const struct image *img, uint32_t offset,
+name_is(struct look *k, const struct image *img, uint32_t offset,
 	const char *name)
 {
 	char text[SYMBOL_NAME_MAX];
@@ -151,23 +151,23 @@ name_is(struct target *t, const struct image *img, uint32_t offset,
 
 	if (n > sizeof text || offset > img->strsz || n > img->strsz - offset)
 		return false;
-	return target_read(t, img->strtab + offset, text, n) == 0 &&
+	return look_read(k, img->strtab + offset, text, n) == 0 &&
 	       memcmp(text, name, n) == 0;
 }
 
 static bool
-symbol_matches(struct target *t, const struct image *img, uint32_t index,
+symbol_matches(struct look *k, const struct image *img, uint32_t index,
 	       const char *name, struct symbol_at *out)
 {
 	Elf64_Sym sym;
 	int type;
 
-	if (target_read(t, img->symtab + (uint64_t)index * sizeof sym, &sym,
+	if (look_read(k, img->symtab + (uint64_t)index * sizeof sym, &sym,
 			sizeof sym) < 0)
 		return false;
 	type = ELF64_ST_TYPE(sym.st_info);
 	if (sym.st_shndx == SHN_UNDEF || type == STT_GNU_IFUNC ||
-	    type == STT_TLS || !name_is(t, img, sym.st_name, name))
+	    type == STT_TLS || !name_is(k, img, sym.st_name, name))
 		return false;
 	out->addr = img->bias + sym.st_value;
 	out->size = sym.st_size;
@@ -175,28 +175,34 @@ symbol_matches(struct target *t, const struct image *img, uint32_t index,
 }
 
 static bool
-find_by_gnu_hash(struct target *t, const struct image *img, const char *name,
+find_by_gnu_hash(struct look *k, const struct image *img, const char *name,
 		 struct symbol_at *out)
 {
 	uint32_t head[4], hash = 5381, index, word, left = CHAIN_MAX;
-	uint64_t buckets, chains;
+	uint64_t buckets, chains, filter;
 	const char *c;
 
 	for (c = name; *c; c++)
 		hash = hash * 33 + (unsigned char)*c;
-	if (target_read(t, img->gnu_hash, head, sizeof head) < 0 ||
-	    head[0] == 0 || head[0] > BUCKETS_MAX || head[2] > BUCKETS_MAX)
+	if (look_read(k, img->gnu_hash, head, sizeof head) < 0 ||
+	    head[0] == 0 || head[0] > BUCKETS_MAX ||
+	    head[2] == 0 || head[2] > BUCKETS_MAX)
+		return false;
+	/* most names are not there, and one word says so */
+	if (look_read(k, img->gnu_hash + sizeof head +
+		      8ull * (hash / 64 % head[2]), &filter, 8) < 0 ||
+	    !(filter >> hash % 64 & filter >> (hash >> head[3] % 32) % 64 & 1))
 		return false;
 	buckets = img->gnu_hash + sizeof head + 8ull * head[2];
 	chains = buckets + 4ull * head[0];
-	if (target_read(t, buckets + 4ull * (hash % head[0]), &index, 4) < 0)
+	if (look_read(k, buckets + 4ull * (hash % head[0]), &index, 4) < 0)
 		return false;
 	for (; index >= head[1] && left > 0; index++, left--) {
-		if (target_read(t, chains + 4ull * (index - head[1]), &word,
+		if (look_read(k, chains + 4ull * (index - head[1]), &word,
 				4) < 0)
 			return false;
 		if ((word | 1) == (hash | 1) &&
-		    symbol_matches(t, img, index, name, out))
+		    symbol_matches(k, img, index, name, out))
 			return true;
 		if (word & 1)
 			return false;
@@ -205,7 +211,7 @@ find_by_gnu_hash(struct target *t, const struct image *img, const char *name,
 }
 
 static bool
-find_by_sysv_hash(struct target *t, const struct image *img, const char *name,
+find_by_sysv_hash(struct look *k, const struct image *img, const char *name,
 		  struct symbol_at *out)
 {
 	uint32_t head[2], hash = 0, index, left = CHAIN_MAX;
@@ -216,50 +222,50 @@ find_by_sysv_hash(struct target *t, const struct image *img, const char *name,
 		hash = (hash << 4) + (unsigned char)*c;
 		hash = (hash ^ ((hash & 0xf0000000) >> 24)) & 0x0fffffff;
 	}
-	if (target_read(t, img->hash, head, sizeof head) < 0 ||
+	if (look_read(k, img->hash, head, sizeof head) < 0 ||
 	    head[0] == 0 || head[0] > BUCKETS_MAX || head[1] > BUCKETS_MAX)
 		return false;
 	buckets = img->hash + sizeof head;
 	chains = buckets + 4ull * head[0];
-	if (target_read(t, buckets + 4ull * (hash % head[0]), &index, 4) < 0)
+	if (look_read(k, buckets + 4ull * (hash % head[0]), &index, 4) < 0)
 		return false;
 	for (; index != 0 && index < head[1] && left > 0; left--) {
-		if (symbol_matches(t, img, index, name, out))
+		if (symbol_matches(k, img, index, name, out))
 			return true;
-		if (target_read(t, chains + 4ull * index, &index, 4) < 0)
+		if (look_read(k, chains + 4ull * index, &index, 4) < 0)
 			return false;
 	}
 	return false;
 }
 
 bool
-locate_symbol(struct target *t, const struct image *img, const char *name,
+locate_symbol(struct look *k, const struct image *img, const char *name,
 	     struct symbol_at *out)
 {
 	if (!img->symtab || !img->strtab || !img->strsz)
 		return false;
 	if (img->gnu_hash)
-		return find_by_gnu_hash(t, img, name, out);
-	return img->hash && find_by_sysv_hash(t, img, name, out);
+		return find_by_gnu_hash(k, img, name, out);
+	return img->hash && find_by_sysv_hash(k, img, name, out);
 }
 
 uint64_t
-locate_address(struct target *t, const struct image *img, const char *name)
+locate_address(struct look *k, const struct image *img, const char *name)
 {
 	struct symbol_at at;
 
-	return locate_symbol(t, img, name, &at) ? at.addr : 0;
+	return locate_symbol(k, img, name, &at) ? at.addr : 0;
 }
 
 static unsigned
-minor_of_name(struct target *t, const struct image *img, uint32_t offset)
+minor_of_name(struct look *k, const struct image *img, uint32_t offset)
 {
 	static const char prefix[] = "GLIBC_2.";
 	char text[16] = "";
 	const size_t n = sizeof prefix - 1;
 
 	if (offset > img->strsz || img->strsz - offset < sizeof text ||
-	    target_read(t, img->strtab + offset, text, sizeof text) < 0 ||
+	    look_read(k, img->strtab + offset, text, sizeof text) < 0 ||
 	    memcmp(text, prefix, n) != 0)
 		return 0;
 	text[sizeof text - 1] = 0;
@@ -267,7 +273,7 @@ minor_of_name(struct target *t, const struct image *img, uint32_t offset)
 }
 
 unsigned
-locate_glibc_minor(struct target *t, const struct image *img)
+locate_glibc_minor(struct look *k, const struct image *img)
 {
 	uint64_t at = img->verdef;
 	unsigned best = 0;
@@ -278,10 +284,10 @@ locate_glibc_minor(struct target *t, const struct image *img)
 		Elf64_Verdaux aux;
 		unsigned minor;
 
-		if (target_read(t, at, &def, sizeof def) < 0 ||
-		    target_read(t, at + def.vd_aux, &aux, sizeof aux) < 0)
+		if (look_read(k, at, &def, sizeof def) < 0 ||
+		    look_read(k, at + def.vd_aux, &aux, sizeof aux) < 0)
 			break;
-		minor = minor_of_name(t, img, aux.vda_name);
+		minor = minor_of_name(k, img, aux.vda_name);
 		if (minor > best)
 			best = minor;
 		at = def.vd_next ? at + def.vd_next : 0;
@@ -289,22 +295,30 @@ locate_glibc_minor(struct target *t, const struct image *img)
 	return best;
 }
 
+/* From the start of the text, in pieces: what is looked for stands early. */
 uint64_t
 locate_code(struct target *t, const struct image *img, const void *code,
-		size_t n)
+	    size_t n)
 {
+	enum { PIECE = 64 << 10 };
 	const uint64_t size = img->text_end - img->text;
-	unsigned char *text;
-	const unsigned char *hit = NULL;
-	uint64_t at = 0;
+	unsigned char *piece;
+	uint64_t from, at = 0;
 
 	if (!img->text || size > TEXT_MAX)
 		return 0;
-	text = xmalloc(size);
-	if (target_read(t, img->text, text, size) == 0)
-		hit = memmem(text, size, code, n);
-	if (hit)
-		at = img->text + (uint64_t)(hit - text);
-	free(text);
+	piece = xmalloc(PIECE);
+	for (from = 0; !at && from + n <= size; from += PIECE - (n - 1)) {
+		const uint64_t left = size - from;
+		const size_t bytes = left < PIECE ? left : PIECE;
+		const unsigned char *hit;
+
+		if (target_read(t, img->text + from, piece, bytes) < 0)
+			break;
+		hit = memmem(piece, bytes, code, n);
+		if (hit)
+			at = img->text + from + (uint64_t)(hit - piece);
+	}
+	free(piece);
 	return at;
 }

@@ -31,20 +31,20 @@ auxv_value(struct target *t, uint64_t type)
 
 /* The head of the main namespace's link maps, 0: there is no ld.so. */
 uint64_t
-plan_link_maps(struct target *t, const struct modules *mods)
+plan_link_maps(const struct plan *p)
 {
 	struct image program;
 	uint64_t debug, head = 0;
-	const uint64_t phdr = auxv_value(t, AT_PHDR);
-	const uint64_t header = phdr ? mapping_header(mods, phdr) : 0;
+	const uint64_t phdr = auxv_value(p->t, AT_PHDR);
+	const uint64_t header = phdr ? mapping_header(&p->mods, phdr) : 0;
 
-	if (!header || locate_image(t, header, &program) < 0)
+	if (!header || locate_image(p->look, header, &program) < 0)
 		return 0;
 	debug = program.debug;
 	/* `ld.so program`: the kernel knows only ld.so. */
 	if (!debug)
-		debug = locate_address(t, &program, "_r_debug");
-	if (!debug || target_read(t, debug + 8, &head, sizeof head) < 0)
+		debug = locate_address(p->look, &program, "_r_debug");
+	if (!debug || target_read(p->t, debug + 8, &head, sizeof head) < 0)
 		return 0;
 	return head;
 }
@@ -60,7 +60,7 @@ add_image(struct plan *p, uint64_t at, const struct link *lm, size_t *cap)
 	struct image img;
 
 	/* Gone while we looked, or not an object we can read: not ours. */
-	if (!header || locate_image(p->t, header, &img) < 0 ||
+	if (!header || locate_image(p->look, header, &img) < 0 ||
 	    img.dynamic != lm->dynamic)
 		return 0;
 	img.link_map = at;
@@ -69,13 +69,18 @@ add_image(struct plan *p, uint64_t at, const struct link *lm, size_t *cap)
 	return 0;
 }
 
+/* As much of it as there is. */
 static void
-read_name(struct target *t, uint64_t at, char *name, size_t size)
+read_name(struct look *k, uint64_t at, char *name, size_t size)
 {
 	size_t n;
 
+	if (look_read(k, at, name, size) == 0) {
+		name[size - 1] = 0;
+		return;
+	}
 	for (n = 0; n + 1 < size; n++)
-		if (target_read(t, at + n, name + n, 1) < 0 || !name[n])
+		if (look_read(k, at + n, name + n, 1) < 0 || !name[n])
 			break;
 	name[n] = 0;
 }
@@ -89,7 +94,7 @@ avoid_name(struct plan *p, const struct link *lm)
 {
 	char name[128];
 
-	read_name(p->t, lm->name, name, sizeof name);
+	read_name(p->look, lm->name, name, sizeof name);
 	if (str_starts(name, p->library_path)) {
 		const size_t n = strlen(p->library_path);
 
@@ -120,13 +125,13 @@ plan_walk_links(struct plan *p, uint64_t at)
 }
 
 int
-plan_no_loader(struct target *t, const struct modules *mods)
+plan_no_loader(const struct plan *p)
 {
-	const uint64_t phdr = auxv_value(t, AT_PHDR);
-	const uint64_t header = phdr ? mapping_header(mods, phdr) : 0;
+	const uint64_t phdr = auxv_value(p->t, AT_PHDR);
+	const uint64_t header = phdr ? mapping_header(&p->mods, phdr) : 0;
 	struct image program = {0};
 
-	if (header && locate_image(t, header, &program) == 0 &&
+	if (header && locate_image(p->look, header, &program) == 0 &&
 	    program.has_interp)
 		return plan_refuse("its dynamic loader has not set up the program "
 			      "yet, or hides it");

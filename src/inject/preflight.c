@@ -149,8 +149,8 @@ read_map(struct plan *p)
 		if (strcmp(m->path, "[stack]") == 0)
 			p->main_stack_end = m->end;
 		if (strcmp(m->path, "[vdso]") == 0 &&
-		    locate_image(p->t, m->start, &vdso) == 0)
-			p->vdso_clock = locate_address(p->t, &vdso,
+		    locate_image(p->look, m->start, &vdso) == 0)
+			p->vdso_clock = locate_address(p->look, &vdso,
 						"__vdso_clock_gettime");
 	}
 	return r;
@@ -164,9 +164,9 @@ plan_fill(struct plan *p)
 	if (check_class(p->t) < 0 || check_status(p->t, p) < 0 ||
 	    read_map(p) < 0)
 		return -1;
-	head = plan_link_maps(p->t, &p->mods);
+	head = plan_link_maps(p);
 	if (!head)
-		return plan_no_loader(p->t, &p->mods);
+		return plan_no_loader(p);
 	if (plan_walk_links(p, head) < 0 || plan_read_libc(p) < 0)
 		return -1;
 	plan_find_library(p);
@@ -182,6 +182,8 @@ plan_make(struct target *t, struct plan *p)
 	for (tries = 0; tries < 5; tries++) {
 		memset(p, 0, sizeof *p);
 		p->t = t;
+		p->look = xcalloc(1, sizeof *p->look);
+		p->look->t = t;
 		if (plan_fill(p) == 0)
 			return 0;
 		plan_fini(p);
@@ -195,6 +197,10 @@ void
 plan_fini(struct plan *p)
 {
 	modules_fini(&p->mods);
+	if (p->look)
+		look_fini(p->look);
+	free(p->look);
+	p->look = NULL;
 	free(p->images);
 	p->images = NULL;
 	p->nimages = 0;

@@ -15,6 +15,17 @@
 #include "inject.h"
 #include "symbol.h"
 
+/* ---- look.c ---------------------------------------------------------------- */
+
+/* Memory of the target, read once. */
+struct look {
+	struct target *t;
+	struct map pages;	/* address -> our copy */
+};
+
+int look_read(struct look *k, uint64_t addr, void *buf, size_t n);
+void look_fini(struct look *k);
+
 /* ---- locate.c: load objects as the target's memory shows them ------------ */
 
 struct image {
@@ -34,15 +45,15 @@ struct symbol_at {
 };
 
 /* The image whose ELF header is mapped at `header`. */
-int locate_image(struct target *t, uint64_t header, struct image *img);
+int locate_image(struct look *k, uint64_t header, struct image *img);
 /* A defined dynamic symbol, by the image's hash tables. */
-bool locate_symbol(struct target *t, const struct image *img, const char *name,
-		  struct symbol_at *out);
+bool locate_symbol(struct look *k, const struct image *img, const char *name,
+		   struct symbol_at *out);
 /* Its address, or 0. */
-uint64_t locate_address(struct target *t, const struct image *img,
-		       const char *name);
+uint64_t locate_address(struct look *k, const struct image *img,
+			const char *name);
 /* The highest minor version among GLIBC_2.n definitions, 0: none. */
-unsigned locate_glibc_minor(struct target *t, const struct image *img);
+unsigned locate_glibc_minor(struct look *k, const struct image *img);
 /* Where bytes stand in the image's text; 0: nowhere. */
 uint64_t locate_code(struct target *t, const struct image *img,
 			 const void *code, size_t n);
@@ -55,6 +66,7 @@ enum { PLAN_IMAGES_MAX = 4096 };
 
 struct plan {
 	struct target *t;
+	struct look *look;
 	struct modules mods;
 	struct image *images;	/* main namespace, in link-map order */
 	size_t nimages;
@@ -90,11 +102,11 @@ int plan_refuse(const char *reason);
 /* ---- objects.c ------------------------------------------------------------- */
 
 /* The head of the main namespace's link maps, 0: there is no ld.so. */
-uint64_t plan_link_maps(struct target *t, const struct modules *mods);
+uint64_t plan_link_maps(const struct plan *p);
 /* The load objects of these link maps. */
 int plan_walk_links(struct plan *p, uint64_t head);
 /* Refuse for want of link maps. */
-int plan_no_loader(struct target *t, const struct modules *mods);
+int plan_no_loader(const struct plan *p);
 /* Where our library is, when it is there already. */
 void plan_find_library(struct plan *p);
 

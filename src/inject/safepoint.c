@@ -88,7 +88,7 @@ add_functions(struct safepoint *sp, const struct image *img,
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (locate_symbol(sp->p->t, img, names[i], &at))
+		if (locate_symbol(sp->p->look, img, names[i], &at))
 			add_range(sp, at.addr, at.addr + (at.size ? at.size
 							  : 1));
 }
@@ -101,7 +101,7 @@ list_unsafe(struct safepoint *sp)
 
 	add_range(sp, p->ldso.text, p->ldso.text_end);
 	for (i = 0; i < p->nimages; i++)
-		if (locate_address(p->t, &p->images[i], "malloc"))
+		if (locate_address(p->look, &p->images[i], "malloc"))
 			add_functions(sp, &p->images[i], anywhere,
 				      ARRAY_LEN(anywhere));
 	add_functions(sp, &p->libc, in_libc, ARRAY_LEN(in_libc));
