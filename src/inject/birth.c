@@ -128,6 +128,7 @@ make_helper(struct errand *e, struct borrow *b)
 		return -1;
 	if (!e->helper)
 		return call_failed("clone", result);
+	urgent_helper_first(e);
 	return 0;
 }
 

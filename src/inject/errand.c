@@ -183,7 +183,6 @@ prepare_helper(struct errand *e)
 	if (thread_wait(e->helper, STOP_TIMEOUT_NS, &ev) < 0 ||
 	    thread_get_regs(e->helper, &r) < 0)
 		return -1;
-	urgent_helper(e->helper);
 	e->name_at = e->s.at + STUB_BLOCK + offsetof(struct block, path);
 	if (e->block.dlopen)
 		prepared = load_library_file(e, e->helper, &r);
@@ -202,6 +201,7 @@ prepare_helper(struct errand *e)
 	r.orig_rax = UINT64_MAX;
 	if (thread_set_regs(e->helper, &r) < 0)
 		return -1;
+	urgent_helper_shares(e);
 	return prepared;
 }
 

@@ -76,7 +76,7 @@ load_command(struct target *t, const struct errand *how,
 	     uint64_t *entry)
 {
 	struct errand e = *how;
-	struct urgent before;
+	struct urgent urgent;
 	struct plan p;
 	int r;
 
@@ -95,9 +95,9 @@ load_command(struct target *t, const struct errand *how,
 	e.call = call;
 	e.report = report;
 	e.timeout_ns = CALL_TIMEOUT_NS;
-	urgent_begin(&before);
+	urgent_begin(&urgent);
 	r = run_command(&e);
-	urgent_end(&before);
+	urgent_end(&urgent);
 	if (p.library)
 		*entry = p.library + p.library_entry;
 	if (r == 0 && e.result < 0) {
@@ -114,7 +114,7 @@ inject_call(struct target *t, uint64_t function, const uint64_t *args,
 	    struct inject_report *report)
 {
 	struct inject_report unasked;
-	struct urgent before;
+	struct urgent urgent;
 	struct errand e = { .function = function, .timeout_ns = timeout_ns };
 	struct plan p;
 	int r;
@@ -130,9 +130,9 @@ inject_call(struct target *t, uint64_t function, const uint64_t *args,
 	e.report = report ? report : &unasked;
 	memset(e.report, 0, sizeof *e.report);
 	snprintf(e.report->libc, sizeof e.report->libc, "%s", p.libc_name);
-	urgent_begin(&before);
+	urgent_begin(&urgent);
 	r = errand_run(&e);
-	urgent_end(&before);
+	urgent_end(&urgent);
 	if (r == 0)
 		*result = (uint64_t)e.result;
 	plan_fini(&p);

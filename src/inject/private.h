@@ -250,6 +250,8 @@ struct errand {
 	struct block block;
 	uint64_t name_at;	/* there prepare may write a name */
 	pid_t helper, thread;	/* 0: none, or gone */
+	bool fair;		/* the helper is scheduled like most, */
+	int nice;		/* with this of its own */
 	bool at_bell;		/* the helper stands at its last call */
 	bool left_behind;	/* the scratch must stay */
 	char fault[64];		/* how a thread of ours crashed; "": none */
@@ -285,16 +287,10 @@ void thread_abandon(pid_t tid);
 
 /* ---- urgent.c ---------------------------------------------------------------- */
 
-/* How we were scheduled before: as sched_getattr says it. */
-struct urgent {
-	uint64_t words[6];
-};
-
-/* From here to the end we come before others, where that is permitted. */
-void urgent_begin(struct urgent *before);
-void urgent_end(const struct urgent *before);
-/* A thread of ours in the target, and those that it makes. */
-void urgent_helper(pid_t tid);
+/* The helper comes first: for raw system calls only. */
+void urgent_helper_first(struct errand *e);
+/* From here on it comes soon, and so does what it makes. */
+void urgent_helper_shares(struct errand *e);
 
 /* ---- bare.c ---------------------------------------------------------------- */
 

@@ -2,8 +2,10 @@
 /*
  * A borrowed thread stands as long as we and the helper take, and a busy
  * program leaves neither of us a processor: while there is an errand we go
- * first, and the helper soon. The helper is no real-time thread, which could
- * keep the holder of a lock that it spins on from running.
+ * first. So does the helper as long as it makes raw system calls for us. Then
+ * it runs code of the program, which may spin for a lock, and a real-time
+ * thread could keep the lock's holder from running for ever: it comes soon,
+ * but shares.
  *
  * What the kernel does not permit is left out. A short slice needs nobody's
  * permission (Linux 6.12): less at a time, but sooner.
@@ -14,7 +16,7 @@
 
 #include "private.h"
 
-enum { HELPER_NICE = -15, RESET_ON_FORK = 1 };
+enum { HELPER_NICE = -15 };
 #define SHORT_SLICE_NS	UINT64_C(100000)
 
 /* As linux/sched/types.h has it, first version. */
@@ -46,43 +48,71 @@ shares_fairly(const struct attributes *a)
 	return a->policy == SCHED_OTHER || a->policy == SCHED_BATCH;
 }
 
-void
-urgent_begin(struct urgent *before)
+/* No flags: to clear one needs more rights than to set it. */
+static int
+go_first(pid_t tid)
 {
-	struct attributes *old = (struct attributes *)before;
-	struct attributes now = {
-		.policy = SCHED_FIFO, .flags = RESET_ON_FORK, .priority = 1,
-	};
-
-	if (get(0, old) < 0 || !shares_fairly(old)) {
-		old->size = 0;		/* nothing to put back */
-		return;
-	}
-	if (set(0, now) == 0)
-		return;
-	now = *old;
-	now.runtime = SHORT_SLICE_NS;
-	(void)set(0, now);
+	return set(tid, (struct attributes){
+		.policy = SCHED_FIFO, .priority = 1,
+	});
 }
 
 void
-urgent_end(const struct urgent *before)
+urgent_begin(struct urgent *u)
 {
-	const struct attributes *old = (const struct attributes *)before;
+	struct attributes *old = (struct attributes *)u, soon;
+
+	if (get(0, old) < 0 || !shares_fairly(old)) {
+		old->size = 0;		/* nothing to put back, or not by us */
+		return;
+	}
+	if (go_first(0) == 0)
+		return;
+	soon = *old;
+	soon.runtime = SHORT_SLICE_NS;
+	(void)set(0, soon);
+}
+
+void
+urgent_end(const struct urgent *u)
+{
+	const struct attributes *old = (const struct attributes *)u;
 
 	if (old->size)
 		(void)set(0, *old);	/* no worse than it was permitted */
 }
 
+static void
+share(pid_t tid, int nice)
+{
+	struct attributes soon = {
+		.policy = SCHED_OTHER, .nice = HELPER_NICE,
+		.runtime = SHORT_SLICE_NS,
+	};
+
+	if (set(tid, soon) == 0)
+		return;
+	soon.nice = nice;	/* as before is always permitted */
+	(void)set(tid, soon);
+}
+
 void
-urgent_helper(pid_t tid)
+urgent_helper_first(struct errand *e)
 {
 	struct attributes a;
 
-	if (get(tid, &a) < 0 || !shares_fairly(&a))
-		return;		/* the program has its own ideas */
-	a.runtime = SHORT_SLICE_NS;
-	(void)set(tid, a);
-	a.nice = HELPER_NICE;
-	(void)set(tid, a);
+	/* a program that is not scheduled fairly has its own ideas */
+	if (get(e->helper, &a) < 0 || !shares_fairly(&a))
+		return;
+	e->fair = true;
+	e->nice = a.nice;
+	if (go_first(e->helper) < 0)
+		share(e->helper, e->nice);
+}
+
+void
+urgent_helper_shares(struct errand *e)
+{
+	if (e->fair)
+		share(e->helper, e->nice);
 }

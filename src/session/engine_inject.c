@@ -356,18 +356,21 @@ inject_start(struct recorder *rec, const struct recorder_options *o,
 {
 	struct inject_report report = {0};
 	struct inject *e = xcalloc(1, sizeof *e);
+	struct urgent urgent;
+	bool ready;
 
 	e->rec = rec;
 	e->opt = o;
 	e->pcs = xcalloc(RECORD_DEPTH_MAX, sizeof *e->pcs);
 	e->exact = xcalloc(RECORD_DEPTH_MAX / 8 + 1, 1);
-	if (open_clock(e, why) < 0 || !(e->guest = open_guest(e, o))) {
-		free_inject(e);
-		return NULL;
-	}
-	if (begin(e) == 0)
+	urgent_begin(&urgent);
+	ready = open_clock(e, why) == 0 && (e->guest = open_guest(e, o)) &&
+		begin(e) == 0;
+	urgent_end(&urgent);
+	if (ready)
 		return e;
-	(void)guest_stop(e->guest, &report);	/* the first failure is told */
+	if (e->guest)		/* the first failure is told */
+		(void)guest_stop(e->guest, &report);
 	free_inject(e);
 	return NULL;
 }
