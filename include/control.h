@@ -194,6 +194,7 @@ struct launch {
 	char *const *envp;		/* NULL: ours */
 	const char *in, *out;		/* redirections or NULL */
 	bool append;
+	bool own_group;			/* a process group, in the background */
 	pid_t tracer;			/* may seize us (Yama 1) */
 };
 /* In the shell: find and fork the program; it waits before exec until

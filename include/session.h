@@ -67,6 +67,9 @@ struct session_launch {
 	const char *in, *out;		/* redirections, NULL none */
 	bool append;
 	bool preload;
+	/* A process group of its own, in the background: the terminal's
+	 * signals are the shell's (session_stopped_itself). */
+	bool own_group;
 };
 struct session *session_launch(const struct session_launch *l);
 /* Will an enable with these settings need it? */
@@ -78,6 +81,9 @@ pid_t session_pid(const struct session *s);
 const char *session_name(const struct session *s);	/* of the program */
 bool session_launched(const struct session *s);
 enum session_state session_state(const struct session *s);
+/* A launched program that job control has stopped since the last call: the
+ * signal (SIGTTIN, SIGTTOU, SIGTSTP, SIGSTOP); else 0. */
+int session_stopped_itself(const struct session *s);
 enum experiment_state session_experiment_state(const struct session *s);
 /* Path of the experiment being recorded or recorded last; NULL: none. */
 const char *session_experiment(const struct session *s);

@@ -173,6 +173,8 @@ run_child(const struct child *c, const struct launch *l, char *const *envp)
 	char byte;
 
 	close(c->go_fd);
+	if (l->own_group)
+		(void)setpgid(0, 0);
 	/* EINVAL where there is no Yama, and then it is not needed */
 	(void)prctl(PR_SET_PTRACER, l->tracer, 0, 0, 0);
 	do {
@@ -203,6 +205,8 @@ launch_fork(const struct launch *l, int *go_fd)
 	pid = fork();
 	if (pid == 0)
 		run_child(&c, l, envp);
+	if (pid > 0 && l->own_group)
+		(void)setpgid(pid, pid);	/* whoever of us comes first */
 	if (pid < 0) {
 		fail_errno("fork");
 		close(c.go_fd);

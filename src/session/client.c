@@ -130,6 +130,7 @@ session_launch(const struct session_launch *l)
 	const struct launch launch = {
 		.argv = l->argv, .in = l->in, .out = l->out,
 		.append = l->append, .tracer = s->tracer,
+		.own_group = l->own_group,
 		.envp = preload.envp,
 	};
 
@@ -175,6 +176,18 @@ session_state(const struct session *s)
 	if (s->ended)
 		return SESSION_ENDED;
 	return s->held ? SESSION_STOPPED : SESSION_RUNNING;
+}
+
+int
+session_stopped_itself(const struct session *s)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	if (!s->launched || s->ended ||
+	    waitid(P_PID, (id_t)s->pid, &info, WSTOPPED | WNOHANG) < 0 ||
+	    info.si_pid != s->pid || info.si_code != CLD_STOPPED)
+		return 0;
+	return info.si_status;
 }
 
 enum experiment_state

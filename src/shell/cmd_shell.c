@@ -249,8 +249,7 @@ cmd_sh(struct shell *sh, size_t n, char **words)
 		fail_errno("sh: fork");
 		return FAILED;
 	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	wait_for_child(sh, pid, &status);
 	if (status == 0)
 		return DONE;
 	fail(FAIL_GENERAL, "sh: the command ended with status %d",

@@ -216,6 +216,19 @@ cmd_runargs(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
+/* Before the program is started: it would have to be killed. */
+static int
+check_experiment(const struct shell *sh)
+{
+	const char *name = sh->settings.experiment;
+
+	if (!sh->armed || !name || sh->settings.overwrite ||
+	    !target_name_is_taken(sh, name))
+		return 0;
+	fail(FAIL_USAGE, "experiment %s exists already", name);
+	return fail_remedy("collector store experiment OTHER.er");
+}
+
 static int
 launch_program(struct shell *sh)
 {
@@ -223,6 +236,7 @@ launch_program(struct shell *sh)
 		.argv = sh->program, .in = sh->in, .out = sh->out_file,
 		.append = sh->append,
 		.preload = sh->armed && session_wants_preload(&sh->settings),
+		.own_group = sh->own_group = terminal_is_shared(sh),
 	};
 
 	sh->program_status = -1;
@@ -244,16 +258,32 @@ launch_program(struct shell *sh)
 	return 0;
 }
 
+/* Ctrl-C stops what we started. */
+static enum result
+wait_started(struct shell *sh)
+{
+	wait_signal = 0;
+
+	const enum result r = wait_for_target(sh, 0, true);
+
+	if (!wait_signal || !target_alive(sh) ||
+	    session_state(sh->session) == SESSION_STOPPED)
+		return r;
+	if (session_stop(sh->session) < 0)
+		return FAILED;
+	shell_note(sh, "Interrupted; process %d is stopped",
+		   session_pid(sh->session));
+	return r;
+}
+
 /* A program that could not be prepared as asked does not run at all. */
 static enum result
 start_program(struct shell *sh)
 {
-	if (target_end_session(sh) == FAILED)
+	if (target_end_session(sh) == FAILED || check_experiment(sh) < 0)
 		return FAILED;
-	if (launch_program(sh) == 0 && session_cont(sh->session) == 0) {
-		wait_signal = 0;
-		return wait_for_target(sh, 0, true);
-	}
+	if (launch_program(sh) == 0 && session_cont(sh->session) == 0)
+		return wait_started(sh);
 	shell_print_failure(sh);
 	sh->exit_status = status_of_failure(fail_last()->kind);
 	(void)target_end_session(sh);
@@ -295,18 +325,11 @@ cmd_cont(struct shell *sh, size_t n, char **words)
 		return USAGE;
 	if (started && session_cont(sh->session) < 0)
 		return FAILED;
+	/* what ran before runs on */
+	if (started)
+		return wait_started(sh);
 	wait_signal = 0;
-
-	const enum result r = wait_for_target(sh, 0, true);
-
-	/* Ctrl-C: what cont started it stops; what ran before runs on */
-	if (wait_signal && started && target_alive(sh)) {
-		if (session_stop(sh->session) < 0)
-			return FAILED;
-		shell_note(sh, "Interrupted; process %d is stopped",
-			   session_pid(sh->session));
-	}
-	return r;
+	return wait_for_target(sh, 0, true);
 }
 
 static enum result

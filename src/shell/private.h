@@ -122,6 +122,7 @@ struct shell {
 	bool quitting, wait_over;
 	bool body_failed;	/* a handler's, in a file */
 	const struct command *usage_of;	/* the subcommand that was wrong */
+	bool own_group;		/* the program's: terminal.c */
 	int exit_status;	/* of the last failure, or `quit n` */
 	int program_status;	/* wait status of a launched program; -1 */
 	char *experiment;	/* recorded last */
@@ -174,6 +175,11 @@ enum result wait_for_target(struct shell *sh, uint64_t deadline_ns,
 void wait_for_end(struct shell *sh);
 /* Take what has happened already; prints news; never blocks. */
 void wait_poll(struct shell *sh);
+/* Until fd has something to read, serving news and `when` meanwhile. false: a
+ * signal for us came. */
+bool wait_readable(struct shell *sh, int fd);
+/* The same until a child of ours has ended; its wait status. */
+void wait_for_child(struct shell *sh, pid_t pid, int *status);
 /* A new process: its timers begin anew. */
 void wait_reset_timers(struct shell *sh);
 
@@ -220,6 +226,16 @@ const char *option_wrong(char *const *argv);
 int verb_record(struct shell *sh, int argc, char **argv);
 int verb_collect(struct shell *sh, int argc, char **argv);
 
+/* ---- terminal.c ----------------------------------------------------------------------------- */
+
+/* Is the program to be started in a process group of its own? */
+bool terminal_is_shared(const struct shell *sh);
+/* Gives the program the terminal when it asks for it. true: the user has
+ * stopped it there; wait_signal is SIGINT. */
+bool terminal_serve(struct shell *sh);
+/* The terminal is ours again, with our settings. */
+void terminal_reclaim(void);
+
 /* ---- complete.c ---------------------------------------------------------------------------- */
 
 void complete_install(struct shell *sh);
@@ -232,6 +248,8 @@ enum result target_end_session(struct shell *sh);
 int target_attach(struct shell *sh, const char *pid_or_name, bool hold);
 /* 0, or -1 when there is no such program. */
 int target_check_program(const char *name);
+/* Is there an experiment of this name where experiments are stored? */
+bool target_name_is_taken(const struct shell *sh, const char *name);
 /* The experiment that the session records, for $experiment and views. */
 void target_note_experiment(struct shell *sh);
 /* Run the view words[0], spelled out. */

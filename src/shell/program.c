@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Is there such a program? Asked before anything is started, so that the
- * answer names the word that was typed.
+ * Is there such a program, and is the experiment's name free? Asked before
+ * anything is started, so that the answer names the word that was typed.
  */
 #include "private.h"
 
@@ -53,4 +53,15 @@ target_check_program(const char *name)
 	if (stat(name, &st) < 0)
 		return fail_errno("program %s", name);
 	return fail(FAIL_DENIED, "%s is not a program that can be run", name);
+}
+
+bool
+target_name_is_taken(const struct shell *sh, const char *name)
+{
+	char *path = *name == '/' ? xstrdup(name) :
+		xasprintf("%s/%s", sh->settings.directory, name);
+	const bool taken = access(path, F_OK) == 0;
+
+	free(path);
+	return taken;
 }

@@ -21,6 +21,10 @@ take_option(struct recording *r, int letter, const char *value)
 
 	switch (letter) {
 	case 'p':
+		if (r->pids) {
+			fail(FAIL_USAGE, "record: -p is given twice");
+			return fail_remedy("-p %s,%s", r->pids, value);
+		}
 		r->pids = value;
 		return 0;
 	case 'o':

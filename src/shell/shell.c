@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FILES_MAX = 50 };	/* command files that run each other */
@@ -441,6 +442,29 @@ shell_run_text(struct shell *sh, const char *text)
 	return !sh->quitting;
 }
 
+/* Commands that come through a pipe may be long in coming: meanwhile the
+ * target's news are served. stdio must not hide what has come. */
+static bool
+next_line_is_there(struct shell *sh, FILE *file, bool from_pipe)
+{
+	if (!from_pipe)
+		return true;
+	if (wait_readable(sh, fileno(file)))
+		return !sh->quitting && !sh->body_failed;
+	sh->quitting = true;
+	sh->exit_status = 128 + wait_signal;
+	return false;
+}
+
+static bool
+is_pipe(FILE *file)
+{
+	struct stat st;
+
+	return fstat(fileno(file), &st) == 0 && !S_ISREG(st.st_mode) &&
+	       setvbuf(file, NULL, _IONBF, 0) == 0;
+}
+
 /* Lines are gathered until braces and quotes are closed. */
 static bool
 run_stream(struct shell *sh, FILE *file, const char *name)
@@ -451,10 +475,13 @@ run_stream(struct shell *sh, FILE *file, const char *name)
 	size_t cap = 0;
 	ssize_t n;
 	int number = 0;
+	const bool from_pipe = is_pipe(file);
 	bool going = true;
 
 	sh->source = &here;
-	while (going && (n = getline(&line, &cap, file)) >= 0) {
+	sh->body_failed = false;
+	while (going && (going = next_line_is_there(sh, file, from_pipe)) &&
+	       (n = getline(&line, &cap, file)) >= 0) {
 		number++;
 		if (!text.len)
 			here.line = number;

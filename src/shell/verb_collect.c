@@ -99,17 +99,6 @@ numbered(const char *name, size_t *stem_len, long long *number)
 	return is;
 }
 
-static bool
-is_taken(const struct collect *c, const char *name)
-{
-	char *path = *name == '/' ? xstrdup(name) :
-		xasprintf("%s/%s", c->sh->settings.directory, name);
-	const bool taken = access(path, F_OK) == 0;
-
-	free(path);
-	return taken;
-}
-
 /* As in collect(1): stem.N.er goes on to the next free number, and says so. */
 static void
 add_name(struct collect *c)
@@ -119,7 +108,7 @@ add_name(struct collect *c)
 	size_t stem;
 
 	if (str_ends(name, ".er") && numbered(name, &stem, &number)) {
-		while (is_taken(c, name)) {
+		while (target_name_is_taken(c->sh, name)) {
 			free(name);
 			name = xasprintf("%.*s%lld.er", (int)stem, c->name,
 					 ++number);

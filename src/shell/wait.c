@@ -6,9 +6,12 @@
  */
 #include "private.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,6 +116,43 @@ wait_poll(struct shell *sh)
 
 	while (sh->session && session_wait(sh->session, 0, &ev) == 1)
 		(void)take(sh, &ev);
+}
+
+/* News may come while we wait for something else, and a thread may stand
+ * until its `when` is served. false: a signal for us. */
+bool
+wait_readable(struct shell *sh, int fd)
+{
+	while (!wait_signal) {
+		struct pollfd fds[2] = {
+			{ fd, POLLIN, 0 },
+			{ sh->session ? session_fd(sh->session) : -1,
+			  POLLIN, 0 },
+		};
+		if (poll(fds, 2, PROGRESS_MS) <= 0)
+			continue;
+		if (fds[1].revents & POLLIN)
+			wait_poll(sh);
+		if (fds[0].revents)
+			return true;
+		if (fds[1].revents & POLLHUP)	/* a tracer that is gone */
+			(void)poll(fds, 1, PROGRESS_MS);
+	}
+	return false;
+}
+
+void
+wait_for_child(struct shell *sh, pid_t pid, int *status)
+{
+	const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	/* Ctrl-C is the child's meanwhile */
+	while (fd >= 0 && !wait_readable(sh, fd) && wait_signal == SIGINT)
+		wait_signal = 0;
+	if (fd >= 0)
+		close(fd);
+	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+		;
 }
 
 /* ---- timers ------------------------------------------------------------------------- */
@@ -223,14 +263,19 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 
 		if (got && progress)
 			clear_progress();
-		if (got < 0)
+		if (got < 0) {
+			terminal_reclaim();
 			return FAILED;
+		}
 		over = got ? take(sh, &ev) : false;
+		if (!over && sh->session)
+			over = terminal_serve(sh);
 		if (!over)
 			over = fire_timers(sh);
 		if (!over && progress && sh->session)
 			show_progress(sh);
 	}
+	terminal_reclaim();
 	if (progress)
 		clear_progress();
 	/* Ctrl-C gives the prompt back, or the next command; others end us */

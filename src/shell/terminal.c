@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One terminal for the prompt and the program that `run` started. The program
+ * has a process group of its own in the background, so that Ctrl-C is ours:
+ * it stops the program and gives the prompt back, as in dbx. A program that
+ * reads from the terminal, or sets it, is stopped by the kernel (SIGTTIN,
+ * SIGTTOU): then it gets the terminal, and its signals, until it stops.
+ *
+ * Only at a terminal, and only for commands typed there: in files and verbs
+ * the program stays in our group, and the terminal's signals reach it as
+ * without us.
+ */
+#include "private.h"
+
+#include <signal.h>
+#include <termios.h>
+#include <unistd.h>
+
+static struct termios ours;
+static bool lent;
+
+/* From the background the kernel would stop us for it. */
+static void
+give_to(pid_t group)
+{
+	sigset_t ttou, before;
+
+	sigemptyset(&ttou);
+	sigaddset(&ttou, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &ttou, &before);
+	(void)tcsetpgrp(STDIN_FILENO, group);
+	if (group == getpgrp())
+		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &ours);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+static void
+lend(pid_t pid)
+{
+	if (tcgetpgrp(STDIN_FILENO) == getpgrp() &&
+	    tcgetattr(STDIN_FILENO, &ours) == 0) {
+		lent = true;
+		give_to(pid);
+	}
+	(void)kill(-pid, SIGCONT);
+}
+
+bool
+terminal_is_shared(const struct shell *sh)
+{
+	return sh->interactive && isatty(STDIN_FILENO);
+}
+
+void
+terminal_reclaim(void)
+{
+	if (lent)
+		give_to(getpgrp());
+	lent = false;
+}
+
+bool
+terminal_serve(struct shell *sh)
+{
+	const int sig = sh->own_group ? session_stopped_itself(sh->session) : 0;
+	const pid_t pid = session_pid(sh->session);
+
+	switch (sig) {
+	case SIGTTIN:
+	case SIGTTOU:
+		lend(pid);
+		return false;
+	case SIGTSTP:			/* Ctrl-Z while it has the terminal */
+		terminal_reclaim();
+		(void)kill(-pid, SIGCONT);
+		wait_signal = SIGINT;
+		return true;
+	default:
+		return false;
+	}
+}
