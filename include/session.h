@@ -175,12 +175,18 @@ char *session_maps(struct session *s);
 
 /* ---- looking without a session -------------------------------------------- */
 
-/* `doctor`: findings about the host, and about pid when it is not 0. visit:
- * ok, subject, one line with the remedy. */
+/* `doctor`: findings about the host, or about pid when it is not 0. visit:
+ * ok, subject, one line with the remedy. 1: nothing can be done with pid, and
+ * why is the last failure. */
 int session_doctor(pid_t pid,
 		   void (*visit)(void *arg, bool ok, const char *subject,
 				 const char *text),
 		   void *arg);
+
+/* Why a process uses no time though nobody here holds it: "stopped by a
+ * signal: kill -CONT 4711", "held by its tracer, process 12 (gdb)". NULL: it
+ * runs, or waits for something of its own. The caller frees it. */
+char *session_why_halted(pid_t pid);
 
 /* Running processes whose comm or argv[0] basename is name (0: every one).
  * For NAME arguments, completion and --children. */

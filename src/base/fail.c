@@ -15,6 +15,8 @@ static struct {
 	char *reason, *remedy;
 } last;
 
+static char *command;		/* NULL: one word, or never set */
+
 static void
 set(enum fail_kind kind, char *reason)
 {
@@ -111,4 +113,59 @@ void
 fail_clear(void)
 {
 	set(FAIL_NONE, NULL);
+}
+
+/* ---- the same again as root ------------------------------------------------ */
+
+static void
+add_word(struct str *line, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+
+	if (*word && word[strspn(word, plain)] == '\0') {
+		str_add(line, word);
+		return;
+	}
+	str_add(line, "'");
+	for (; *word; word++)
+		if (*word == '\'')
+			str_add(line, "'\\''");
+		else
+			str_addn(line, word, 1);
+	str_add(line, "'");
+}
+
+void
+fail_set_command(int argc, char **argv)
+{
+	struct str line = {0};
+
+	free(command);
+	command = NULL;
+	if (argc < 2)
+		return;
+	str_add(&line, "sonde");
+	for (int i = 1; i < argc; i++) {
+		str_add(&line, " ");
+		add_word(&line, argv[i]);
+	}
+	command = str_take(&line);
+}
+
+char *
+fail_root_command(int pid)
+{
+	return command ? xasprintf("sudo %s", command) :
+		xasprintf("sudo sonde -p %d", pid);
+}
+
+int
+fail_remedy_root(int pid)
+{
+	char *text = fail_root_command(pid);
+	const int result = fail_remedy("%s", text);
+
+	free(text);
+	return result;
 }

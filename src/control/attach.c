@@ -37,7 +37,7 @@ may_trace_anyone(const struct refusal *r)
 static char *
 sudo_remedy(const struct refusal *r)
 {
-	return xasprintf("sudo sonde record -p %d", (int)r->target->pid);
+	return fail_root_command((int)r->target->pid);
 }
 
 static char *
@@ -195,9 +195,13 @@ because_yama(struct refusal *r)
 	if (r->yama == 1) {
 		r->why = xasprintf("kernel.yama.ptrace_scope is 1 and %d is "
 				   "not our child", (int)r->target->pid);
+
+		char *root = sudo_remedy(r);
+
 		r->remedy = xasprintf("sudo sysctl -w kernel.yama."
-			"ptrace_scope=0 (until the next boot), or: "
-			"sudo sonde record -p %d", (int)r->target->pid);
+				      "ptrace_scope=0 (until the next boot), "
+				      "or: %s", root);
+		free(root);
 	} else if (r->yama == 2) {
 		r->why = xstrdup("kernel.yama.ptrace_scope is 2: only with "
 				 "CAP_SYS_PTRACE");

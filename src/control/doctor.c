@@ -134,8 +134,9 @@ examine_threads(struct exam *e)
 		    "live on: looked at through thread %d", (int)e->tid);
 	if (stopped)
 		say(e, false, "job control", "%zu thread%s stopped by a "
-		    "signal and use no time: kill -CONT %d", stopped,
-		    stopped == 1 ? " is" : "s are", (int)e->t->pid);
+		    "signal and use%s no time: kill -CONT %d", stopped,
+		    stopped == 1 ? " is" : "s are", stopped == 1 ? "s" : "",
+		    (int)e->t->pid);
 	if (stuck)
 		say(e, true, "waiting", "%zu thread%s in the kernel "
 		    "uninterruptibly and cannot be stopped now", stuck,
@@ -147,7 +148,9 @@ examine_threads(struct exam *e)
 static void
 examine_sharing(struct exam *e)
 {
-	if (e->st.ppid > 1 && syscall(SYS_kcmp, e->st.ppid, e->tid, KCMP_VM,
+	const bool has_memory = e->maps && *e->maps;	/* no kernel thread */
+
+	if (has_memory && e->st.ppid > 1 && syscall(SYS_kcmp, e->st.ppid, e->tid, KCMP_VM,
 				      0, 0) == 0)
 		say(e, false, "memory", "shared with its parent %d (vfork): "
 		    "attach to that, or wait for the exec", (int)e->st.ppid);
@@ -169,11 +172,11 @@ examine_program(struct exam *e)
 	if (e->program.is_go)
 		say(e, !e->program.is_static, "program", "Go: %s",
 		    e->program.is_static ? "without libc nothing can be "
-		    "loaded; engine ring and remote work, tracing does not" :
+		    "loaded; engine ring works, inject does not" :
 		    "with cgo");
 	else if (e->program.is_static)
 		say(e, false, "program", "statically linked: nothing can be "
-		    "loaded; engine ring and remote work, tracing does not");
+		    "loaded; engine ring works, inject does not");
 	else
 		say(e, true, "program", "dynamically linked (%s)",
 		    e->program.interpreter);
@@ -185,13 +188,13 @@ examine_libc(struct exam *e)
 	if (!e->maps || e->program.is_static)
 		return;
 	if (maps_file(e, "/ld-musl-") || maps_file(e, "/libc.musl"))
-		say(e, true, "libc", "musl: the collector is loaded at a safe "
-		    "point");
+		say(e, false, "libc", "musl: engine ring works, inject does "
+		    "not yet");
 	else if (maps_file(e, "/libc.so.6") || maps_file(e, "/libc-2."))
 		say(e, true, "libc", "glibc");
 	else
 		say(e, false, "libc", "none that we know is mapped: engine "
-		    "ring and remote work, tracing may not");
+		    "ring works, inject may not");
 }
 
 void

@@ -361,6 +361,9 @@ session_doctor(pid_t pid,
 	if (!t)
 		return -1;
 	target_doctor(t, visit, arg);
+
+	const int result = target_check_rights(t) < 0;
+
 	target_close(t);
-	return 0;
+	return result;
 }

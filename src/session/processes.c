@@ -107,3 +107,52 @@ session_processes(const char *name, struct session_process **out)
 	free(ticks);
 	return (ssize_t)n;
 }
+
+static char
+state_of(pid_t pid)
+{
+	char path[64], state = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+
+	char *text = file_read(path, NULL);
+	const char *close = text ? strrchr(text, ')') : NULL;
+
+	if (close)
+		(void)sscanf(close + 1, " %c", &state);
+	free(text);
+	return state;
+}
+
+static pid_t
+tracer_of(pid_t pid)
+{
+	char path[64];
+	int tracer = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+
+	char *text = file_read(path, NULL);
+	const char *line = text ? strstr(text, "\nTracerPid:") : NULL;
+
+	if (line)
+		(void)sscanf(line, "\nTracerPid: %d", &tracer);
+	free(text);
+	return tracer;
+}
+
+char *
+session_why_halted(pid_t pid)
+{
+	const char state = state_of(pid);
+	const pid_t tracer = state == 't' ? tracer_of(pid) : 0;
+	struct session_process p = { .name = "" };
+	uint64_t ticks;
+
+	if (state == 'T')
+		return xasprintf("stopped by a signal: kill -CONT %d", pid);
+	if (!tracer || !read_stat(tracer, &p, &ticks))
+		return NULL;
+	return xasprintf("held by its tracer, process %d (%s)", tracer,
+			 p.name);
+}

@@ -159,12 +159,16 @@ cmd_proc(struct shell *sh, size_t n, char **words)
 	}
 	if (*what && strcmp(what, "-pid") != 0)
 		return USAGE;
-	if (*what)
+	if (*what) {
 		fprintf(sh->out, "%d\n", session_pid(sh->session));
-	else
-		fprintf(sh->out, "process %d (%s) is %s\n",
-			session_pid(sh->session), session_name(sh->session),
-			state_word(sh));
+		return DONE;
+	}
+	text = session_state(sh->session) == SESSION_RUNNING ?
+		session_why_halted(session_pid(sh->session)) : NULL;
+	fprintf(sh->out, "process %d (%s) is %s\n",
+		session_pid(sh->session), session_name(sh->session),
+		text ? text : state_word(sh));
+	free(text);
 	return DONE;
 }
 

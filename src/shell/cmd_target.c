@@ -128,8 +128,13 @@ target_attach(struct shell *sh, const char *word, bool hold)
 	sh->session = session_attach(pid, hold);
 	if (!sh->session)
 		return -1;
+
+	char *halted = hold ? NULL : session_why_halted(pid);
+
 	shell_note(sh, "Attached to process %d (%s); it is %s", pid,
-		   session_name(sh->session), hold ? "stopped" : "running");
+		   session_name(sh->session), hold ? "stopped" :
+		   halted ? halted : "running");
+	free(halted);
 	wait_reset_timers(sh);
 	return handlers_place(sh);
 }
@@ -328,6 +333,13 @@ cmd_cont(struct shell *sh, size_t n, char **words)
 	/* what ran before runs on */
 	if (started)
 		return wait_started(sh);
+
+	char *halted = session_why_halted(session_pid(sh->session));
+
+	if (halted)
+		shell_note(sh, "process %d is %s", session_pid(sh->session),
+			   halted);
+	free(halted);
 	wait_signal = 0;
 	return wait_for_target(sh, 0, true);
 }

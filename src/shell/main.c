@@ -278,6 +278,7 @@ main(int argc, char **argv)
 		free(o.rest);
 		return flush_output(status);
 	}
+	fail_set_command(argc, argv);
 	shell_init(&sh);
 	sh.color = wants_color();
 	viewer_set_color(sh.viewer, sh.color);

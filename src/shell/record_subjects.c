@@ -164,6 +164,19 @@ add_children(struct recording *r, const struct session_process *all, ssize_t n)
 
 /* "idle; its children 812, 813 use 99 % CPU: --children" */
 static void
+tell_halted(const struct recording *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		const pid_t pid = r->subjects[i].pid;
+		char *halted = session_why_halted(pid);
+
+		if (halted)
+			shell_note(r->sh, "process %d is %s", pid, halted);
+		free(halted);
+	}
+}
+
+static void
 tell_idle_master(const struct recording *r, const struct session_process *all,
 		 ssize_t n)
 {
@@ -273,6 +286,7 @@ record_attach(struct recording *r)
 
 	if (start_listed(r) < 0)
 		return -1;
+	tell_halted(r);
 	if (r->count > 1 && !r->children)
 		return 0;
 

@@ -322,11 +322,16 @@ verb_doctor(struct shell *sh, int argc, char **argv)
 		fail_remedy("sonde doctor -p 4711");
 		return failed(sh);
 	}
-	if (pid < 0 || session_doctor(pid, print_finding, sh) < 0) {
+
+	const int result = pid < 0 ? -1 :
+		session_doctor(pid, print_finding, sh);
+
+	if (result < 0) {
 		fail_in("doctor");
 		return failed(sh);
 	}
-	return 0;
+	/* it has been told with the findings */
+	return result > 0 ? status_of_failure(fail_last()->kind) : 0;
 }
 
 static int
