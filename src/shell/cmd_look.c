@@ -223,6 +223,7 @@ cmd_call(struct shell *sh, size_t n, char **words)
 		return USAGE;
 
 	char *text = words_joined(n - 1, words + 1);
+	char *called = xstrdup(text);
 	enum result r = FAILED;
 
 	if (parse_call(text, &name, args, &nargs) == 0) {
@@ -232,12 +233,13 @@ cmd_call(struct shell *sh, size_t n, char **words)
 		live_free(l);
 		if (addr && session_call(sh->session, addr, args, nargs,
 					 &result) == 0) {
-			fprintf(sh->out, "%s() = %lld (0x%llx)\n", name,
+			fprintf(sh->out, "%s = %lld (0x%llx)\n", called,
 				(long long)result,
 				(unsigned long long)result);
 			r = DONE;
 		}
 	}
+	free(called);
 	free(text);
 	return r;
 }

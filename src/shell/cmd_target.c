@@ -263,12 +263,18 @@ launch_program(struct shell *sh)
 	return 0;
 }
 
+/* One that came before a command is not for it. */
+static void
+forget_interrupt(void)
+{
+	if (wait_signal == SIGINT)
+		wait_signal = 0;
+}
+
 /* Ctrl-C stops what we started. */
 static enum result
 wait_started(struct shell *sh)
 {
-	wait_signal = 0;
-
 	const enum result r = wait_for_target(sh, 0, true);
 
 	if (!wait_signal || !target_alive(sh) ||
@@ -287,6 +293,7 @@ start_program(struct shell *sh)
 {
 	if (target_end_session(sh) == FAILED || check_experiment(sh) < 0)
 		return FAILED;
+	forget_interrupt();
 	if (launch_program(sh) == 0 && session_cont(sh->session) == 0)
 		return wait_started(sh);
 	shell_print_failure(sh);
@@ -328,6 +335,7 @@ cmd_cont(struct shell *sh, size_t n, char **words)
 	(void)words;
 	if (n != 1)
 		return USAGE;
+	forget_interrupt();
 	if (started && session_cont(sh->session) < 0)
 		return FAILED;
 	/* what ran before runs on */
@@ -340,7 +348,6 @@ cmd_cont(struct shell *sh, size_t n, char **words)
 		shell_note(sh, "process %d is %s", session_pid(sh->session),
 			   halted);
 	free(halted);
-	wait_signal = 0;
 	return wait_for_target(sh, 0, true);
 }
 
@@ -408,12 +415,31 @@ signal_number(const char *word)
 }
 
 static enum result
+list_signals(struct shell *sh)
+{
+	for (int sig = 1; sig < SIGRTMIN; sig++)
+		if (sigabbrev_np(sig))
+			fprintf(sh->out, "%2d  %-8s %s\n", sig,
+				sigabbrev_np(sig), sigdescr_np(sig));
+	fprintf(sh->out, "%d to %d  real-time signals\n", SIGRTMIN, SIGRTMAX);
+	return DONE;
+}
+
+static enum result
 cmd_kill(struct shell *sh, size_t n, char **words)
 {
+	if (n == 2 && strcmp(words[1], "-l") == 0)
+		return list_signals(sh);
+
 	const int sig = n == 1 ? SIGKILL : signal_number(words[1]);
 
 	if (n > 2)
 		return USAGE;
+	if (!target_alive(sh)) {
+		fail(FAIL_USAGE, "kill: there is no process");
+		fail_remedy("attach PID, or debug PROGRAM and run");
+		return FAILED;
+	}
 	if (sig < 0) {
 		fail(FAIL_USAGE, "kill: '%s' is no signal", words[1]);
 		fail_remedy("kill TERM, or kill 15");
@@ -437,8 +463,8 @@ const struct command target_commands[] = {
 	  "debug ./server -v" },
 	{ "detach", "[-stop | -keep]", "let the process go (-stop: stopped; "
 	  "-keep: recording goes on)", NEEDS_TARGET, cmd_detach, NULL },
-	{ "kill", "[SIGNAL]", "kill the process, or send it a signal",
-	  NEEDS_TARGET, cmd_kill, "kill TERM" },
+	{ "kill", "[SIGNAL | -l]", "kill the process, or send it a signal "
+	  "(-l: list them)", 0, cmd_kill, "kill TERM" },
 	{ "rerun", "[ARGUMENTS] [< FILE] [> FILE]", "start the program anew, "
 	  "with these arguments only", REDIRECTS_ITSELF, cmd_rerun, NULL },
 	{ "run", "[ARGUMENTS] [< FILE] [> FILE]", "start the program and "

@@ -14,6 +14,8 @@ static struct shell *shell_here;
 static struct vec found;		/* char *, taken by readline one by one */
 static size_t next_found;
 
+enum { KTHREADD = 2 };			/* parent of the kernel's threads */
+
 static void
 offer(const char *word, const char *typed)
 {
@@ -38,13 +40,37 @@ offer_commands(const char *typed)
 		offer(shell_here->aliases.items[i], typed);
 }
 
+/* Pids say nothing to a person: each with its name. */
+static void
+show_processes(char **matches, int count, int longest)
+{
+	struct session_process *p;
+	const ssize_t n = session_processes(NULL, &p);
+
+	(void)longest;
+	putchar('\n');
+	for (int i = 1; i <= count; i++) {
+		ssize_t k = 0;
+
+		while (k < n && p[k].pid != atoi(matches[i]))
+			k++;
+		printf("%8s  %s\n", matches[i], k < n ? p[k].name : "");
+	}
+	free(p);
+	(void)rl_forced_update_display();
+}
+
 static void
 offer_processes(const char *typed)
 {
 	struct session_process *p;
 	const ssize_t n = session_processes(NULL, &p);
 
+	rl_completion_display_matches_hook = show_processes;
 	for (ssize_t i = 0; i < n; i++) {
+		if (p[i].pid == KTHREADD || p[i].ppid == KTHREADD)
+			continue;
+
 		char *pid = xasprintf("%d", p[i].pid);
 
 		offer(pid, typed);
@@ -175,6 +201,7 @@ complete(const char *text, int start, int end)
 
 	(void)end;
 	vec_free_items(&found);
+	rl_completion_display_matches_hook = NULL;
 	/* the command being typed, also within braces */
 	while (at > 0 && !strchr(";{", line[at - 1]))
 		at--;

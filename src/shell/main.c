@@ -151,6 +151,9 @@ run_configuration(struct shell *sh, const struct options *o)
 		run_if_there(sh, xasprintf("%s/.config/sonde/config", home));
 	if (!sh->quitting && file_is_private(".sonderc"))
 		run_if_there(sh, xstrdup("./.sonderc"));
+	else if (!sh->quitting && access(".sonderc", F_OK) == 0)
+		shell_note(sh, "./.sonderc is not read: it is not yours, or "
+			   "others may write it; -s ./.sonderc reads it");
 	return true;
 }
 

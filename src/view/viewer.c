@@ -37,7 +37,8 @@ static int
 is_experiment(const struct dirent *e)
 {
 	return e->d_name[0] != '.' &&
-	       (str_ends(e->d_name, ".er") || str_ends(e->d_name, ".erg"));
+	       ((str_ends(e->d_name, ".er") && e->d_type != DT_REG) ||
+		str_ends(e->d_name, ".erg"));
 }
 
 /* What the user may have meant, if there is nothing of that name. */
@@ -245,6 +246,17 @@ note_objects(struct viewer *v, FILE *err)
 	}
 }
 
+static bool
+is_empty(const struct viewer *v)
+{
+	const struct cost total = profile_total(v->prof);
+
+	for (size_t s = 0; s < v->slots; s++)
+		if (total.incl[s])
+			return false;
+	return true;
+}
+
 void
 viewer_notes(struct viewer *v, FILE *err)
 {
@@ -258,8 +270,12 @@ viewer_notes(struct viewer *v, FILE *err)
 			note(v, experiment_warning(rd, i), err);
 	}
 	/* views that show no function need no symbols */
-	if (v->slots && v->names)
-		note_objects(v, err);
+	if (!v->slots || !v->names)
+		return;
+	note_objects(v, err);
+	if (is_empty(v))
+		note(v, "no time was recorded: did the process run? "
+		     "sonde report -header tells", err);
 }
 
 void
