@@ -394,6 +394,7 @@ borrow_return(struct borrow *b, struct inject_report *report)
 	resend(b, report);
 	if (report)
 		report->donor_stop_ns += now_ns() - b->held.stopped_at;
+	urgent_donor_end(b, b->held.tid);
 	/* Even a thread that could not be put back must not stay stopped:
 	 * its frame brings it home. */
 	if (thread_release(t, &b->held) < 0 && r == 0)

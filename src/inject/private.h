@@ -126,6 +126,7 @@ struct borrow {
 	size_t xstate_size;
 	uint64_t mask;
 	uint64_t frame;		/* sp while it works for us; 0: none */
+	struct urgent scheduled;	/* as it was; 0: left alone */
 	siginfo_t kept[KEPT_SIGNALS];
 	unsigned nkept;
 	bool masked, restarted, rseq_aborted;
@@ -287,6 +288,9 @@ void thread_abandon(pid_t tid);
 
 /* ---- urgent.c ---------------------------------------------------------------- */
 
+/* A donor stops and works soon, until _end. */
+void urgent_donor(struct borrow *b, pid_t tid);
+void urgent_donor_end(const struct borrow *b, pid_t tid);
 /* The helper comes first: for raw system calls only. */
 void urgent_helper_first(struct errand *e);
 /* From here on it comes soon, and so does what it makes. */

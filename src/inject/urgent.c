@@ -82,6 +82,35 @@ urgent_end(const struct urgent *u)
 		(void)set(0, *old);	/* no worse than it was permitted */
 }
 
+/*
+ * Held, it runs for a moment again and again, and each time its neighbours'
+ * slices were in the way (16 busy threads: 6 ms instead of 0.5). Its share
+ * stays what it is. Were we killed now, it would go on with short slices.
+ */
+void
+urgent_donor(struct borrow *b, pid_t tid)
+{
+	struct attributes *old = (struct attributes *)&b->scheduled, soon;
+
+	if (get(tid, old) < 0 || !shares_fairly(old)) {
+		old->size = 0;
+		return;
+	}
+	soon = *old;
+	soon.runtime = SHORT_SLICE_NS;
+	(void)set(tid, soon);
+}
+
+void
+urgent_donor_end(const struct borrow *b, pid_t tid)
+{
+	const struct attributes *old =
+		(const struct attributes *)&b->scheduled;
+
+	if (old->size)
+		(void)set(tid, *old);	/* it may have ended */
+}
+
 static void
 share(pid_t tid, int nice)
 {
