@@ -62,7 +62,10 @@ enum mstate { MSTATE_USER, MSTATE_SYSTEM, MSTATE_TRAP, MSTATE_TEXT_FAULT,
 
 /* Weights are microseconds (ptimer is 1): exact CPU time, not ticks. The
  * rest below one microsecond is carried per (thread, state). A weight that
- * the disk refuses is charged to <Lost samples> once there is room again. */
+ * the disk refuses is charged to <Lost samples> once there is room again, and
+ * that there is room for at the end. cpu EXPERIMENT_BOOKED: no sample, but
+ * time that a clock counted beside the samples. */
+enum { EXPERIMENT_BOOKED = -1 };
 void experiment_clock(struct experiment *exp, uint64_t time_ns, pid_t tid,
 		      int cpu, enum mstate state, uint64_t weight_ns,
 		      uint64_t frinfo);

@@ -17,6 +17,7 @@ struct thread {
 	uint64_t cpu_ns;	/* since then */
 	uint64_t booked_ns;
 	uint64_t frinfo;	/* last user stack, 0 none yet */
+	uint64_t drain;		/* when cpu_ns was read, of the POSIX form */
 	bool ticked;		/* a record came since the last drain */
 };
 
@@ -32,6 +33,14 @@ struct inject {
 	uint64_t utime, stime;		/* ticks at the last drain */
 	uint64_t clock_ns;	/* process CPU clock, last reading */
 	uint64_t clock_start_ns, booked_ns;	/* of this stretch */
+	bool clock_gone;	/* the process was reaped */
+	uint64_t clock_read_at;		/* now_ns() of that reading */
+	uint64_t counted_ns;		/* by all perf counters together */
+	uint64_t counted_start_ns, counted_then_ns; /* ... at the start, and
+						     * at that reading */
+	double scale;		/* process clock per counter, at most 1 */
+	uint64_t drains;
+	struct thread *latest;	/* that was sampled */
 	double system_share;		/* of the last drain (POSIX) */
 	uint64_t *pcs;
 	unsigned char *exact;
@@ -49,5 +58,7 @@ void inject_guest_record(void *engine, const struct record *r);
 void inject_book_losses(struct inject *e);
 /* What the threads' clocks counted beyond their ticks. */
 void inject_book_threads(struct inject *e);
+/* The process's clock is held against what the counters say. */
+void inject_compare_clocks(struct inject *e);
 
 #endif

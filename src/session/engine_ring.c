@@ -13,9 +13,14 @@
  *
  * A drain gives what was taken before the drain before it, so the clock is
  * that of the drain before. A < 1 keeps few samples from swinging, and the
- * last round (A = 1) books the rest to the nanosecond. Ticks in step with the
+ * last round (A = 1) books the rest to the nanosecond; without a tick of its
+ * own it goes to the stacks of the round before. Ticks in step with the
  * scheduler's would hit one process too often (measured: 1.33 of its CPU time
  * at 10.000 ms, which the clock now evades); A = 1/2 corrects up to 2.
+ *
+ * Neither form books more than the process's clock has counted: switch records
+ * carry the time of the wall, which on a host that takes the CPU away is more
+ * than the process had.
  */
 #include "clock.h"
 #include "private.h"
@@ -23,7 +28,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAIN_SHARE = 2 };	/* A = 1/2 */
+enum {
+	DRAIN_SHARE = 2,	/* A = 1/2 */
+	NEGLIGIBLE_NS = 10 * 1000,	/* the rest of a division */
+	/* a thread's time comes into its process's clock at the next tick of
+	 * the scheduler: up to 4 ms on each CPU, 10 ms where HZ is 100 */
+	CLOCK_LAG_NS = 20 * 1000 * 1000,
+};
 
 struct tick {			/* a sample that waits for its weight */
 	uint64_t time_ns, frinfo;
@@ -45,6 +56,12 @@ struct ring {
 	uint64_t period_ns;		/* of the clock, by its samples */
 	struct tick *ticks;
 	size_t tick_count, tick_cap;
+	size_t booked_ticks;		/* of the last round that had any */
+	struct rest {			/* of threads, at the end */
+		pid_t tid;
+		uint64_t cpu_ns;
+	} *rests;
+	size_t rest_count, rest_cap;
 	uint64_t clock_start_ns;	/* process CPU clock at start */
 	uint64_t booked_ns;
 	uint64_t lost_pending_ns;	/* lost weight not found in a thread */
@@ -95,8 +112,7 @@ book_rest(struct ring *r, uint64_t time_ns, pid_t tid, uint64_t cpu_ns)
 
 	const struct thread_tail *tail = (void *)(uintptr_t)slot;
 
-	recorder_sample(r->rec, time_ns, tid, 0, tail->state, cpu_ns,
-			tail->frinfo);
+	recorder_book(r->rec, time_ns, tid, tail->state, cpu_ns, tail->frinfo);
 }
 
 /* ---- weights -------------------------------------------------------------------- */
@@ -119,11 +135,28 @@ take_lost(struct ring *r, const struct clock_record *rec, uint64_t weight)
 	return lost;
 }
 
+/* No more than the process can have used. */
+static uint64_t
+bounded(const struct ring *r, uint64_t weight)
+{
+	const uint64_t clock_ns = r->final ? r->stop_clock_ns :
+		r->drain_clock_ns;
+	const uint64_t booked = r->clock_start_ns + r->booked_ns;
+
+	if (!clock_ns || (r->final && r->clock_gone))
+		return weight;
+
+	const uint64_t most = clock_ns + CLOCK_LAG_NS;
+	const uint64_t left = most > booked ? most - booked : 0;
+
+	return weight < left ? weight : left;
+}
+
 static void
 book_thread_sample(struct ring *r, const struct clock_record *rec,
 		   enum mstate state, uint64_t frinfo)
 {
-	uint64_t weight = rec->u.sample.cpu_ns;
+	uint64_t weight = bounded(r, rec->u.sample.cpu_ns);
 
 	r->booked_ns += weight;
 	weight -= take_lost(r, rec, weight);
@@ -133,10 +166,10 @@ book_thread_sample(struct ring *r, const struct clock_record *rec,
 	/* user mode only: the ticks that fell into the kernel were skipped */
 	if (!r->traits->kernel && weight > r->opt->interval_ns)
 		system = weight - r->opt->interval_ns;
-	recorder_sample(r->rec, rec->time_ns, rec->tid, rec->cpu, state,
-			weight - system, frinfo);
-	recorder_sample(r->rec, rec->time_ns, rec->tid, rec->cpu,
-			MSTATE_SYSTEM, system, frinfo);
+	recorder_tick(r->rec, rec->time_ns, rec->tid, rec->cpu, state,
+		      weight - system, frinfo);
+	recorder_book(r->rec, rec->time_ns, rec->tid, MSTATE_SYSTEM, system,
+		      frinfo);
 }
 
 static void
@@ -180,8 +213,16 @@ weight_of_round(struct ring *r)
 	const uint64_t share = rest / r->tick_count;
 
 	if (r->final)
-		return share ? share : 1;
-	return period - period / DRAIN_SHARE + share / DRAIN_SHARE;
+		return share;
+
+	const uint64_t weight =
+		period - period / DRAIN_SHARE + share / DRAIN_SHARE;
+	const uint64_t booked = r->clock_start_ns + r->booked_ns;
+	const uint64_t left = r->drain_clock_ns > booked ?
+		(r->drain_clock_ns - booked) / r->tick_count : 0;
+
+	/* the clock of now: it has these ticks, and more */
+	return r->drain_clock_ns && left < weight ? left : weight;
 }
 
 static void
@@ -192,14 +233,38 @@ book_round(struct ring *r)
 
 	const uint64_t weight = weight_of_round(r);
 
+	r->booked_ticks = r->tick_count;
 	for (size_t i = 0; i < r->tick_count; i++) {
 		const struct tick *t = &r->ticks[i];
 
-		recorder_sample(r->rec, t->time_ns, t->tid, t->cpu, t->state,
-				weight, t->frinfo);
+		recorder_tick(r->rec, t->time_ns, t->tid, t->cpu, t->state,
+			      weight, t->frinfo);
 	}
 	r->booked_ns += weight * r->tick_count;
 	r->tick_count = 0;
+}
+
+/*
+ * What the process used behind its last tick: more of the same. In the thread
+ * form threads have their own time, and little is left: the way out of the
+ * last one.
+ */
+static bool
+book_behind_ticks(struct ring *r, uint64_t rest)
+{
+	const size_t n = r->booked_ticks;
+
+	if (r->traits->form == CLOCK_FORM_THREAD &&
+	    rest > r->opt->interval_ns)
+		return false;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct tick *t = &r->ticks[i];
+
+		recorder_book(r->rec, now_ns(), t->tid, t->state,
+			      rest / n + (i < rest % n), t->frinfo);
+	}
+	return n > 0;
 }
 
 /* Whatever the clock counted and nobody was charged with is one row. */
@@ -208,11 +273,56 @@ book_unsampled(struct ring *r)
 {
 	uint64_t rest;
 
-	if (unbooked(r, &rest) && rest >= r->opt->interval_ns) {
+	if (!unbooked(r, &rest) || rest < NEGLIGIBLE_NS)
+		return;
+	if (!book_behind_ticks(r, rest))
 		recorder_unsampled(r->rec, now_ns(),
 				   target_pid(r->opt->target), rest);
-		r->booked_ns += rest;
-	}
+	r->booked_ns += rest;
+}
+
+static void
+keep_rest(void *arg, pid_t tid, uint64_t cpu_ns, bool sampled)
+{
+	struct ring *r = arg;
+
+	(void)sampled;	/* our tails know the stack as well */
+	if (!cpu_ns)
+		return;
+	r->rests = xgrow(r->rests, &r->rest_cap, r->rest_count + 1,
+			 sizeof *r->rests);
+	r->rests[r->rest_count++] = (struct rest){ tid, cpu_ns };
+}
+
+/*
+ * The clocks of the threads stop one after another, the process's is read
+ * behind them: what lies between is theirs, but for more than an interval
+ * each.
+ */
+static double
+scale_of_rests(const struct ring *r)
+{
+	uint64_t sum = 0, rest;
+
+	for (size_t i = 0; i < r->rest_count; i++)
+		sum += r->rests[i].cpu_ns;
+	if (!sum || !unbooked(r, &rest) ||
+	    rest > sum + r->rest_count * r->opt->interval_ns)
+		return 1;
+	return (double)rest / (double)sum;
+}
+
+static void
+book_rests(struct ring *r)
+{
+	r->rest_count = 0;
+	clock_rest(r->clock, keep_rest, r);
+
+	const double scale = scale_of_rests(r);
+
+	for (size_t i = 0; i < r->rest_count; i++)
+		book_rest(r, now_ns(), r->rests[i].tid,
+			  (uint64_t)((double)r->rests[i].cpu_ns * scale));
 }
 
 /* ---- records ---------------------------------------------------------------------- */
@@ -240,12 +350,14 @@ on_sample(struct ring *r, const struct clock_record *rec)
 	const enum mstate state = rec->u.sample.kernel ?
 		MSTATE_SYSTEM : MSTATE_USER;
 
-	recorder_count_sample(r->rec);
 	if (r->traits->form == CLOCK_FORM_CPU) {
 		r->period_ns = rec->u.sample.period_ns;
 		keep_tick(r, rec, state, frinfo);
 		return;
 	}
+	r->tick_count = 0;
+	keep_tick(r, rec, state, frinfo);
+	r->booked_ticks = r->tick_count;
 	*tail_of(r, rec->tid) = (struct thread_tail){ frinfo, state };
 	book_thread_sample(r, rec, state, frinfo);
 }
@@ -304,15 +416,6 @@ ring_pollfds(void *engine, struct pollfd *fds, size_t max)
 }
 
 static void
-visit_rest(void *arg, pid_t tid, uint64_t cpu_ns, bool sampled)
-{
-	struct ring *r = arg;
-
-	(void)sampled;	/* our tails know the stack as well */
-	book_rest(r, now_ns(), tid, cpu_ns);
-}
-
-static void
 ring_drain(void *engine, bool final)
 {
 	struct ring *r = engine;
@@ -325,7 +428,7 @@ ring_drain(void *engine, bool final)
 	if (r->traits->form == CLOCK_FORM_CPU)
 		book_round(r);
 	else if (final)
-		clock_rest(r->clock, visit_rest, r);
+		book_rests(r);
 	if (final)
 		book_unsampled(r);
 }
@@ -354,6 +457,7 @@ ring_run(void *engine, bool on)
 	r->clock_start_ns = cpu_ns;
 	recorder_clock(r->rec, true, cpu_ns);
 	r->booked_ns = 0;
+	r->booked_ticks = 0;
 	r->stop_clock_ns = r->drain_clock_ns = 0;
 	clock_enable(r->clock);
 	return 0;
@@ -370,6 +474,7 @@ free_ring(struct ring *r)
 		free((void *)(uintptr_t)tail);
 	map_fini(&r->tails);
 	free(r->ticks);
+	free(r->rests);
 	free(r);
 }
 

@@ -6,6 +6,13 @@
  * thread's last user stack, one is held back for the tick that may be on its
  * way. POSIX ticks fall in both modes: they are split by utime:stime of the
  * drain, and said to be estimated.
+ *
+ * All of it together is what the process's clock says. perf's counters go by
+ * the time of the wall while a thread is on a CPU, and count what the host
+ * took from us; the clocks of many threads are read one after another, while
+ * these run on; a thread may be met late, when the process's clock has had its
+ * time already. So counters are scaled, and rests wait, or shrink at the end,
+ * where they would be more than the process used.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -13,7 +20,10 @@
 
 #include "engine_inject.h"
 
-enum { UNSEEN_NS = 50000000 };	/* clocks are not read in one instant */
+enum {
+	UNSEEN_NS = 50000000,	/* clocks are not read in one instant */
+	NEGLIGIBLE_NS = 10000,
+};
 
 static const char *const loss_names[RECORD_LOSSES] = {
 	[RECORD_LOST_FULL] = "buffer", [RECORD_LOST_WINDOW] = "window",
@@ -74,20 +84,33 @@ note_booked(struct inject *e, struct thread *th, uint64_t weight)
 }
 
 static void
-book(struct inject *e, struct thread *th, uint64_t time_ns, int cpu,
-     uint64_t weight, bool user_tick)
+book(struct inject *e, struct thread *th, uint64_t weight, bool user)
 {
 	uint64_t system = 0;
 
 	if (!e->clock)
 		system = (uint64_t)((double)weight * e->system_share);
-	else if (!user_tick)
+	else if (!user)
 		system = weight;
 	note_booked(e, th, weight);
-	recorder_sample(e->rec, time_ns, th->tid, cpu, MSTATE_USER,
-			weight - system, th->frinfo);
-	recorder_sample(e->rec, time_ns, th->tid, cpu, MSTATE_SYSTEM, system,
-			th->frinfo);
+	recorder_book(e->rec, now_ns(), th->tid, MSTATE_USER, weight - system,
+		      th->frinfo);
+	recorder_book(e->rec, now_ns(), th->tid, MSTATE_SYSTEM, system,
+		      th->frinfo);
+}
+
+static void
+book_tick(struct inject *e, struct thread *th, const struct record *r,
+	  uint64_t weight)
+{
+	const uint64_t system = e->clock ? 0 :
+		(uint64_t)((double)weight * e->system_share);
+
+	note_booked(e, th, weight);
+	recorder_tick(e->rec, r->time_ns, th->tid, (int)r->cpu, MSTATE_USER,
+		      weight - system, th->frinfo);
+	recorder_book(e->rec, r->time_ns, th->tid, MSTATE_SYSTEM, system,
+		      th->frinfo);
 }
 
 /* Weight that is known to be lost is not system time. */
@@ -117,19 +140,46 @@ book_gap(struct inject *e, struct thread *th, uint64_t rest, const char *cause,
 		      rest / interval, rest);
 }
 
-/* What the thread's clock counted beyond what is booked. */
-static void
-book_rest(struct inject *e, struct thread *th, bool last)
+static uint64_t
+cpu_of(const struct inject *e, const struct thread *th)
+{
+	return (uint64_t)((double)th->cpu_ns * e->scale);
+}
+
+/* What the process has used and nobody was charged with. */
+static uint64_t
+unbooked(const struct inject *e)
+{
+	const uint64_t booked = e->clock_start_ns + e->booked_ns;
+
+	return e->clock_ns > booked ? e->clock_ns - booked : 0;
+}
+
+static uint64_t
+pending_of(const struct inject *e, const struct thread *th)
+{
+	const uint64_t cpu_ns = cpu_of(e, th);
+
+	return cpu_ns > th->booked_ns ? cpu_ns - th->booked_ns : 0;
+}
+
+/* What the thread's clock counted beyond what is booked, and is due. */
+static uint64_t
+rest_of(const struct inject *e, const struct thread *th)
 {
 	const uint64_t interval = e->opt->interval_ns;
-	uint64_t rest = th->cpu_ns > th->booked_ns ?
-		th->cpu_ns - th->booked_ns : 0;
+	const uint64_t rest = pending_of(e, th);
 
-	if (!last) {
-		if (rest < 2 * interval)
-			return;
-		rest = rest / interval * interval - interval;
-	}
+	if (e->final)
+		return rest;
+	return rest < 2 * interval ? 0 : rest / interval * interval - interval;
+}
+
+static void
+book_rest(struct inject *e, struct thread *th, uint64_t rest)
+{
+	const uint64_t interval = e->opt->interval_ns;
+
 	if (!rest)
 		return;
 	if (!th->ticked && rest >= interval && blocks_sigprof(e, th)) {
@@ -142,10 +192,10 @@ book_rest(struct inject *e, struct thread *th, bool last)
 	}
 	rest -= take_lost(e, th, rest);
 	if (th->frinfo) {
-		book(e, th, now_ns(), 0, rest, last && rest < interval);
+		book(e, th, rest, e->final && rest < interval);
 		return;
 	}
-	if (last) {
+	if (e->final) {
 		note_booked(e, th, rest);
 		recorder_unsampled(e->rec, now_ns(), th->tid, rest);
 	}
@@ -169,17 +219,23 @@ end_of(const struct record *r)
 
 /*
  * A POSIX timer's overruns may count a stretch twice on a crowded machine
- * (measured: 1.12 of the CPU time): no thread gets more than its clock says.
+ * (measured: 1.12 of the CPU time): no thread gets more than its clock says,
+ * and none whose clock cannot be read any more gets more than is left.
  */
 static uint64_t
 weight_of(const struct inject *e, const struct thread *th,
 	  const struct record *r)
 {
 	const uint64_t weight = r->weight * e->opt->interval_ns;
-	const uint64_t left = th->cpu_ns > th->booked_ns ?
-		th->cpu_ns - th->booked_ns : 0;
+	uint64_t left = pending_of(e, th);
 
-	return e->clock || weight < left ? weight : left;
+	if (e->clock)
+		return (uint64_t)((double)weight * e->scale);
+	if (e->clock_gone)
+		left += now_ns() - e->clock_read_at;
+	else if (th->drain != e->drains)
+		left = unbooked(e);
+	return weight < left ? weight : left;
 }
 
 void
@@ -201,8 +257,8 @@ inject_guest_record(void *engine, const struct record *r)
 	th->frinfo = recorder_raw_stack(e->rec, e->pcs, r->depth, e->exact,
 					end_of(r));
 	th->ticked = true;
-	recorder_count_sample(e->rec);
-	book(e, th, r->time_ns, (int)r->cpu, weight_of(e, th, r), true);
+	e->latest = th;
+	book_tick(e, th, r, weight_of(e, th, r));
 }
 
 void
@@ -230,26 +286,96 @@ inject_book_losses(struct inject *e)
 /* ---- what the clocks say ------------------------------------------------ */
 
 /*
+ * Once the process is gone its clock cannot be read: what the counters have
+ * counted since the last reading is added to it; or, without perf, ticks.
+ */
+static void
+follow_gone(struct inject *e)
+{
+	const uint64_t booked = e->clock_start_ns + e->booked_ns;
+
+	if (e->clock && e->counted_ns > e->counted_then_ns)
+		e->clock_ns += (uint64_t)((double)(e->counted_ns -
+						   e->counted_then_ns) *
+					  e->scale);
+	e->counted_then_ns = e->counted_ns;
+	if (!e->clock && e->clock_ns < booked)
+		e->clock_ns = booked;
+}
+
+void
+inject_compare_clocks(struct inject *e)
+{
+	uint64_t clock_ns = e->clock_ns;
+
+	if (e->clock_gone) {
+		follow_gone(e);
+		return;
+	}
+	e->counted_then_ns = e->counted_ns;
+	if (!e->clock || e->counted_ns <= e->counted_start_ns)
+		return;
+	/* of the same moment as the counters, or later */
+	if (!e->final && target_cpu_ns(e->opt->target, &clock_ns) < 0)
+		return;
+	e->scale = (double)(clock_ns - e->clock_start_ns) /
+		(double)(e->counted_ns - e->counted_start_ns);
+	if (e->scale > 1)
+		e->scale = 1;	/* threads that no counter has */
+}
+
+/*
  * Threads that came and went between two looks, and were never sampled: the
  * process's clock has their time, no thread's has.
  */
 static void
 book_unseen(struct inject *e, uint64_t pending)
 {
-	const uint64_t clock_ns = e->clock_ns - e->clock_start_ns;
-	const uint64_t known = e->booked_ns + pending;
-	const uint64_t least = e->final ? e->opt->interval_ns : UNSEEN_NS;
+	const uint64_t left = unbooked(e);
 
-	if (clock_ns < known + least)
+	if (left < pending + (e->final ? NEGLIGIBLE_NS : UNSEEN_NS))
 		return;
-	recorder_unsampled(e->rec, now_ns(), target_pid(e->opt->target),
-			   clock_ns - known);
-	e->booked_ns += clock_ns - known;
+
+	const uint64_t rest = left - pending;
+
+	if (e->latest && (e->threads.len == 1 ||
+			  (e->final && rest < e->opt->interval_ns))) {
+		book(e, e->latest, rest, rest < e->opt->interval_ns);
+		return;
+	}
+	recorder_unsampled(e->rec, now_ns(), target_pid(e->opt->target), rest);
+	e->booked_ns += rest;
+}
+
+/*
+ * Rests are not more than what is left of the process's clock; at the end
+ * they are that, but for more than an interval of each thread.
+ */
+static double
+scale_of_rests(const struct inject *e)
+{
+	const uint64_t left = unbooked(e);
+	uint64_t rests = 0, slack = 0;
+	size_t at = 0;
+	uint64_t tid, slot;
+
+	while (map_next(&e->threads, &at, &tid, &slot)) {
+		const uint64_t rest =
+			rest_of(e, (struct thread *)(uintptr_t)slot);
+
+		rests += rest;
+		if (e->final && rest)
+			slack += e->opt->interval_ns;
+	}
+	if (!rests || (rests <= left && left > rests + slack))
+		return 1;
+	return (double)left / (double)rests;
 }
 
 void
 inject_book_threads(struct inject *e)
 {
+	const double scale = scale_of_rests(e);
 	uint64_t pending = 0;
 
 	size_t at = 0;
@@ -258,10 +384,11 @@ inject_book_threads(struct inject *e)
 	while (map_next(&e->threads, &at, &tid, &slot)) {
 		struct thread *th = (struct thread *)(uintptr_t)slot;
 
-		book_rest(e, th, e->final);
+		book_rest(e, th, (uint64_t)((double)rest_of(e, th) * scale));
 		th->ticked = false;
-		if (th->cpu_ns > th->booked_ns)
-			pending += th->cpu_ns - th->booked_ns;
+		if (e->final)
+			th->booked_ns = cpu_of(e, th);
+		pending += pending_of(e, th);
 	}
 	book_unseen(e, pending);
 }

@@ -174,9 +174,12 @@ uint64_t recorder_walk(struct recorder *rec, const struct arch_regs *regs,
 		       const struct step_stack *stack, bool window_full);
 uint64_t recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
 			    const unsigned char *exact, enum stack_end end);
-void recorder_sample(struct recorder *rec, uint64_t time_ns, pid_t tid, int cpu,
-		     enum mstate state, uint64_t weight_ns, uint64_t frinfo);
-void recorder_count_sample(struct recorder *rec);
+/* A tick of a clock: one sample, with the time that it stands for. */
+void recorder_tick(struct recorder *rec, uint64_t time_ns, pid_t tid, int cpu,
+		   enum mstate state, uint64_t weight_ns, uint64_t frinfo);
+/* Time that a clock counted beside the ticks, charged to a stack: no sample. */
+void recorder_book(struct recorder *rec, uint64_t time_ns, pid_t tid,
+		   enum mstate state, uint64_t weight_ns, uint64_t frinfo);
 /* For a sample without a user stack (a process on its way out). */
 uint64_t recorder_kernel_stack(struct recorder *rec);
 void recorder_lost(struct recorder *rec, uint64_t time_ns, const char *cause,

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES_MAX = 65536 };
+enum {
+	FRAMES_MAX = 65536,
+	MODES_EVERY_NS = 100 * 1000 * 1000,
+};
 
 struct recorder {
 	struct recorder_options opt;
@@ -25,6 +28,9 @@ struct recorder {
 	} *losses;
 	size_t loss_count, loss_cap;
 	uint64_t lost_frinfo, unsampled_frinfo, kernel_frinfo;
+	struct modes {		/* of the target, in the kernel's units */
+		uint64_t user, system, read_at;
+	} first_modes, modes;
 };
 
 const struct recorder_options *
@@ -129,22 +135,73 @@ recorder_kernel_stack(struct recorder *rec)
 	return artificial(rec, &rec->kernel_frinfo, "<Kernel>");
 }
 
+/* ---- packets ------------------------------------------------------------ */
+
+enum { LEAST_NS = 1000 };	/* what a packet can say */
+
 void
-recorder_sample(struct recorder *rec, uint64_t time_ns, pid_t tid, int cpu,
-		enum mstate state, uint64_t weight_ns, uint64_t frinfo)
+recorder_tick(struct recorder *rec, uint64_t time_ns, pid_t tid, int cpu,
+	      enum mstate state, uint64_t weight_ns, uint64_t frinfo)
 {
-	if (!weight_ns)
-		return;
+	/* a sample is a sample, also where its time is booked already */
+	if (weight_ns < LEAST_NS)
+		weight_ns = LEAST_NS;
 	experiment_clock(rec->opt.exp, time_ns, tid, cpu, state, weight_ns,
 			 frinfo);
 	rec->counts.recorded_ns += weight_ns;
+	rec->counts.samples++;
 }
 
 void
-recorder_count_sample(struct recorder *rec)
+recorder_book(struct recorder *rec, uint64_t time_ns, pid_t tid,
+	      enum mstate state, uint64_t weight_ns, uint64_t frinfo)
 {
-	rec->counts.samples++;
+	if (!weight_ns)
+		return;
+	experiment_clock(rec->opt.exp, time_ns, tid, EXPERIMENT_BOOKED, state,
+			 weight_ns, frinfo);
+	rec->counts.recorded_ns += weight_ns;
 }
+
+/* A target that is gone leaves the last reading. */
+static void
+read_modes(struct recorder *rec)
+{
+	const uint64_t now = now_ns();
+	unsigned long long user, system;
+
+	if (rec->modes.read_at && now - rec->modes.read_at < MODES_EVERY_NS)
+		return;
+
+	char *text = file_read_at(target_proc(rec->opt.target), "stat", NULL);
+	const char *after = text ? strrchr(text, ')') : NULL;
+
+	if (after && sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u "
+			    "%*u %*u %llu %llu", &user, &system) == 2)
+		rec->modes = (struct modes){ user, system, now };
+	free(text);
+}
+
+/* No tick tells in which mode this time went: the process's own clocks do,
+ * so that user and system time are the whole of it. */
+static void
+book_unknown(struct recorder *rec, uint64_t time_ns, pid_t tid,
+	     uint64_t weight_ns, uint64_t frinfo)
+{
+	read_modes(rec);
+
+	const uint64_t user = rec->modes.user - rec->first_modes.user;
+	const uint64_t system = rec->modes.system - rec->first_modes.system;
+	const uint64_t part = user + system ?
+		(uint64_t)((double)weight_ns * (double)system /
+			   (double)(user + system)) : 0;
+
+	recorder_book(rec, time_ns, tid, MSTATE_USER, weight_ns - part,
+		      frinfo);
+	recorder_book(rec, time_ns, tid, MSTATE_SYSTEM, part, frinfo);
+}
+
+/* ---- what no sample has -------------------------------------------------- */
 
 static struct loss *
 loss_of(struct recorder *rec, const char *cause, const char *detail)
@@ -179,8 +236,8 @@ recorder_lost(struct recorder *rec, uint64_t time_ns, const char *cause,
 	l->weight_ns += weight_ns;
 	rec->counts.lost += samples;
 	rec->counts.lost_ns += weight_ns;
-	recorder_sample(rec, time_ns, tid, 0, MSTATE_LINUX_CPU, weight_ns,
-			artificial(rec, &rec->lost_frinfo, "<Lost samples>"));
+	book_unknown(rec, time_ns, tid, weight_ns,
+		     artificial(rec, &rec->lost_frinfo, "<Lost samples>"));
 	experiment_loss(rec->opt.exp, time_ns, l->cause, l->detail, l->samples,
 			l->weight_ns);
 }
@@ -189,9 +246,10 @@ void
 recorder_unsampled(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		   uint64_t cpu_ns)
 {
-	recorder_sample(rec, time_ns, tid, 0, MSTATE_LINUX_CPU, cpu_ns,
-			artificial(rec, &rec->unsampled_frinfo,
-				   "<Unsampled threads>"));
+	if (cpu_ns)
+		book_unknown(rec, time_ns, tid, cpu_ns,
+			     artificial(rec, &rec->unsampled_frinfo,
+					"<Unsampled threads>"));
 }
 
 void
@@ -299,6 +357,8 @@ recorder_new(const struct recorder_options *o, enum session_engine engine)
 	struct recorder *rec = xcalloc(1, sizeof *rec);
 
 	rec->opt = *o;
+	read_modes(rec);
+	rec->first_modes = rec->modes;
 	if (start_chosen(rec, engine) < 0) {
 		recorder_free(rec);
 		return NULL;
