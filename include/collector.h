@@ -9,24 +9,42 @@
  * which runs on a thread of ours, or on one of the program that we hold. It
  * returns 0 or a negative errno, and leaves that in call->result, too; it
  * never exits, prints or allocates.
+ *
+ * It works for one owner at a time, from MAP to UNMAP; that one's heartbeat
+ * (include/record.h) is his lease. Commands of others fail: MAP with EBUSY as
+ * long as the lease is live, the rest with ESTALE.
  */
 #ifndef SONDE_COLLECTOR_H
 #define SONDE_COLLECTOR_H
 
 #include <stdint.h>
 
-enum { COLLECTOR_VERSION = 1 };
+enum { COLLECTOR_VERSION = 2 };
 
 #define COLLECTOR_MAGIC UINT64_C(0x7473657567656473)	/* "sdeguest" */
 
 struct collector_identity {
+	/* From the entry: the name that its link map shall have, and the
+	 * struct collector_owner. */
+	int32_t name, owner;
 	uint64_t magic;
 	uint32_t version;
 	/* From the entry: a routine with the address and size of a mapping
 	 * in rdi and rsi. Unmaps it and ends the thread, needing no stack. */
 	int32_t leave;
 };
-_Static_assert(sizeof(struct collector_identity) == 16, "fixed layout");
+_Static_assert(sizeof(struct collector_identity) == 24, "fixed layout");
+
+/* Who records: a process, as it sees itself. */
+struct collector_owner {
+	uint64_t token;		/* of this one recording; 0: nobody does */
+	uint64_t start;		/* of his process, as in /proc/PID/stat */
+	uint64_t pids;		/* inode of his pid namespace */
+	int32_t pid;
+	uint32_t target;	/* the process recorded, by its own count: a
+				 * fork's child has a copy of all this */
+};
+_Static_assert(sizeof(struct collector_owner) == 32, "fixed layout");
 
 enum collector_command {
 	COLLECTOR_MAP,		/* map the area behind fd (closes fd) */
@@ -57,7 +75,10 @@ struct collector_call {
 	/* START, TIMERS: threads in posts that got none, and made. */
 	uint32_t timers_made, timers_failed;
 	int64_t result;
+	struct collector_owner owner;	/* who gives the command */
+	/* MAP: token of an owner that has surely ended. */
+	uint64_t ended;
 };
-_Static_assert(sizeof(struct collector_call) == 72, "fixed layout");
+_Static_assert(sizeof(struct collector_call) == 112, "fixed layout");
 
 #endif

@@ -60,7 +60,8 @@ struct guest_options {
 struct guest;
 
 /* Load (or find) the library and call its init entry; the channel memfd is
- * mapped on both sides. Nothing samples yet, unless opt->start. */
+ * mapped on both sides. Nothing samples yet, unless opt->start. A target that
+ * somebody else records so is refused and left as it is. */
 struct guest *guest_open(struct target *t, const struct guest_options *opt,
 			 struct inject_report *report);
 /* Launch. In the shell, before the fork: the environment for the program and
@@ -92,6 +93,9 @@ int guest_stop(struct guest *g, struct inject_report *report);
 /* Is the library still where we put it? No: the target has ended, or it is
  * another program since an exec. */
 bool guest_is_there(struct guest *g);
+/* Did somebody take it over because our heartbeat was silent for too long?
+ * Then nothing of ours is in the target, and no clock of ours may go on. */
+bool guest_is_lost(const struct guest *g);
 /* After an exec: a signal of our clock that waits, blocked, for the program
  * that is there now, is taken away. */
 int inject_drop_tick(struct target *t, int signo);

@@ -130,7 +130,9 @@ struct record_area {
 	uint64_t samples;	/* records written */
 	uint64_t lost[RECORD_LOSSES];	/* intervals, by cause */
 	uint64_t ends[RECORD_ENDS];	/* walks, by how they ended */
-	uint64_t guest_pad[7];
+	uint32_t left;		/* 1: the guest works for another now */
+	uint32_t left_pad;
+	uint64_t guest_pad[6];
 
 	uint32_t posts[RECORD_POSTS];	/* tids that need a timer */
 };

@@ -50,12 +50,17 @@ struct guest_state {
 	uint64_t interval_ns;
 	uint64_t vdso_clock, tid_offset;
 	bool installed;
+	/* An owner who may live on has lost us: ticks of his may still come,
+	 * and ours is the handler that they do no harm in. */
+	bool orphans;
 	struct disposition before;	/* the program's own */
+	uint32_t commander;	/* thread that obeys a command; 0: nobody */
 	uint32_t timer_slots;	/* slots ever used */
 	struct timer_slot timers[TIMERS_MAX];
 };
 
 extern struct guest_state guest;
+extern struct collector_owner sonde_owner;
 
 static inline int64_t
 sys6(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,

@@ -14,17 +14,24 @@
 int64_t collector_entry(struct collector_call *call, uint64_t size);
 
 struct guest_state guest;
+struct collector_owner sonde_owner;
 
 /*
  * What is known of us without a symbol table: the identity, then the entry.
- * `leave` outlives the mapping that it removes, and needs no stack.
+ * `leave` outlives the mapping that it removes, and needs no stack. The name
+ * is that of no file, and nobody who opens what link maps say gets one.
  */
 __asm__(
 "	.text\n"
 "	.balign 32\n"
-"	.skip 16\n"
+"sonde_name:\n"
+"	.asciz \"sonde-collector.so (in memory)\"\n"
+"	.balign 32\n"
+"	.skip 8\n"
+"	.long sonde_name - sonde_entry\n"
+"	.long sonde_owner - sonde_entry\n"
 "	.quad 0x7473657567656473\n"
-"	.long 1\n"
+"	.long 2\n"
 "	.long sonde_leave - sonde_entry\n"
 "	.globl sonde_entry\n"
 "	.hidden sonde_entry\n"
@@ -40,7 +47,7 @@ __asm__(
 "	hlt\n"
 );
 _Static_assert(COLLECTOR_MAGIC == 0x7473657567656473 &&
-	       COLLECTOR_VERSION == 1, "the identity above");
+	       COLLECTOR_VERSION == 2, "the identity above");
 
 /* The compiler calls these on its own. */
 void *
@@ -73,17 +80,24 @@ area_is_sound(const struct record_area *a, uint64_t size)
 	       a->windows > 0 && a->window_bytes % 8 == 0;
 }
 
+static void
+nap_ms(void)
+{
+	const struct { int64_t s, ns; } ms = { 0, 1000000 };
+
+	(void)sys4(__NR_nanosleep, (uint64_t)&ms, 0, 0, 0);
+}
+
 /* No handler is inside any more; false: one does not come out. */
 static bool
 handlers_left(void)
 {
-	struct { int64_t s, ns; } ms = { 0, 1000000 };
 	int i;
 
 	for (i = 0; i < 2000; i++) {
 		if (__atomic_load_n(&guest.inside, __ATOMIC_SEQ_CST) == 0)
 			return true;
-		(void)sys4(__NR_nanosleep, (uint64_t)&ms, 0, 0, 0);
+		nap_ms();
 	}
 	return false;
 }
@@ -128,8 +142,11 @@ forget_parent(void)
 	guest.area = NULL;
 	guest.origin = NULL;
 	guest.inside = 0;
+	guest.orphans = false;
+	sonde_owner.token = 0;
 	timers_forget();
-	(void)sys4(__NR_munmap, (uint64_t)origin, PAGE_BYTES, 0, 0);
+	if (origin)
+		(void)sys4(__NR_munmap, (uint64_t)origin, PAGE_BYTES, 0, 0);
 }
 
 static int64_t
@@ -155,7 +172,6 @@ map_area(const struct collector_call *call)
 {
 	int64_t at;
 
-	(void)unmap_area();
 	at = sys6(__NR_mmap, 0, call->size, PROT_READ | PROT_WRITE,
 		  MAP_SHARED, (uint64_t)call->fd, 0);
 	if (is_error(at))
@@ -192,16 +208,17 @@ handler_in(void)
 		.flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
 		.restorer = (void *)hot_restorer,
 	};
+	struct disposition now;
 	int64_t r;
 
-	if (guest.installed)
-		return 0;
 	/* Before ours is in place: it reads what it chains to. */
-	r = disposition_swap(NULL, &guest.before);
-	if (r == 0 && guest.before.handler == (void *)hot_signal)
-		r = -EALREADY;
-	if (r == 0)
+	r = disposition_swap(NULL, &now);
+	if (r == 0 && now.handler == (void *)hot_signal)
+		return guest.installed ? 0 : -EALREADY;
+	if (r == 0) {
+		guest.before = now;
 		r = disposition_swap(&ours, NULL);
+	}
 	guest.installed = r == 0;
 	return r;
 }
@@ -215,7 +232,7 @@ handler_out(struct collector_call *call)
 	struct disposition now;
 	int64_t r;
 
-	if (!guest.installed)
+	if (!guest.installed || guest.orphans)
 		return 0;
 	r = disposition_swap(NULL, &now);
 	if (r < 0)
@@ -229,7 +246,82 @@ handler_out(struct collector_call *call)
 	return r < 0 ? r : disposition_swap(&guest.before, NULL);
 }
 
+/* ---- the owner ---------------------------------------------------------------------- */
+
+static void
+owner_set(const struct collector_owner *o)
+{
+	/* Read from outside: while the token stands, so does the rest. */
+	__atomic_store_n(&sonde_owner.token, 0, __ATOMIC_SEQ_CST);
+	sonde_owner.start = o->start;
+	sonde_owner.pids = o->pids;
+	sonde_owner.pid = o->pid;
+	sonde_owner.target = (uint32_t)sys4(__NR_getpid, 0, 0, 0, 0);
+	__atomic_store_n(&sonde_owner.token, o->token, __ATOMIC_SEQ_CST);
+}
+
+/* His heart beats: surely soon, or not within the lease. */
+static bool
+owner_lives(void)
+{
+	const struct record_area *area = guest.area;
+	const uint64_t ms = RECORD_LEASE_NS / 1000000;
+	uint64_t beat, i;
+
+	if (!area)
+		return false;
+	beat = __atomic_load_n(&area->beat, __ATOMIC_ACQUIRE);
+	for (i = 0; i < ms; i++) {
+		nap_ms();
+		if (__atomic_load_n(&area->beat, __ATOMIC_ACQUIRE) != beat)
+			return true;
+	}
+	return false;
+}
+
+/* All that was the old owner's goes but the handler, which may be needed. */
+static int64_t
+take_over(const struct collector_call *call)
+{
+	const uint64_t token = sonde_owner.token;
+	const bool ended = token == call->ended ||
+		token == call->owner.token;
+
+	if (!token)
+		return 0;
+	if (!ended && owner_lives())
+		return -EBUSY;
+	guest.orphans = guest.orphans || (!ended && guest.perf_used);
+	if (guest.area)
+		__atomic_store_n(&guest.area->left, 1, __ATOMIC_RELEASE);
+	timers_stop();
+	(void)unmap_area();	/* what a frozen handler holds stays */
+	__atomic_store_n(&sonde_owner.token, 0, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
 /* ---- commands ----------------------------------------------------------------------- */
+
+static int64_t
+map(const struct collector_call *call)
+{
+	int64_t r = take_over(call);
+
+	if (r == 0)
+		r = map_area(call);
+	if (r == 0)
+		owner_set(&call->owner);
+	return r;
+}
+
+static int64_t
+unmap(void)
+{
+	const int64_t r = unmap_area();
+
+	__atomic_store_n(&sonde_owner.token, 0, __ATOMIC_SEQ_CST);
+	return r;
+}
 
 static int64_t
 start(struct collector_call *call)
@@ -260,11 +352,14 @@ stop(struct collector_call *call)
 static int64_t
 obey(struct collector_call *call)
 {
+	if (call->command != COLLECTOR_MAP &&
+	    call->owner.token != sonde_owner.token)
+		return -ESTALE;
 	switch (call->command) {
 	case COLLECTOR_MAP:
-		return map_area(call);
+		return map(call);
 	case COLLECTOR_UNMAP:
-		return unmap_area();
+		return unmap();
 	case COLLECTOR_START:
 		return start(call);
 	case COLLECTOR_STOP:
@@ -276,13 +371,46 @@ obey(struct collector_call *call)
 	}
 }
 
+/*
+ * Commands come from anybody at any moment, and one is obeyed at a time. A
+ * thread that crashed in here has ended, and so has its turn.
+ */
+static bool
+command_begin(uint64_t pid)
+{
+	enum { WAIT_MS = 6000 };	/* a take-over and an unmap */
+	const uint32_t self = (uint32_t)sys4(__NR_gettid, 0, 0, 0, 0);
+	uint32_t other;
+	int i;
+
+	for (i = 0; i < WAIT_MS; i++) {
+		other = 0;
+		if (__atomic_compare_exchange_n(&guest.commander, &other, self,
+						false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+			return true;
+		if (sys4(__NR_tgkill, pid, other, 0, 0) == -ESRCH &&
+		    __atomic_compare_exchange_n(&guest.commander, &other, self,
+						false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			return true;
+		nap_ms();
+	}
+	return false;
+}
+
 int64_t
 collector_entry(struct collector_call *call, uint64_t size)
 {
+	const uint64_t pid = (uint64_t)sys4(__NR_getpid, 0, 0, 0, 0);
+
 	if (size != sizeof *call || call->version != COLLECTOR_VERSION)
 		return -EPROTO;
-	if (forked())
+	if (!command_begin(pid))
+		return call->result = -EAGAIN;
+	if (forked() || (sonde_owner.token && sonde_owner.target != pid))
 		forget_parent();
 	call->result = obey(call);
+	__atomic_store_n(&guest.commander, 0, __ATOMIC_RELEASE);
 	return call->result;
 }

@@ -91,6 +91,7 @@ fill_block(struct errand *e)
 	k->args[1] = sizeof *e->call;
 	k->then = e->then ? e->s.at + e->s.then : 0;
 	k->entry_offset = p->library_entry;
+	k->name_offset = p->library_name;
 	if (p->library)
 		k->function = p->library + p->library_entry;
 	else

@@ -204,6 +204,7 @@ guest_command(struct guest *g, struct collector_call *call,
 		.only_present = g->only_present || g->library,
 	};
 
+	call->owner = g->self;
 	return load_command(g->t, &how, call, report, &g->library);
 }
 
@@ -235,7 +236,9 @@ static int
 visit(struct guest *g, const struct guest_options *opt,
       struct inject_report *report)
 {
-	struct collector_call map = { .command = COLLECTOR_MAP };
+	struct collector_call map = {
+		.command = COLLECTOR_MAP, .owner = g->self,
+	};
 	struct collector_call start;
 	const struct errand how = {
 		.prepare = prepare_area, .meanwhile = fill_meanwhile,
@@ -244,8 +247,11 @@ visit(struct guest *g, const struct guest_options *opt,
 	};
 
 	guest_start_call(g, opt->clock, &start);
-	if (load_command(g->t, &how, &map, report, &g->library) < 0 ||
-	    fill_area(g) < 0)
+	if (load_command(g->t, &how, &map, report, &g->library) < 0) {
+		g->refused = map.result == -EBUSY;
+		return -1;
+	}
+	if (fill_area(g) < 0)
 		return -1;
 	if (opt->start)
 		guest_started(g);
@@ -283,12 +289,15 @@ open_guest(struct target *t, const struct guest_options *opt,
 	g->seed = opt->donor_seed;
 	g->interval_ns = opt->interval_ns;
 	g->only_present = only_present;
+	owner_make(&g->self);
 	g->other_namespace = in_other_namespace(t);
 	g->area = xcalloc(1, sizeof *g->area);
 	if (lay_out(g->area, opt) < 0 || visit(g, opt, report) < 0) {
-		(void)fail_in("process %d: load the collector",
-			      target_pid(t));
-		take_back(g, opt->start);
+		if (!g->refused) {
+			(void)fail_in("process %d: load the collector",
+				      target_pid(t));
+			take_back(g, opt->start);
+		}
 		guest_close(g);
 		return NULL;
 	}

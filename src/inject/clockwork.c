@@ -14,6 +14,13 @@ guest_heartbeat(struct guest *g)
 	__atomic_fetch_add(&g->area->beat, 1, __ATOMIC_RELEASE);
 }
 
+bool
+guest_is_lost(const struct guest *g)
+{
+	return g->size &&
+		__atomic_load_n(&g->area->left, __ATOMIC_ACQUIRE) != 0;
+}
+
 static void
 switch_on(struct guest *g, uint32_t on)
 {
@@ -28,6 +35,7 @@ guest_start_call(const struct guest *g, enum guest_clock clock,
 		.command = COLLECTOR_START, .interval_ns = g->interval_ns,
 		.clock = clock == GUEST_POSIX_TIMER ? COLLECTOR_POSIX_TIMER
 						    : COLLECTOR_PERF_SIGNAL,
+		.owner = g->self,
 	};
 }
 
@@ -61,7 +69,7 @@ guest_stop(struct guest *g, struct inject_report *report)
 
 	memset(report, 0, sizeof *report);
 	switch_on(g, 0);
-	if (!guest_is_there(g))
+	if (!guest_is_there(g) || guest_is_lost(g))
 		return 0;
 	if (g->started)
 		r = guest_command(g, &call, NULL, report);

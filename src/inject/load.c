@@ -10,11 +10,21 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "private.h"
 
 #define CALL_TIMEOUT_NS	UINT64_C(10000000000)
+
+enum {
+	/* A debugger that reads the path while dlopen works opens its own
+	 * descriptor of that number: one that nobody has. Below 64 the
+	 * kernel's table need not grow, which takes long. */
+	FD_LEAST = 56,
+	NAME_BITS = 32,
+};
 
 int
 load_fill_library(int fd)
@@ -30,23 +40,61 @@ load_fill_library(int fd)
 	return 0;
 }
 
+/*
+ * dlopen compares names before files: were our path the name of something
+ * that another build of us had loaded, it would hand us that. Slashes and dots
+ * make it a name of this visit alone.
+ */
+static void
+name_library(struct errand *e, int theirs)
+{
+	uint32_t chance = (uint32_t)now_ns();
+	struct str path = {0};
+	int i;
+
+	(void)getrandom(&chance, sizeof chance, GRND_NONBLOCK);
+	str_add(&path, "/proc/thread-self/fd");
+	for (i = 0; i < NAME_BITS; i++)
+		str_add(&path, chance >> i & 1 ? "/." : "/");
+	str_addf(&path, "/%d", theirs);
+	snprintf(e->block.path, sizeof e->block.path, "%s", str_text(&path));
+	str_fini(&path);
+}
+
+/* Where there is room: else it stays where it is. */
+static int
+move_descriptor(struct errand *e, pid_t helper,
+		const struct user_regs_struct *regs, int fd)
+{
+	const uint64_t move[6] = {
+		(uint64_t)fd, F_DUPFD_CLOEXEC, FD_LEAST
+	};
+	const uint64_t forget[6] = { (uint64_t)fd };
+	int64_t moved, closed;
+
+	if (fd >= FD_LEAST ||
+	    remote_syscall(e->p, helper, regs, SYS_fcntl, move, &moved, NULL,
+			   NULL) < 0 || moved < 0)
+		return fd;
+	(void)remote_syscall(e->p, helper, regs, SYS_close, forget, &closed,
+			     NULL, NULL);
+	return (int)moved;
+}
+
 int
 load_library_file(struct errand *e, pid_t helper,
 		  const struct user_regs_struct *regs)
 {
-	int theirs, r, n;
+	int theirs, r;
 	const int fd = channel_memfd(e, helper, regs, "sonde-collector",
 				     &theirs);
 
 	if (fd < 0)
 		return -1;
-	e->block.library_fd = theirs;
 	r = load_fill_library(fd);
 	close(fd);
-	n = snprintf(e->block.path, sizeof e->block.path, "%s%d",
-		     e->p->library_path, theirs);
-	if (r == 0 && n >= (int)sizeof e->block.path)
-		r = fail(FAIL_INTERNAL, "no name is left for the library");
+	e->block.library_fd = move_descriptor(e, helper, regs, theirs);
+	name_library(e, e->block.library_fd);
 	return r;
 }
 
@@ -70,41 +118,74 @@ run_command(struct errand *e)
 	return errand_run(e);
 }
 
+/* What the guest answered, as a failure. */
+static int
+judge_answer(const struct errand *e)
+{
+	const int64_t answer = e->result;
+
+	if (answer >= 0)
+		return 0;
+	if (e->call->command == COLLECTOR_MAP && e->call->result == -EBUSY)
+		return owner_refused(e->p);
+	errno = (int)-answer;
+	return fail_errno("the collector in process %d", target_pid(e->p->t));
+}
+
+static int
+command(struct target *t, struct errand *e, uint64_t *entry)
+{
+	struct collector_call *call = e->call;
+	struct inject_report *report = e->report;
+	struct urgent urgent;
+	struct plan p;
+	int r = 0;
+
+	if (plan_make(t, &p) < 0)
+		return -1;
+	p.tables = e->tables;
+	snprintf(report->libc, sizeof report->libc, "%s", p.libc_name);
+	report->reused = p.library != 0;
+	call->vdso_clock = p.vdso_clock;
+	call->tid_offset = p.seccomp ? p.off_tid : 0;
+	e->p = &p;
+	if (call->command == COLLECTOR_MAP && owner_check(&p, call) < 0) {
+		call->result = -EBUSY;
+		plan_fini(&p);
+		return -1;
+	}
+	urgent_begin(&urgent);
+	r = run_command(e);
+	urgent_end(&urgent);
+	if (p.library)
+		*entry = p.library + p.library_entry;
+	if (r == 0)
+		r = judge_answer(e);
+	plan_fini(&p);
+	return r;
+}
+
 int
 load_command(struct target *t, const struct errand *how,
 	     struct collector_call *call, struct inject_report *report,
 	     uint64_t *entry)
 {
 	struct errand e = *how;
-	struct urgent urgent;
-	struct plan p;
-	int r;
+	int lock = -1, r;
 
 	call->version = COLLECTOR_VERSION;
+	call->result = -EINTR;
 	if (e.then)
 		e.then->version = COLLECTOR_VERSION;
-	if (plan_make(t, &p) < 0)
-		return -1;
-	p.tables = e.tables;
-	snprintf(report->libc, sizeof report->libc, "%s", p.libc_name);
-	report->reused = p.library != 0;
-	call->vdso_clock = p.vdso_clock;
-	call->tid_offset = p.seccomp ? p.off_tid : 0;
-	e.p = &p;
 	e.entry = true;
 	e.call = call;
 	e.report = report;
 	e.timeout_ns = CALL_TIMEOUT_NS;
-	urgent_begin(&urgent);
-	r = run_command(&e);
-	urgent_end(&urgent);
-	if (p.library)
-		*entry = p.library + p.library_entry;
-	if (r == 0 && e.result < 0) {
-		errno = (int)-e.result;
-		r = fail_errno("the collector in process %d", target_pid(t));
-	}
-	plan_fini(&p);
+	if (call->command == COLLECTOR_MAP && (lock = owner_lock(t)) < 0)
+		return -1;
+	r = command(t, &e, entry);
+	if (lock >= 0)
+		close(lock);
 	return r;
 }
 

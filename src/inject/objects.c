@@ -69,54 +69,17 @@ add_image(struct plan *p, uint64_t at, const struct link *lm, size_t *cap)
 	return 0;
 }
 
-/* As much of it as there is. */
-static void
-read_name(struct look *k, uint64_t at, char *name, size_t size)
-{
-	size_t n;
-
-	if (look_read(k, at, name, size) == 0) {
-		name[size - 1] = 0;
-		return;
-	}
-	for (n = 0; n + 1 < size; n++)
-		if (look_read(k, at + n, name + n, 1) < 0 || !name[n])
-			break;
-	name[n] = 0;
-}
-
-/*
- * dlopen compares names before files: were our path the name of something
- * loaded long ago, it would hand us that. More slashes make it a new name.
- */
-static void
-avoid_name(struct plan *p, const struct link *lm)
-{
-	char name[128];
-
-	read_name(p->look, lm->name, name, sizeof name);
-	if (str_starts(name, p->library_path)) {
-		const size_t n = strlen(p->library_path);
-
-		if (n + 16 < sizeof p->library_path)
-			memmove(p->library_path + 1, p->library_path, n + 1);
-	}
-}
-
 int
 plan_walk_links(struct plan *p, uint64_t at)
 {
 	size_t cap = 0;
 	unsigned left = PLAN_IMAGES_MAX;
 
-	snprintf(p->library_path, sizeof p->library_path,
-		 "/proc/thread-self/fd/");
 	while (at && left-- > 0) {
 		struct link lm;
 
 		if (target_read(p->t, at, &lm, sizeof lm) < 0)
 			return -1;
-		avoid_name(p, &lm);
 		if (add_image(p, at, &lm, &cap) < 0)
 			return -1;
 		at = lm.next;
@@ -184,9 +147,31 @@ plan_find_library(struct plan *p)
 		 (eh->e_entry - ph[k].p_vaddr) - sizeof *id);
 	p->library_entry = eh->e_entry;
 	p->library_leave = eh->e_entry + (uint64_t)(int64_t)id->leave;
+	p->library_name = eh->e_entry + (uint64_t)(int64_t)id->name;
 	for (i = 0; i < p->nimages; i++)
 		if (is_our_library(p, &p->images[i], eh, &ph[k])) {
 			p->library = p->images[i].bias;
+			p->library_map = p->images[i].link_map;
 			return;
 		}
+}
+
+/*
+ * Preloaded from a descriptor, it has a path that leads elsewhere as soon as
+ * that is closed. One in the file system is nobody's trap.
+ */
+int
+plan_rename_library(const struct plan *p)
+{
+	const uint64_t name = p->library + p->library_name;
+	struct link lm;
+	char text[] = "//proc/";
+
+	if (target_read(p->t, p->library_map, &lm, sizeof lm) < 0 ||
+	    target_read(p->t, lm.name, text, sizeof text - 1) < 0)
+		return -1;
+	if (strcmp(text, "//proc/") != 0)
+		return 0;
+	return target_write(p->t, p->library_map +
+			    offsetof(struct link, name), &name, sizeof name);
 }

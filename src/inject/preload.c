@@ -232,11 +232,26 @@ close_there(struct target *t, int fd)
 	return fail_errno("close a descriptor in the target");
 }
 
+/* What refused to preload anything has no name to change. */
+static int
+rename_library(struct target *t)
+{
+	struct plan p;
+	int r = 0;
+
+	if (plan_make(t, &p) < 0)
+		return target_gone(t) ? -1 : 0;
+	if (p.library)
+		r = plan_rename_library(&p);
+	plan_fini(&p);
+	return r;
+}
+
 int
 preload_give_back(struct target *t, const char *variable, int fd)
 {
 	if (clear_variable(t, variable) < 0 ||
-	    (fd >= 0 && close_there(t, fd) < 0))
+	    (fd >= 0 && (close_there(t, fd) < 0 || rename_library(t) < 0)))
 		return fail_in("process %d: give its environment back",
 			       target_pid(t));
 	return 0;

@@ -87,8 +87,8 @@ struct plan {
 	uint64_t vdso_clock;
 	uint64_t main_stack_end;
 	uint64_t library;	/* bias of our library when it is there */
-	uint64_t library_entry, library_leave;
-	char library_path[128];	/* unlike any name that ld.so knows */
+	uint64_t library_entry, library_leave, library_name;
+	uint64_t library_map;	/* its link map */
 	const struct step_tables *tables;	/* of all of it, when given */
 };
 
@@ -109,6 +109,8 @@ int plan_walk_links(struct plan *p, uint64_t head);
 int plan_no_loader(const struct plan *p);
 /* Where our library is, when it is there already. */
 void plan_find_library(struct plan *p);
+/* The name by which it was preloaded becomes its own. The target is held. */
+int plan_rename_library(const struct plan *p);
 
 /* ---- libc.c ---------------------------------------------------------------- */
 
@@ -197,6 +199,7 @@ struct block {
 	/* What the helper's thread-specific data is forgotten with. */
 	uint64_t specific_offset, thread_keys, call_tls_dtors;
 	uint64_t then;		/* what the function gets next, 0: nothing */
+	uint64_t name_offset;	/* of what the loader shall call the library */
 };
 
 enum block_state {
@@ -312,6 +315,18 @@ int bare_syscall(struct target *t, long nr, const uint64_t args[6],
  * not possible (no thread has a plain stack): run an errand. */
 int standing_call(struct errand *e);
 
+/* ---- owner.c ----------------------------------------------------------------- */
+
+/* Us, for one recording. */
+void owner_make(struct collector_owner *o);
+/* Does somebody who lives record it already? FAIL_UNSUITABLE. If one who has
+ * ended does, the call tells the guest. */
+int owner_check(const struct plan *p, struct collector_call *call);
+/* The guest said so: -1 with the same words. */
+int owner_refused(const struct plan *p);
+/* A descriptor: until it is closed nobody else loads a library there. */
+int owner_lock(struct target *t);
+
 /* ---- load.c, channel.c ---------------------------------------------------- */
 
 /* The library as it was built. */
@@ -337,6 +352,8 @@ struct guest {
 	uint64_t interval_ns;
 	uint64_t library;	/* its entry in the target, 0: not yet in */
 	bool only_present, started;
+	bool refused;		/* it has another owner: not ours to tidy */
+	struct collector_owner self;
 	bool other_namespace;	/* thread ids differ from ours */
 	/* While it is being opened. */
 	int fd;			/* the area's, -1: none */

@@ -52,6 +52,7 @@
 #define THREAD_KEYS	688
 #define CALL_TLS_DTORS	696
 #define THEN		704
+#define NAME_OFFSET	712
 
 #define CHECK(field, offset) \
 	_Static_assert(offsetof(struct block, field) == offset, "stub.c")
@@ -88,6 +89,7 @@ CHECK(specific_offset, SPECIFIC_OFFSET);
 CHECK(thread_keys, THREAD_KEYS);
 CHECK(call_tls_dtors, CALL_TLS_DTORS);
 CHECK(then, THEN);
+CHECK(name_offset, NAME_OFFSET);
 _Static_assert(BLOCK_STARTED == 1 && BLOCK_LOADING == 2 &&
 	       BLOCK_CALLING == 3 && BLOCK_DONE == 4 &&
 	       BLOCK_NOT_LOADED == 5 && BLOCK_WRONG_LIBRARY == 6 &&
@@ -260,6 +262,11 @@ __asm__(
 "	movabsq	$0x7473657567656473, %rcx\n"
 "	cmpq	%rcx, -16(%rdx)\n"
 "	jne	2f\n"
+/* Its second word is the name: whoever opens it now would open what they have
+ * at that number (gdb: a pipe, and hangs). The loader forgets the old one. */
+"	movq	" F(BASE) ", %rdx\n"
+"	addq	" F(NAME_OFFSET) ", %rdx\n"
+"	movq	%rdx, 8(%rax)\n"
 "1:	movl	$2, %eax\n"
 "	movl	$3, %ecx\n"
 "	lock cmpxchgl %ecx, " F(STATE) "\n"
