@@ -35,7 +35,8 @@ struct experiment_info {
 };
 
 /* On failure NULL and nothing is left on disk. An existing path that is
- * not to be overwritten is FAIL_USAGE with the remedy. */
+ * not to be overwritten is FAIL_USAGE with the remedy. Room is kept for what
+ * experiment_close has to say on a full disk: without it there is no start. */
 struct experiment *experiment_create(const struct experiment_info *info);
 const char *experiment_path(const struct experiment *exp);
 
@@ -109,6 +110,8 @@ void experiment_loss(struct experiment *exp, uint64_t time_ns,
 		     uint64_t weight_ns);
 /* Records that the disk refused so far: packets, sample points, lines. */
 uint64_t experiment_disk_lost(const struct experiment *exp);
+/* Of these, samples. */
+uint64_t experiment_disk_lost_samples(const struct experiment *exp);
 /* Bytes written to data files so far (for the size limit). */
 uint64_t experiment_size(const struct experiment *exp);
 /* Write everything buffered; records are visible afterwards. -1 (FAIL_PARTIAL)

@@ -11,10 +11,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base.h"
 #include "format.h"
+
+enum { PAGE = 4096 };
 
 size_t
 sink_packet(const void *data, size_t n)
@@ -55,13 +58,62 @@ sink_open(struct sink *s, int dir_fd, const char *name, sink_record_fn *record)
 	return 0;
 }
 
-void
+/* ---- the reserve --------------------------------------------------------- */
+
+/* fallocate does not ask for the limit where the size stays. */
+static bool
+within_limit(uint64_t size)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) < 0 ||
+		limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
+/* Is there room for n bytes more, with the reserve behind them? */
+static bool
+has_room(struct sink *s, size_t n)
+{
+	const uint64_t need = s->size + n + s->reserve;
+	const uint64_t end = (need + PAGE - 1) / PAGE * PAGE;
+	int r;
+
+	if (!s->reserve)
+		return true;
+	if (!within_limit(need)) {
+		errno = EFBIG;
+		return false;
+	}
+	if (need <= s->allocated)
+		return true;
+	do
+		r = fallocate(s->fd, FALLOC_FL_KEEP_SIZE, (off_t)s->size,
+			      (off_t)(end - s->size));
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		s->allocated = end;
+	/* where it cannot be done at all, the kernel decides at the write */
+	return r == 0 || (errno != ENOSPC && errno != EDQUOT &&
+			  errno != EFBIG);
+}
+
+int
 sink_reserve(struct sink *s, size_t bytes)
 {
-	/* A file system that cannot do this only loses us the reserve. */
-	(void)fallocate(s->fd, FALLOC_FL_KEEP_SIZE, (off_t)s->size,
-			(off_t)bytes);
+	s->reserve = bytes;
+	if (has_room(s, 0))
+		return 0;
+	s->error = errno;
+	return -1;
 }
+
+void
+sink_release(struct sink *s)
+{
+	s->reserve = 0;
+}
+
+/* ---- records ------------------------------------------------------------- */
 
 void
 sink_put(struct sink *s, const void *record, size_t n)
@@ -87,14 +139,14 @@ whole_records(const struct sink *s, size_t n)
 	return at;
 }
 
-/* Write what the kernel takes; the number of bytes. */
+/* Write what the kernel takes of the first len bytes; the number. */
 static size_t
-write_some(struct sink *s)
+write_some(struct sink *s, size_t len)
 {
 	size_t done = 0;
 
-	while (done < s->len) {
-		const ssize_t n = write(s->fd, s->buf + done, s->len - done);
+	while (done < len) {
+		const ssize_t n = write(s->fd, s->buf + done, len - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -115,6 +167,39 @@ cut_back(struct sink *s, size_t whole)
 	return s->broken ? -1 : 0;
 }
 
+/* The first bytes of the buffer, whole records, that there is room for. */
+static size_t
+that_fits(struct sink *s)
+{
+	const size_t first = s->record(s->buf, s->len);
+	size_t n = s->len;
+
+	while (!has_room(s, n)) {
+		s->error = errno;
+		if (n <= first)
+			return 0;
+		n = whole_records(s, n / 2);
+		if (n < first)
+			n = first;
+	}
+	return n;
+}
+
+/* -1: the kernel took less. */
+static int
+write_first(struct sink *s, size_t len)
+{
+	const size_t done = write_some(s, len);
+	const size_t whole = done < len ? whole_records(s, done) : done;
+
+	if (done > whole)
+		(void)cut_back(s, whole);	/* remembered in s->broken */
+	s->size += whole;
+	s->len -= whole;
+	memmove(s->buf, s->buf + whole, s->len);
+	return whole < len ? -1 : 0;
+}
+
 int
 sink_flush(struct sink *s)
 {
@@ -122,16 +207,13 @@ sink_flush(struct sink *s)
 		return 0;
 	if (s->fd < 0 || (s->broken && cut_back(s, 0) < 0))
 		return -1;
+	while (s->len > 0) {
+		const size_t n = that_fits(s);
 
-	const size_t done = write_some(s);
-	const size_t whole = done < s->len ? whole_records(s, done) : done;
-
-	if (done > whole)
-		(void)cut_back(s, whole);	/* remembered in s->broken */
-	s->size += whole;
-	s->len -= whole;
-	memmove(s->buf, s->buf + whole, s->len);
-	return s->len > 0 ? -1 : 0;
+		if (n == 0 || write_first(s, n) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 uint64_t

@@ -15,7 +15,8 @@
 #include "place.h"
 #include "writer.h"
 
-enum { LOG_RESERVE = 64 << 10 };
+/* The end of a log with many losses; <Lost samples> in every state. */
+enum { LOG_RESERVE = 16 << 10, PROFILE_RESERVE = 4 << 10 };
 
 static int
 check_path(const char *path)
@@ -48,9 +49,19 @@ open_files(struct experiment *exp)
 	if (exp->clocked && sink_open(&exp->profile, exp->dir_fd, "profile",
 				      sink_packet) < 0)
 		return -1;
-	/* The lines that say the disk is full must find room. */
-	sink_reserve(&exp->log, LOG_RESERVE);
 	return 0;
+}
+
+/* Files without content are made on a full disk, too. */
+static int
+no_room(const struct sink *s)
+{
+	errno = s->error;
+	fail_errno("write %s", s->name);
+	if (s->error == ENOSPC || s->error == EDQUOT)
+		return fail_remedy("make room, or record elsewhere: "
+				   "-o DIR/NAME.er");
+	return -1;
 }
 
 static int
@@ -61,10 +72,28 @@ write_header(struct experiment *exp, const struct experiment_info *info)
 	header_text(&text, info);
 	sink_put(&exp->log, str_text(&text), text.len);
 	str_fini(&text);
-	if (sink_flush(&exp->log) == 0)
+	return sink_flush(&exp->log) < 0 ? no_room(&exp->log) : 0;
+}
+
+/*
+ * What says that the disk is full must find room: the end of the log, and the
+ * time of lost samples, whose function is there from the beginning.
+ */
+static int
+make_room(struct experiment *exp)
+{
+	if (sink_reserve(&exp->log, LOG_RESERVE) < 0)
+		return no_room(&exp->log);
+	if (!exp->clocked)
 		return 0;
-	errno = exp->log.error;
-	return fail_errno("write log.xml");
+	exp->lost_frinfo = experiment_artificial(exp, "<Lost samples>");
+	if (sink_flush(&exp->frames) < 0)
+		return no_room(&exp->frames);
+	if (sink_flush(&exp->map) < 0)
+		return no_room(&exp->map);
+	if (sink_reserve(&exp->profile, PROFILE_RESERVE) < 0)
+		return no_room(&exp->profile);
+	return 0;
 }
 
 /* Who asked owns the files; a file system may not know owners. */
@@ -118,7 +147,8 @@ experiment_create(const struct experiment_info *info)
 	    place_open(&place, info->path) < 0 ||
 	    place_clear(&place, info->overwrite) < 0 ||
 	    (exp->dir_fd = place_make(&place)) < 0 ||
-	    open_files(exp) < 0 || write_header(exp, info) < 0) {
+	    open_files(exp) < 0 || write_header(exp, info) < 0 ||
+	    make_room(exp) < 0) {
 		fail_in("create experiment %s", info->path);
 		place_undo(&place, exp->dir_fd >= 0);
 		place_close(&place);

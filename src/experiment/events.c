@@ -147,6 +147,12 @@ experiment_disk_lost(const struct experiment *exp)
 	return exp->refused;
 }
 
+uint64_t
+experiment_disk_lost_samples(const struct experiment *exp)
+{
+	return exp->refused_samples;
+}
+
 const char *
 writer_disk_error(const struct experiment *exp)
 {
@@ -192,14 +198,30 @@ say_end(struct experiment *exp, uint64_t time_ns, const char *how)
 		experiment_event(exp, time_ns, "exit", attrs);
 }
 
-/* What the disk has not taken by now is lost. */
+/* Their last word may be among the lines that are lost. */
+static void
+forget_said(struct experiment *exp)
+{
+	for (size_t i = 0; i < exp->losses.len; i++) {
+		struct loss *l = exp->losses.items[i];
+
+		l->said_samples = l->said_ns = 0;
+	}
+}
+
+/* What the disk has not taken by now is lost; the reserves are for the end. */
 static void
 give_up(struct experiment *exp)
 {
 	struct sink *const sinks[] = { &exp->log, &exp->map, &exp->frames };
 
+	if (exp->log.len > 0)
+		forget_said(exp);
 	for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
 		exp->refused += sink_drop(sinks[i]);
+	sink_release(&exp->log);
+	sink_release(&exp->profile);
+	writer_settle(exp);
 }
 
 int
@@ -241,10 +263,10 @@ experiment_close(struct experiment *exp, uint64_t time_ns, const char *how)
 	if (time_ns > exp->last_ns)
 		exp->last_ns = time_ns;
 	(void)experiment_flush(exp);	/* what is refused is counted below */
+	give_up(exp);
 	writer_losses(exp, WRITER_NOW);
 	say_end(exp, time_ns, how);
-	(void)sink_flush(&exp->map);
-	give_up(exp);
+	exp->refused += sink_drop(&exp->log);
 
 	int res = 0;
 

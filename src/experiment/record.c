@@ -68,6 +68,14 @@ put_clock(struct experiment *exp, const struct clock_packet *like,
 	}
 }
 
+static void
+note_refused(struct experiment *exp, int cpu, uint64_t us)
+{
+	exp->refused++;
+	exp->refused_samples += cpu != EXPERIMENT_BOOKED;
+	exp->refused_ns += us * 1000;
+}
+
 /* The profile's buffer was refused: book it and forget it. */
 static void
 book_refused(struct experiment *exp)
@@ -82,9 +90,7 @@ book_refused(struct experiment *exp)
 		/* a debt that could not be paid is no new loss */
 		if (packet.frinfo == exp->lost_frinfo)
 			continue;
-		exp->refused++;
-		exp->refused_samples++;
-		exp->refused_ns += (uint64_t)packet.ticks * 1000;
+		note_refused(exp, packet.cpu, (uint64_t)packet.ticks);
 	}
 	(void)sink_drop(&exp->profile);	/* counted above */
 }
@@ -93,13 +99,10 @@ book_refused(struct experiment *exp)
 static int
 flush_packets(struct experiment *exp)
 {
-	int res = sink_flush(&exp->frames);
-
-	if (sink_flush(&exp->profile) < 0) {
-		book_refused(exp);
-		res = -1;
-	}
-	return res;
+	if (sink_flush(&exp->frames) == 0 && sink_flush(&exp->profile) == 0)
+		return 0;
+	book_refused(exp);
+	return -1;
 }
 
 void
@@ -119,9 +122,7 @@ experiment_clock(struct experiment *exp, uint64_t time_ns, pid_t tid, int cpu,
 		exp->last_ns = time_ns;
 	if (!frinfo) {		/* its stack was refused */
 		exp->owed_us[state] += us;
-		exp->refused++;
-		exp->refused_samples++;
-		exp->refused_ns += us * 1000;
+		note_refused(exp, cpu, us);
 		return;
 	}
 	put_clock(exp, &packet, us);
@@ -137,14 +138,10 @@ writer_settle(struct experiment *exp)
 
 		if (us == 0)
 			continue;
-		exp->lost_frinfo = experiment_artificial(exp,
-							 "<Lost samples>");
-		if (!exp->lost_frinfo)
-			return;
-
 		const struct clock_packet packet = {
 			.head = { sizeof packet, PACKET_CLOCK },
-			.lwp = exp->pid, .thread = exp->pid, .cpu = -1,
+			.lwp = exp->pid, .thread = exp->pid,
+			.cpu = EXPERIMENT_BOOKED,
 			.time = (int64_t)exp->last_ns, .state = state,
 			.frinfo = exp->lost_frinfo,
 		};

@@ -2,6 +2,10 @@
 /*
  * A file that grows by whole records only. What the disk refuses stays in
  * the buffer: whoever owns the sink keeps it for the next flush or drops it.
+ *
+ * Behind its end a file may keep a reserve: disk space that is its own, by
+ * fallocate, and moves on with the end. A record that would cut into it is
+ * refused, until the reserve is released for what must be written last.
  */
 #ifndef SONDE_EXPERIMENT_SINK_H
 #define SONDE_EXPERIMENT_SINK_H
@@ -24,6 +28,8 @@ struct sink {
 	unsigned char *buf;	/* whole records, not on disk yet */
 	size_t len, cap;
 	uint64_t size;		/* bytes of whole records on disk */
+	uint64_t reserve;	/* bytes kept free behind the end */
+	uint64_t allocated;	/* the disk has given space up to here */
 	bool broken;		/* half a record could not be taken back */
 	int error;		/* errno of the last refusal; 0: none */
 };
@@ -31,9 +37,11 @@ struct sink {
 /* Creates the file, which must not exist. -1 with a failure recorded. */
 int sink_open(struct sink *s, int dir_fd, const char *name,
 	      sink_record_fn *record);
-/* Have the file system set disk space aside, for lines that must be written
- * when the disk is full. */
-void sink_reserve(struct sink *s, size_t bytes);
+/* Keep a reserve from now on. -1: there is no room for it, errno in s->error.
+ * A file system that cannot give space in advance has none, and no failure. */
+int sink_reserve(struct sink *s, size_t bytes);
+/* From now on records may fill it. */
+void sink_release(struct sink *s);
 void sink_put(struct sink *s, const void *record, size_t n);
 /* Write the buffer. -1: some records are still in it, errno in s->error. */
 int sink_flush(struct sink *s);

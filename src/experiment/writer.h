@@ -57,7 +57,7 @@ struct experiment {
 	struct vec losses;		/* of struct loss */
 	uint64_t refused;		/* records the disk took no more */
 	uint64_t refused_samples, refused_ns;
-	uint64_t lost_frinfo;		/* of <Lost samples>; 0: not made */
+	uint64_t lost_frinfo;		/* of <Lost samples> */
 	uint64_t owed_us[MSTATE_COUNT];	/* refused weight, to be charged to
 					 * <Lost samples> once there is room */
 };

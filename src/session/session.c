@@ -423,9 +423,12 @@ collection_progress(struct collection *c, struct session_progress *out)
 	const struct recorder_counts *n =
 		c->rec ? recorder_counts(c->rec) : &none;
 
+	const uint64_t refused = experiment_disk_lost_samples(c->exp);
+
 	*out = (struct session_progress){
-		.elapsed_ns = now_ns() - c->start_ns, .samples = n->samples,
-		.lost = n->lost, .stacks_failed = n->failed,
+		.elapsed_ns = now_ns() - c->start_ns,
+		.samples = n->samples - refused,
+		.lost = n->lost + refused, .stacks_failed = n->failed,
 		.recorded_cpu_ns = n->recorded_ns,
 		.target_cpu_ns = clock_of(c, n),
 		.stop_ns = n->stop_ns, .stops = n->stops,
@@ -439,15 +442,6 @@ collection_progress(struct collection *c, struct session_progress *out)
 
 /* ---- the end ------------------------------------------------------------ */
 
-static void
-note_disk_loss(struct collection *c)
-{
-	const uint64_t refused = experiment_disk_lost(c->exp);
-
-	if (refused)
-		experiment_loss(c->exp, now_ns(), "disk", "", refused, 0);
-}
-
 char *
 collection_close(struct collection *c, const char *how)
 {
@@ -457,8 +451,8 @@ collection_close(struct collection *c, const char *how)
 	if (c->rec)
 		recorder_stop(c->rec, &clean);
 	take_sample(c, "collector_close_experiment");
+	(void)experiment_flush(c->exp);		/* refusals are counted */
 	collection_progress(c, &p);
-	note_disk_loss(c);
 
 	char *text = receipt_text(&p, *str_text(&clean) ?
 				  str_text(&clean) : "target clean", how,
