@@ -139,6 +139,7 @@ void profile_stacks(struct profile *prof,
  * (<Lost samples>); missing: their stack is not in the experiment. */
 struct stack_ends {
 	uint64_t complete, truncated, failed, artificial, missing;
+	uint64_t booked;	/* no samples: time counted beside them */
 };
 struct stack_ends profile_stack_ends(struct profile *prof, size_t experiment);
 /* Packets that no metric counts (unknown states). */

@@ -480,6 +480,7 @@ facts()
 	"$SONDE" report "$1" -header >"$TMP/header.out" 2>"$TMP/header.err" ||
 		fail "report $1 -header: status $?"
 	eval "$(tr -d ',' <"$TMP/header.out" | awk '
+		/^ *Samples: / { samples = $2 + 0; known = 1 }
 		/^ *Stacks: / {
 			for (i = 2; i < NF; i += 2)
 				stack[$(i + 1)] = $i
@@ -492,14 +493,14 @@ facts()
 		/^[^ ]/ { losses = 0 }
 		/^Data Collection Duration: / { duration = $4 }
 		END {
-			if (!("complete" in stack) || duration == "")
+			if (!known || !("complete" in stack) ||
+			    duration == "")
 				print "broken \"no facts in the header\""
 			printf "COMPLETE=%d TRUNCATED=%d FAILED=%d LOST=%d ",
 				stack["complete"], stack["truncated"],
 				stack["failed"], lost
-			print "DURATION=" duration
+			print "SAMPLES=" samples " DURATION=" duration
 		}')"
-	SAMPLES=$((COMPLETE + TRUNCATED + FAILED))
 	note "$SAMPLES samples in $DURATION s; stacks: $COMPLETE complete," \
 		"$TRUNCATED truncated, $FAILED failed; $LOST lost"
 }

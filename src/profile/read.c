@@ -56,6 +56,7 @@ push_frame(struct profile *prof, uint32_t location)
 struct reading {
 	struct profile *prof;
 	struct source *src;
+	bool ours;		/* others say nothing by a CPU of -1 */
 	uint64_t *pcs;
 	size_t pcs_cap;
 	/* the last answers: packets of one thread come in runs */
@@ -217,7 +218,10 @@ add_packet(void *arg, const struct experiment_packet *p)
 
 	st->packets++;
 	st->weight[p->mstate] += p->weight_ns;
-	count_end(rd->prof, &rd->src->ends, raw, st);
+	if (rd->ours && p->cpu == EXPERIMENT_BOOKED)
+		rd->src->ends.booked++;
+	else
+		count_end(rd->prof, &rd->src->ends, raw, st);
 	thread_of(rd, p->thread)->weight[p->mstate] += p->weight_ns;
 	rd->prof->states_seen |= 1u << p->mstate;
 	return true;
@@ -233,7 +237,10 @@ read_init(struct profile *prof)
 void
 read_packets(struct profile *prof, struct source *src)
 {
-	struct reading rd = { .prof = prof, .src = src };
+	const char *by = experiment_property(src->reader, "collector");
+	struct reading rd = {
+		.prof = prof, .src = src, .ours = by && str_starts(by, "sonde"),
+	};
 
 	experiment_packets(src->reader, add_packet, &rd);
 	free(rd.pcs);

@@ -186,7 +186,12 @@ print_stacks(const struct viewer *v, size_t e, FILE *out)
 	const struct stack_ends ends = profile_stack_ends(v->prof, e);
 	const uint64_t ignored = profile_ignored(v->prof, e);
 
-	fprintf(out, "Stacks: %" PRIu64 " complete, %" PRIu64 " truncated, %"
+	fprintf(out, "Samples: %" PRIu64, ends.complete + ends.truncated +
+		ends.failed + ends.artificial + ends.missing);
+	if (ends.booked)
+		fprintf(out, "; %" PRIu64 " more records book CPU time that "
+			"no sample has", ends.booked);
+	fprintf(out, "\nStacks: %" PRIu64 " complete, %" PRIu64 " truncated, %"
 		PRIu64 " failed", ends.complete, ends.truncated, ends.failed);
 	if (ends.artificial)
 		fprintf(out, ", %" PRIu64 " for time that has none",
