@@ -103,10 +103,22 @@ int inject_drop_tick(struct target *t, int signo);
 struct record_area *guest_area(struct guest *g);
 /* Publish tables: rows are copied into the area, then swapped atomically. */
 int guest_publish(struct guest *g, const struct step_tables *tables);
-/* Call a function of the target on a fresh thread: for `call f(args)`. */
+/* When to give a call up. */
+struct inject_limits {
+	/* What the function may use or wait for, but for its turn on a
+	 * processor; and with that. 0: for ever. */
+	uint64_t own_ns, wall_ns;
+	/* Asked every few ms while it runs: does nobody want it any more?
+	 * May be NULL. */
+	bool (*cancelled)(void *arg);
+	void *arg;
+};
+/* Call a function of the target on a fresh thread: for `call f(args)`. What
+ * is given up is not ended: its thread may hold anything. FAIL_ENDED when it
+ * was the target's end. */
 int inject_call(struct target *t, uint64_t function, const uint64_t *args,
-		size_t nargs, uint64_t timeout_ns, uint64_t *result,
-		struct inject_report *report);
+		size_t nargs, const struct inject_limits *limits,
+		uint64_t *result, struct inject_report *report);
 
 /* Bytes that guest_publish needs for these tables: a good table_bytes. */
 size_t guest_publish_need(const struct step_tables *tables);

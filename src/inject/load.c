@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -24,6 +25,7 @@ enum {
 	 * kernel's table need not grow, which takes long. */
 	FD_LEAST = 56,
 	NAME_BITS = 32,
+	END_WAIT_MS = 2000,	/* a dying process may write a core */
 };
 
 int
@@ -180,7 +182,7 @@ load_command(struct target *t, const struct errand *how,
 	e.entry = true;
 	e.call = call;
 	e.report = report;
-	e.timeout_ns = CALL_TIMEOUT_NS;
+	e.limits.own_ns = CALL_TIMEOUT_NS;
 	if (call->command == COLLECTOR_MAP && (lock = owner_lock(t)) < 0)
 		return -1;
 	r = command(t, &e, entry);
@@ -189,14 +191,27 @@ load_command(struct target *t, const struct errand *how,
 	return r;
 }
 
+/* The function may have ended it all: exit, abort. */
+static int
+tell_end(struct target *t)
+{
+	struct pollfd end = { target_pidfd(t), POLLIN, 0 };
+
+	if (fail_last()->kind != FAIL_MISSING ||
+	    poll(&end, 1, END_WAIT_MS) <= 0)
+		return -1;
+	target_note_exit(t, -1);
+	return fail(FAIL_ENDED, "the target %s", target_how_ended(t));
+}
+
 int
 inject_call(struct target *t, uint64_t function, const uint64_t *args,
-	    size_t nargs, uint64_t timeout_ns, uint64_t *result,
-	    struct inject_report *report)
+	    size_t nargs, const struct inject_limits *limits,
+	    uint64_t *result, struct inject_report *report)
 {
 	struct inject_report unasked;
 	struct urgent urgent;
-	struct errand e = { .function = function, .timeout_ns = timeout_ns };
+	struct errand e = { .function = function, .limits = *limits };
 	struct plan p;
 	int r;
 
@@ -217,5 +232,5 @@ inject_call(struct target *t, uint64_t function, const uint64_t *args,
 	if (r == 0)
 		*result = (uint64_t)e.result;
 	plan_fini(&p);
-	return r;
+	return r < 0 ? tell_end(t) : 0;
 }

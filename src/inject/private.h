@@ -243,7 +243,7 @@ struct errand {
 	void *arg;
 	/* Of the whole target, for finding a safe point; NULL: to be made. */
 	const struct step_tables *tables;
-	uint64_t timeout_ns;
+	struct inject_limits limits;
 	unsigned seed;
 	bool only_present;	/* load nothing: the library is there */
 	int64_t result;

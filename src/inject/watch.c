@@ -14,6 +14,8 @@
 
 #define STOP_TIMEOUT_NS	UINT64_C(10000000000)
 #define SLICE_NS	UINT64_C(1000000)
+#define LAST_WORD_NS	UINT64_C(500000000)
+#define NS_PER_S	UINT64_C(1000000000)
 
 int
 block_read(struct errand *e)
@@ -162,20 +164,31 @@ watch_thread(struct errand *e, uint64_t timeout_ns)
 	return thread_resume(e->thread, RUN_FREE, 0);
 }
 
-/* Time that our thread had, or could have had but for a lock: what it waited
- * for a processor does not count, whatever the load. */
-static bool
-took_too_long(struct errand *e, uint64_t since)
+/*
+ * Time that our thread had, or could have had but for a lock: what it waited
+ * for a processor does not count, whatever the load; but for somebody who
+ * waits for an answer there is an end to everything. NULL: go on.
+ */
+static char *
+why_give_up(const struct errand *e, uint64_t since)
 {
+	const struct inject_limits *limits = &e->limits;
 	const pid_t tid = e->thread ? e->thread : e->helper;
 	const uint64_t wall = now_ns() - since;
 	struct thread_facts f;
 
-	if (wall < e->timeout_ns)
-		return false;
-	if (target_thread_facts(e->p->t, tid, &f) < 0)
-		return false;
-	return wall > f.wait_ns && wall - f.wait_ns > e->timeout_ns;
+	if (limits->cancelled && limits->cancelled(limits->arg))
+		return xstrdup("had not returned when it was cancelled");
+	if (limits->wall_ns && wall > limits->wall_ns)
+		return xasprintf("did not return within %llu s, on a busy "
+				 "machine", (unsigned long long)
+				 (limits->wall_ns / NS_PER_S));
+	if (wall < limits->own_ns ||
+	    target_thread_facts(e->p->t, tid, &f) < 0 ||
+	    wall < f.wait_ns + limits->own_ns)
+		return NULL;
+	return xasprintf("did not return within %llu s",
+			 (unsigned long long)(limits->own_ns / NS_PER_S));
 }
 
 /* Let go of a thread that goes on without us. */
@@ -184,8 +197,13 @@ thread_abandon(pid_t tid)
 {
 	struct event ev;
 
-	if (tid && ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0 &&
-	    thread_wait(tid, STOP_TIMEOUT_NS, &ev) == 0)
+	if (!tid)
+		return;
+	/* one that has ended waits for us to hear of it, and with it whoever
+	 * waits for the end of the process */
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
+		(void)thread_wait(tid, LAST_WORD_NS, &ev);
+	else if (thread_wait(tid, STOP_TIMEOUT_NS, &ev) == 0)
 		(void)ptrace(PTRACE_DETACH, tid, 0, 0);
 }
 
@@ -194,8 +212,8 @@ thread_abandon(pid_t tid)
  * kill it could orphan that lock; so it may finish, and finds itself
  * cancelled before it calls anything of ours. The scratch is its stack.
  */
-static int
-cancel(struct errand *e)
+static void
+cancel(struct errand *e, const char *why)
 {
 	const pid_t first = e->thread ? e->thread : e->helper;
 	struct event ev;
@@ -211,10 +229,23 @@ cancel(struct errand *e)
 	thread_abandon(first == e->thread ? e->helper : 0);
 	e->left_behind = true;
 	e->helper = e->thread = 0;
-	(void)fail(FAIL_UNSUITABLE, "%s did not return within %llu s", where,
-		   (unsigned long long)(e->timeout_ns / 1000000000));
-	return fail_remedy("%zu KB stay mapped for the thread that is still "
-			   "in it; try again later", e->s.size / 1024);
+	(void)fail(FAIL_UNSUITABLE, "%s %s", where, why);
+	(void)fail_remedy("thread %d of the target stays in it, with %zu KB, "
+			  "until it returns or the target ends", (int)first,
+			  e->s.size / 1024);
+}
+
+/* Let it go on for some time more? */
+static bool
+gave_up(struct errand *e, uint64_t since)
+{
+	char *why = why_give_up(e, since);
+	const bool over = why != NULL;
+
+	if (over)
+		cancel(e, why);
+	free(why);
+	return over;
 }
 
 /* Until the thread exists (or cannot be made). The helper stands then. */
@@ -229,8 +260,8 @@ helper_run_to_birth(struct errand *e)
 		case NEWS_BELL:
 			return 0;
 		case NEWS_NONE:
-			if (took_too_long(e, since))
-				return cancel(e);
+			if (gave_up(e, since))
+				return -1;
 			break;
 		default:
 			return -1;
@@ -277,7 +308,7 @@ helper_run_to_bell(struct errand *e)
 		default:
 			break;
 		}
-		if (took_too_long(e, since))
-			return cancel(e);
+		if (gave_up(e, since))
+			return -1;
 	}
 }

@@ -5,8 +5,11 @@
  */
 #include "client.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 /* ---- asking ---------------------------------------------------------------------- */
 
@@ -37,23 +40,34 @@ client_tracer_gone(struct session *s)
 			   s->experiment ? s->experiment : "no experiment");
 }
 
+/* One message, an event is queued. 1: it is the answer; 0; -1: gone. */
+static int
+await_message(struct session *s, struct wire_message *answer)
+{
+	if (wire_recv(s->fd, answer) <= 0)
+		return client_tracer_gone(s);
+	if (answer->kind != WIRE_EVENT)
+		return 1;
+	client_queue_event(s, answer);
+	wire_fini(answer);
+	return 0;
+}
+
+static int
+judge(struct wire_message *answer)
+{
+	return answer->kind == WIRE_OK ? 0 : wire_take_failure(answer);
+}
+
 /* One answer; events before it are queued. */
 static int
 await(struct session *s, struct wire_message *answer)
 {
-	for (;;) {
-		const int got = wire_recv(s->fd, answer);
+	int got;
 
-		if (got <= 0)
-			return client_tracer_gone(s);
-		if (answer->kind != WIRE_EVENT)
-			break;
-		client_queue_event(s, answer);
-		wire_fini(answer);
-	}
-	if (answer->kind == WIRE_OK)
-		return 0;
-	return wire_take_failure(answer);
+	while ((got = await_message(s, answer)) == 0)
+		;
+	return got < 0 ? -1 : judge(answer);
 }
 
 int
@@ -255,6 +269,80 @@ session_unbreak(struct session *s, int number)
 	return client_ask_simple(s, WIRE_UNBREAK, (uint64_t)number);
 }
 
+/* Signals that end our waiting: those that do something here. */
+static void
+endings(sigset_t *set)
+{
+	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
+
+	sigemptyset(set);
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		struct sigaction now;
+
+		if (sigaction(all[i], NULL, &now) == 0 &&
+		    now.sa_handler != SIG_IGN)
+			sigaddset(set, all[i]);
+	}
+}
+
+static void
+cancel(struct session *s)
+{
+	struct wire_message m;
+
+	wire_init(&m, WIRE_CANCEL);
+	(void)wire_send(s->fd, &m);	/* or it is gone: that shows */
+	wire_fini(&m);
+}
+
+/* A signal stays pending, and is delivered after the answer: the tracer
+ * process hears that nobody waits for the function any more. */
+static int
+await_or_cancel(struct session *s, int signals, struct wire_message *answer)
+{
+	struct pollfd fds[2] = {
+		{ s->fd, POLLIN, 0 }, { signals, POLLIN, 0 },
+	};
+	int got = 0;
+
+	while (got == 0) {
+		if (poll(fds, 2, -1) <= 0)
+			continue;
+		if (fds[1].revents) {
+			cancel(s);
+			fds[1].fd = -1;
+		}
+		if (fds[0].revents)
+			got = await_message(s, answer);
+	}
+	return got < 0 ? -1 : judge(answer);
+}
+
+static int
+ask_call(struct session *s, struct wire_message *request, uint64_t *result)
+{
+	struct wire_message answer;
+	sigset_t set, before;
+	int signals, r = -1;
+
+	endings(&set);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	signals = signalfd(-1, &set, SFD_CLOEXEC);
+	wire_init(&answer, WIRE_FAILED);
+	if (s->tracer_gone || wire_send(s->fd, request) < 0)
+		(void)client_tracer_gone(s);
+	else
+		r = await_or_cancel(s, signals, &answer);
+	if (r == 0)
+		*result = wire_take(&answer);
+	wire_fini(request);
+	wire_fini(&answer);
+	if (signals >= 0)
+		close(signals);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
 int
 session_call(struct session *s, uint64_t address, const uint64_t *args,
 	     size_t nargs, uint64_t *result)
@@ -266,7 +354,7 @@ session_call(struct session *s, uint64_t address, const uint64_t *args,
 	wire_put(&request, nargs);
 	for (size_t i = 0; i < nargs; i++)
 		wire_put(&request, args[i]);
-	return client_ask_word(s, &request, result);
+	return ask_call(s, &request, result);
 }
 
 char *

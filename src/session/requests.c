@@ -296,13 +296,31 @@ do_unbreak(struct tracer *tr, struct wire_message *in,
 }
 
 enum { CALL_ARGS = 6 };
-#define CALL_TIMEOUT_NS	10000000000ull
+#define CALL_OWN_NS	10000000000ull
+#define CALL_WALL_NS	(3 * CALL_OWN_NS)
+
+/* While a function of the target runs for the shell: recording goes on, and
+ * whatever else the shell says, or its end, is that it no longer waits. */
+static bool
+call_cancelled(void *arg)
+{
+	struct tracer *tr = arg;
+	struct pollfd shell = { tr->shell, POLLIN, 0 };
+
+	if (tr->col && now_ns() >= collection_deadline(tr->col))
+		(void)collection_work(tr->col);	/* an end shows later, too */
+	return poll(&shell, 1, 0) > 0;
+}
 
 static int
 do_call(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
 	uint64_t args[CALL_ARGS], result;
 	const uint64_t function = wire_take(in), n = wire_take(in);
+	const struct inject_limits limits = {
+		.own_ns = CALL_OWN_NS, .wall_ns = CALL_WALL_NS,
+		.cancelled = call_cancelled, .arg = tr,
+	};
 	struct inject_report report = {0};
 
 	if (need_target(tr) < 0)
@@ -318,8 +336,8 @@ do_call(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	}
 	for (uint64_t i = 0; i < n; i++)
 		args[i] = wire_take(in);
-	if (inject_call(tr->target, function, args, n, CALL_TIMEOUT_NS,
-			&result, &report) < 0)
+	if (inject_call(tr->target, function, args, n, &limits, &result,
+			&report) < 0)
 		return -1;
 	if (tr->col)
 		collection_note_stop(tr->col, report.donor_stop_ns);
@@ -483,6 +501,11 @@ request_serve(struct tracer *tr, int fd, bool outside)
 	if (wire_recv(fd, &in) != 1) {
 		wire_fini(&in);
 		return false;
+	}
+
+	if (in.kind == WIRE_CANCEL) {	/* it came too late */
+		wire_fini(&in);
+		return true;
 	}
 
 	const struct handler *h = find_handler(in.kind, outside);

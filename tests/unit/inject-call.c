@@ -2,7 +2,8 @@
 /*
  * Call functions of a running program on a thread of our own (mission: X1):
  * the result comes back, a function that crashes ends alone and is told, one
- * that does not return is given up, and the program goes on through it all.
+ * that does not return, or that nobody waits for, is given up; the program
+ * goes on through it all, and when the function ends it, we say how.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +19,7 @@
 
 struct shared {
 	struct victim_page at;
-	volatile uint64_t add, crash, hang;
+	volatile uint64_t add, crash, hang, leave, abort;
 };
 
 static struct shared *shared;
@@ -60,6 +61,8 @@ run_program(const char *threads, const char *page)
 	shared->add = (uintptr_t)add;
 	shared->crash = (uintptr_t)crash;
 	shared->hang = (uintptr_t)hang;
+	shared->leave = (uintptr_t)exit;
+	shared->abort = (uintptr_t)abort;
 	if (strcmp(threads, "2") == 0)
 		pthread_create(&th, NULL, idle, NULL);
 	shared->at.ready = 1;
@@ -78,6 +81,34 @@ check(bool ok, const char *what)
 	printf("FAILED: %s: %s\n", what, fail_last()->reason);
 }
 
+static bool
+no_longer(void *asked)
+{
+	return ++*(unsigned *)asked >= 300;
+}
+
+/* exit(), abort(): the program's end, and how it ended. */
+static void
+try_end(const char *threads, bool by_exit, const char *how)
+{
+	const pid_t pid = victim_start(threads, (void **)&shared);
+	struct target *t = target_open(pid);
+	const uint64_t args[] = { 4 };
+	const struct inject_limits limits = { .own_ns = 10000000000 };
+	uint64_t result;
+
+	if (!t)
+		abort();
+	check(inject_call(t, by_exit ? shared->leave : shared->abort, args, 1,
+			  &limits, &result, NULL) < 0 &&
+	      fail_last()->kind == FAIL_ENDED &&
+	      strcmp(fail_last()->reason, how) == 0, how);
+	/* its parent may have it at once */
+	target_close(t);
+	(void)waitpid(pid, NULL, 0);	/* if we have not waited as its tracer */
+	munmap(shared, VICTIM_PAGE_SIZE);
+}
+
 static void
 try_calls(const char *threads)
 {
@@ -85,6 +116,16 @@ try_calls(const char *threads)
 	struct target *t = target_open(pid);
 	const uint64_t args[] = { 7, 35 }, null[] = { 0 };
 	const uint64_t second = 1000000000;
+	const struct inject_limits patient = { .own_ns = 10 * second };
+	const struct inject_limits hasty = { .own_ns = second };
+	const struct inject_limits busy = {
+		.own_ns = 1000 * second, .wall_ns = second / 10,
+	};
+	unsigned asked = 0;
+	const struct inject_limits unwanted = {
+		.own_ns = 1000 * second, .cancelled = no_longer,
+		.arg = &asked,
+	};
 	struct inject_report report;
 	uint64_t result = 0;
 	unsigned before;
@@ -94,20 +135,29 @@ try_calls(const char *threads)
 		abort();
 	before = count_threads(pid);
 	for (i = 0; i < 3; i++) {
-		check(inject_call(t, shared->add, args, 2, 10 * second,
+		check(inject_call(t, shared->add, args, 2, &patient,
 				  &result, &report) == 0 && result == 7035,
 		      "a call returns its result");
-		check(inject_call(t, shared->crash, null, 1, 10 * second,
+		check(inject_call(t, shared->crash, null, 1, &patient,
 				  &result, &report) < 0 &&
 		      strstr(fail_last()->reason, "crashed"),
 		      "a crash is told");
 		check(count_threads(pid) == before, "no thread is left");
 	}
-	check(inject_call(t, shared->hang, NULL, 0, second, &result,
+	check(inject_call(t, shared->hang, NULL, 0, &hasty, &result,
 			  &report) < 0 &&
 	      strstr(fail_last()->reason, "did not return"),
 	      "a call that does not return is given up");
-	check(inject_call(t, shared->add, args, 2, 10 * second, &result,
+	check(inject_call(t, shared->hang, NULL, 0, &busy, &result,
+			  &report) < 0 &&
+	      strstr(fail_last()->reason, "busy machine"),
+	      "also when it gets no processor");
+	check(inject_call(t, shared->hang, NULL, 0, &unwanted, &result,
+			  &report) < 0 &&
+	      strstr(fail_last()->reason, "cancelled") &&
+	      strstr(fail_last()->remedy, "stays in it"),
+	      "and when nobody wants it any more");
+	check(inject_call(t, shared->add, args, 2, &patient, &result,
 			  &report) == 0 && result == 7035,
 	      "the next call works");
 	shared->at.stop = 1;
@@ -124,5 +174,9 @@ main(int argc, char **argv)
 		return run_program(argv[1], argv[2]);
 	try_calls("1");
 	try_calls("2");
+	try_end("1", true, "the target exited with status 4");
+	try_end("2", true, "the target exited with status 4");
+	try_end("1", false, "the target was killed by SIGABRT");
+	try_end("2", false, "the target was killed by SIGABRT");
 	return failed ? 1 : 0;
 }
