@@ -83,8 +83,8 @@ because_traced(struct refusal *r)
 	r->why = xasprintf("already traced by %d (%s)", (int)tracer,
 			   name ? name : "?");
 	r->remedy = xasprintf("end the session of process %d first, or sample "
-			      "it without ptrace: collector engine ring",
-			      (int)tracer);
+			      "it without ptrace: --engine ring (in the "
+			      "shell: collector engine ring)", (int)tracer);
 	free(name);
 	return true;
 }

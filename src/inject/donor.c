@@ -259,7 +259,7 @@ donor_take(struct plan *p, unsigned seed, struct borrow *b,
 	if (r == 0) {
 		(void)fail_in("no thread of process %d could be borrowed",
 			      target_pid(p->t));
-		return fail_remedy("try again, or: `collector engine ring`");
+		return fail_remedy("try again, or: " PLAN_ENGINE_RING);
 	}
 	return r == 1 ? 0 : -1;
 }

@@ -13,9 +13,12 @@
  * faults is brought to its own end: never the program's.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "private.h"
 
@@ -116,6 +119,28 @@ leave(struct errand *e)
 	return r < 0 ? -1 : await_end(e);
 }
 
+/* The loader puts the path in front, which is gone by now. */
+static int
+not_loaded(struct errand *e)
+{
+	const char *why = e->block.error;
+	const size_t n = strlen(e->block.path);
+	char proc[64];
+
+	snprintf(proc, sizeof proc, "task/%d/root/proc/thread-self",
+		 (int)target_live_thread(e->p->t));
+	if (strncmp(why, e->block.path, n) == 0)
+		why += n + strspn(why + n, ": ");
+	if (faccessat(target_proc(e->p->t), proc, F_OK,
+		      AT_SYMLINK_NOFOLLOW) < 0)
+		(void)fail(FAIL_UNSUITABLE, "it sees no /proc (a chroot?), by "
+			   "which the library is loaded");
+	else
+		(void)fail(FAIL_UNSUITABLE, "dlopen in the target: %s",
+			   *why ? why : "failed");
+	return fail_remedy(PLAN_OTHER_ENGINE);
+}
+
 static int
 judge(struct errand *e)
 {
@@ -126,8 +151,7 @@ judge(struct errand *e)
 	case BLOCK_DONE:
 		return 0;
 	case BLOCK_NOT_LOADED:
-		return fail(FAIL_UNSUITABLE, "dlopen in the target: %s",
-			    k->error[0] ? k->error : "failed");
+		return not_loaded(e);
 	case BLOCK_NO_THREAD:
 		errno = k->create_error;
 		(void)fail_errno("pthread_create in the target");

@@ -110,7 +110,7 @@ run_command(struct errand *e)
 		(void)fail(FAIL_UNSUITABLE, "the collector is not loaded in "
 			   "process %d", target_pid(e->p->t));
 		return fail_remedy("attach to it when it runs (sonde -p %d), "
-				   "or: `collector engine ring`",
+				   "or: " PLAN_ENGINE_RING,
 				   target_pid(e->p->t));
 	}
 	if (e->p->library && target_held(e->p->t))

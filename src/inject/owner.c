@@ -142,15 +142,16 @@ refuse(struct target *t, const struct collector_owner *o)
 		(void)fail(FAIL_UNSUITABLE, "process %d (%s) is being "
 			   "recorded by inject (from another container)",
 			   target_pid(t), target_name(t));
-		return fail_remedy("wait for its end, or: --engine ring");
+		return fail_remedy("wait for its end, or: " PLAN_ENGINE_RING);
 	}
 	experiment_of(o->pid, path, sizeof path);
 	(void)fail(FAIL_UNSUITABLE, "process %d (%s) is being recorded by "
 		   "inject (by process %d%s%s)", target_pid(t),
 		   target_name(t), o->pid, *path ? ", into " : "", path);
 	if (*path)
-		return fail_remedy("sonde stop %s, or: --engine ring", path);
-	return fail_remedy("wait for its end, or: --engine ring");
+		return fail_remedy("sonde stop %s, or: " PLAN_ENGINE_RING,
+				   path);
+	return fail_remedy("wait for its end, or: " PLAN_ENGINE_RING);
 }
 
 int
@@ -211,5 +212,5 @@ owner_lock(struct target *t)
 	close(fd);
 	(void)fail(FAIL_UNSUITABLE, "another process has locked /proc/%d, as "
 		   "sonde does while it loads the collector", target_pid(t));
-	return fail_remedy("try again, or: --engine ring");
+	return fail_remedy("try again, or: " PLAN_ENGINE_RING);
 }

@@ -96,8 +96,9 @@ int plan_make(struct target *t, struct plan *p);
 void plan_fini(struct plan *p);
 /* FAIL_UNSUITABLE, with the other engine as remedy. */
 int plan_refuse(const char *reason);
-#define PLAN_OTHER_ENGINE "`collector engine ring` samples it without " \
-	"loading anything"
+/* As the option of a verb, and as a command. */
+#define PLAN_ENGINE_RING "--engine ring (in the shell: collector engine ring)"
+#define PLAN_OTHER_ENGINE PLAN_ENGINE_RING " loads nothing"
 
 /* ---- objects.c ------------------------------------------------------------- */
 
