@@ -242,7 +242,8 @@ breakpoint_step_over(struct target *t, struct breakpoint *bp, pid_t tid)
 		return 0;	/* a handler, or the user, led it elsewhere */
 	if (poke(t, bp->addr, bp->original) < 0)
 		return -1;
-	r = step_alone(tid);
+	r = machine_emulate(t, &regs) ? thread_set_regs(tid, &regs) :
+		step_alone(tid);
 	if (!t->gone && !t->vforks && poke(t, bp->addr, machine_trap) < 0)
 		r = -1;
 	h = pack_find(&t->pack, tid);

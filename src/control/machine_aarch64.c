@@ -9,6 +9,13 @@
  */
 #include "private.h"
 
+bool
+machine_emulate(struct target *t, struct user_regs_struct *regs)
+{
+	(void)t, (void)regs;
+	return false;
+}
+
 const unsigned char machine_trap[] = { 0x00, 0x00, 0x20, 0xd4 }; /* brk #0 */
 const size_t machine_trap_size = sizeof machine_trap;
 const size_t machine_trap_advance = 0;

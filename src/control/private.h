@@ -210,6 +210,9 @@ enum interrupted machine_interrupted(const struct user_regs_struct *regs);
 int machine_first_argument(const struct user_regs_struct *regs);
 /* Make the kernel restart it unless a handler runs first. */
 void machine_restart(struct user_regs_struct *regs);
+/* Carry out the instruction that a standing thread is at, on its registers
+ * and stack. false: nothing was done, it must be stepped. */
+bool machine_emulate(struct target *t, struct user_regs_struct *regs);
 extern const unsigned char machine_trap[];
 extern const size_t machine_trap_size;
 /* How far behind the trap instruction the pc stands after it. */
