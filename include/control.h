@@ -216,8 +216,9 @@ int launch_to_start(struct target *t);
 /* ---- breakpoints -------------------------------------------------------- */
 
 /* Traps in the text, seen by target_next_event while the target runs by
- * target_continue_all. Should we be killed, the next hit ends the target. A
- * vforked child runs without them; forked ones are freed of them. */
+ * target_continue_all; while it is held its text is its own. A vforked child
+ * runs without them; forked ones are freed of them. Should we be killed, the
+ * guardian takes them out; without one the next hit ends the target. */
 struct breakpoint;
 /* The target must be held. */
 struct breakpoint *breakpoint_insert(struct target *t, uint64_t addr);
@@ -226,5 +227,12 @@ uint64_t breakpoint_address(const struct breakpoint *bp);
 /* The thread stands at a breakpoint (its pc is already put back), all others
  * are held: execute the original instruction, keep the breakpoint. */
 int breakpoint_step_over(struct target *t, struct breakpoint *bp, pid_t tid);
+
+/* Start a guardian, a child of the calling thread, for all breakpoints from
+ * now on; best while the process is small. -1: none, and they go unguarded.
+ * It ends with the calling thread, or by guard_end when all targets are let
+ * go. It has no descriptor but of the target's memory. */
+int guard_start(void);
+void guard_end(void);
 
 #endif

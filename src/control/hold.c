@@ -43,23 +43,46 @@ let_go_rest(struct pack *p)
 			(void)hold_let_go(p, p->items[i].tid);
 }
 
+/*
+ * Who has hit a trap, too, is soon to be stopped and would be seen then; but
+ * until then only we stand between it and the signal, should we be killed. It
+ * goes on to a plain stop, and hits the trap again when it runs.
+ */
+static void
+take_other_hits(struct target *t)
+{
+	for (size_t i = t->pack.len; t->breakpoints && i-- > 0;) {
+		const struct hold *h = i < t->pack.len ? &t->pack.items[i] :
+			NULL;
+		int status;
+
+		if (h && !h->stopped && h->want == WANT_RUNNING &&
+		    breakpoint_put_back(h->tid) &&
+		    waitpid(h->tid, &status, WAIT_FLAGS | WNOHANG) == h->tid)
+			(void)hold_step(&t->pack, h->tid, status);
+	}
+}
+
 int
 target_hold_all(struct target *t)
 {
 	if (t->held)
 		return 0;
+	take_other_hits(t);
 	if (t->gone)
 		return fail(FAIL_MISSING, "process %d %s", (int)t->pid,
 			    t->how);
 	t->pack.options = STOP_OPTIONS | (t->breakpoints ? TRAP_OPTIONS : 0);
 	if (pack_stop(&t->pack) < 0) {
 		/* all go, so no trap may stay */
-		breakpoints_lift(t, t->proc_fd, t->live_tid);
+		breakpoints_lift(t, t->live_tid);
 		breakpoints_free(t);
 		let_go_rest(&t->pack);
 		return fail_in("stop process %d", (int)t->pid);
 	}
 	t->held = true;
+	if (t->breakpoints)
+		breakpoints_lift(t, target_live_thread(t));
 	pack_let_newborn_go(&t->pack);
 	return 0;
 }
@@ -86,7 +109,6 @@ target_release_all(struct target *t)
 	/* Traps go while nobody can be about to hit one. */
 	if (t->breakpoints && !t->held && target_hold_all(t) < 0 && !t->gone)
 		return -1;
-	breakpoints_lift(t, t->proc_fd, target_live_thread(t));
 	breakpoints_free(t);
 
 	const bool stood = t->held;
@@ -136,6 +158,11 @@ target_continue_all(struct target *t)
 		return fail(FAIL_GENERAL, "process %d is not held",
 			    (int)t->pid);
 	t->held = false;
+	if (breakpoints_plant(t) < 0) {
+		breakpoints_lift(t, t->live_tid);
+		t->held = !t->gone;
+		return -1;
+	}
 	t->pack.options = options;
 	for (size_t i = 0; i < t->pack.len; i++) {
 		struct hold *h = &t->pack.items[i];
@@ -235,6 +262,7 @@ take_signal(struct target *t, struct hold *h, struct event *ev)
 	}
 	/* Stand at a plain stop: there no path can deliver the trap. */
 	hold_ask_through(h, 0);
+	take_other_hits(t);
 	if (hold_settle(&t->pack, tid, deadline_in_ms(STOP_LIMIT_MS)) < 0)
 		return false;
 	ev->kind = EVENT_BREAKPOINT;
@@ -320,7 +348,7 @@ target_next_event(struct target *t, struct event *ev)
 	int status;
 
 	while ((tid = next_tid(t))) {
-		if (waitpid(tid, &status, WAIT_FLAGS | WNOHANG) != tid)
+		if (take_status(tid, &status) != tid)
 			return false;
 		*ev = event_of_status(tid, status);
 		if (take(t, ev))

@@ -7,6 +7,7 @@
  */
 #include "private.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,6 +19,7 @@
 
 enum {
 	MAPS_READINGS_MAX = 100,
+	SWAP_MAX = 16,
 	LIVE_TRUST_NS = 2000000,	/* no thread id comes again so soon */
 };
 
@@ -31,14 +33,9 @@ open_mem(int proc_fd, pid_t tid, int flags)
 }
 
 static int
-mem_read(int proc_fd, pid_t tid, uint64_t addr, void *buf, size_t n)
+read_all(int fd, uint64_t addr, void *buf, size_t n)
 {
-	const int fd = open_mem(proc_fd, tid, O_RDONLY);
-	size_t done = 0;
-
-	if (fd < 0)
-		return -1;
-	while (done < n) {
+	for (size_t done = 0; done < n;) {
 		const ssize_t got = pread(fd, (char *)buf + done, n - done,
 					  (off_t)(addr + done));
 
@@ -47,26 +44,16 @@ mem_read(int proc_fd, pid_t tid, uint64_t addr, void *buf, size_t n)
 		if (got == 0)
 			errno = ESRCH;
 		if (got <= 0)
-			break;
+			return -1;
 		done += (size_t)got;
 	}
-
-	const int error = errno;
-
-	close(fd);
-	errno = error;
-	return done == n ? 0 : -1;
+	return 0;
 }
 
-int
-memory_poke(int proc_fd, pid_t tid, uint64_t addr, const void *buf, size_t n)
+static int
+poke_all(int fd, uint64_t addr, const void *buf, size_t n)
 {
-	const int fd = open_mem(proc_fd, tid, O_RDWR);
-	size_t done = 0;
-
-	if (fd < 0)
-		return -1;
-	while (done < n) {
+	for (size_t done = 0; done < n;) {
 		const ssize_t put = pwrite(fd, (const char *)buf + done,
 					   n - done, (off_t)(addr + done));
 
@@ -75,15 +62,54 @@ memory_poke(int proc_fd, pid_t tid, uint64_t addr, const void *buf, size_t n)
 		if (put == 0)
 			errno = ESRCH;
 		if (put <= 0)
-			break;
+			return -1;
 		done += (size_t)put;
 	}
+	return 0;
+}
 
+/* The result of what was done with it is kept, and its errno. */
+static int
+close_mem(int fd, int result)
+{
 	const int error = errno;
 
 	close(fd);
 	errno = error;
-	return done == n ? 0 : -1;
+	return result;
+}
+
+static int
+mem_read(int proc_fd, pid_t tid, uint64_t addr, void *buf, size_t n)
+{
+	const int fd = open_mem(proc_fd, tid, O_RDONLY);
+
+	return fd < 0 ? -1 : close_mem(fd, read_all(fd, addr, buf, n));
+}
+
+int
+memory_poke(int proc_fd, pid_t tid, uint64_t addr, const void *buf, size_t n)
+{
+	const int fd = open_mem(proc_fd, tid, O_RDWR);
+
+	return fd < 0 ? -1 : close_mem(fd, poke_all(fd, addr, buf, n));
+}
+
+int
+memory_swap(int proc_fd, pid_t tid, uint64_t addr, const void *from,
+	    const void *to, size_t n)
+{
+	const int fd = open_mem(proc_fd, tid, O_RDWR);
+	unsigned char now[SWAP_MAX];
+	int r;
+
+	if (fd < 0)
+		return -1;
+	assert(n <= sizeof now);
+	r = read_all(fd, addr, now, n);
+	if (r == 0 && memcmp(now, from, n) == 0)
+		r = poke_all(fd, addr, to, n);
+	return close_mem(fd, r);
 }
 
 static int

@@ -83,7 +83,7 @@ vfork_begins(struct target *t, struct hold *parent)
 		return;
 	parent->vforking = true;
 	if (t->vforks++ == 0)
-		breakpoints_lift(t, t->proc_fd, parent->tid);
+		breakpoints_lift(t, parent->tid);
 }
 
 void

@@ -75,6 +75,7 @@ struct hold {
 	bool foreign;		/* another process, seized by its birth */
 	bool lift;		/* ... with a copy of our breakpoints */
 	bool vforking;		/* it waits for its vforked child */
+	bool at_trap;		/* it hit one, and its pc is put back */
 	int group_signal;	/* it stands in a group stop of this signal */
 	uint64_t stopped_at;
 };
@@ -108,6 +109,8 @@ void vfork_ends(struct target *t, struct hold *parent);
 
 /* ---- thread.c ----------------------------------------------------------- */
 
+/* waitpid(WNOHANG) of one tracee; a trap of ours is undone before. */
+pid_t take_status(pid_t tid, int *status);
 /* Wait for a status of one tracee: 1 it came, 0 the deadline, -1 it is not
  * (any more) a tracee of this thread. */
 int wait_status(pid_t tid, uint64_t deadline, int *status);
@@ -171,6 +174,9 @@ void program_read(struct target *t, struct program *p);
 /* Writes also where the page is read-only. -1 with errno. */
 int memory_poke(int proc_fd, pid_t tid, uint64_t addr, const void *buf,
 		size_t n);
+/* Only where from stands; what else stands there is left alone. */
+int memory_swap(int proc_fd, pid_t tid, uint64_t addr, const void *from,
+		const void *to, size_t n);
 /* Why may we not? Records the failure for a request that got `error`. -1. */
 int attach_explain(struct target *t, int error);
 /* kernel.yama.ptrace_scope, -1 where there is none. */
@@ -182,19 +188,40 @@ pid_t attach_tracer(struct target *t);
 /* A process whose number inside a container is pid, or 0. */
 pid_t attach_outer_pid(pid_t pid);
 
-/* All breakpoints' original bytes into the memory of a process, the target
- * or a forked copy of it. They stay in the list. */
-void breakpoints_lift(struct target *t, int proc_fd, pid_t tid);
-/* And the traps again. */
+/* All breakpoints' original bytes into the text; they stay in the list. The
+ * rule: traps are in it only while the target runs, seized, without a vforked
+ * child. tid: one that lives. */
+void breakpoints_lift(struct target *t, pid_t tid);
+/* The same for a forked copy. */
+void breakpoints_lift_copy(const struct target *t, int proc_fd, pid_t tid);
+/* And the traps again, when the rule allows. */
 int breakpoints_plant(struct target *t);
 /* Forget them; the text is not touched. */
 void breakpoints_free(struct target *t);
-/* The thread stands, or is about to be told that it hit int3 of ours: put
- * its pc back and take the trap away. The breakpoint, or NULL. */
+/* If the news of a tracee is a trap of ours, put its pc back. Before the news
+ * is taken: then the kernel forgets the signal (wait_task_stopped, 6.18), and
+ * the thread would go on behind the trap if we were killed. */
+bool breakpoint_put_back(pid_t tid);
+/* The thread is about to get this SIGTRAP: is it a trap of ours, and not for
+ * it? Its pc is put back. The breakpoint, or NULL. */
 struct breakpoint *breakpoint_take_trap(struct target *t, pid_t tid,
 					const siginfo_t *info);
 /* It stands at a plain stop while the trap is still queued: take that. */
 bool breakpoint_trap_queued(struct target *t, pid_t tid);
+
+/* ---- guard.c: should this process be killed ------------------------------ */
+
+/* Without a guardian all of these do nothing, and well. */
+
+/* Before the first breakpoint of a target, and the first after an exec; it is
+ * held, and this is its text there. */
+int guard_watch(struct target *t, uint64_t addr, const void *original);
+/* This trap is about to be planted. */
+int guard_note(const struct target *t, uint64_t addr, const void *original);
+/* No trap is in the text any more. */
+void guard_clear(const struct target *t);
+/* Nor will one be. */
+void guard_forget(const struct target *t);
 
 /* ---- machine_*.c: what ptrace shows of this machine --------------------- */
 

@@ -141,7 +141,7 @@ lift_copy(struct target *t, pid_t child)
 	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;			/* it has ended */
-	breakpoints_lift(t, fd, child);
+	breakpoints_lift_copy(t, fd, child);
 	close(fd);
 }
 

@@ -54,7 +54,7 @@ let_all_go(void)
 {
 	for (struct target *t = all_targets; t; t = t->next) {
 		settle_for_good(t);
-		breakpoints_lift(t, t->proc_fd, t->live_tid);
+		breakpoints_lift(t, t->live_tid);
 		for (size_t i = 0; i < t->pack.len; i++) {
 			const pid_t tid = t->pack.items[i].tid;
 

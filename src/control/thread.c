@@ -54,6 +54,13 @@ nap(uint64_t since, long *nap_ns)
 	(void)nanosleep(&ts, NULL);	/* being woken early is no harm */
 }
 
+pid_t
+take_status(pid_t tid, int *status)
+{
+	(void)breakpoint_put_back(tid);
+	return waitpid(tid, status, WAIT_FLAGS | WNOHANG);
+}
+
 int
 wait_status(pid_t tid, uint64_t deadline, int *status)
 {
@@ -61,7 +68,7 @@ wait_status(pid_t tid, uint64_t deadline, int *status)
 	long nap_ns = 0;
 
 	for (;;) {
-		const pid_t got = waitpid(tid, status, WAIT_FLAGS | WNOHANG);
+		const pid_t got = take_status(tid, status);
 
 		if (got == tid)
 			return 1;

@@ -36,8 +36,10 @@ client_tracer_gone(struct session *s)
 	s->tracer_gone = true;
 	s->collecting = s->paused = s->held = false;
 	fail(FAIL_GENERAL, "the tracer process of %d is gone", s->pid);
+	if (!s->experiment)
+		return fail_remedy("the target was let go");
 	return fail_remedy("the target was let go; what was recorded is in %s",
-			   s->experiment ? s->experiment : "no experiment");
+			   s->experiment);
 }
 
 /* One message, an event is queued. 1: it is the answer; 0; -1: gone. */

@@ -329,10 +329,13 @@ tracer_main(int socket)
 	for (int i = 0; i < CONTROLS_MAX; i++)
 		tr.controls[i] = -1;
 	tr.signals = open_signals();
+	if (guard_start() < 0)
+		fail_clear();	/* breakpoints go unguarded */
 	if (tr.signals >= 0)
 		run(&tr);
 	tracer_end_collection(&tr, NULL);
 	(void)tracer_release(&tr);
 	target_close(tr.target);
+	guard_end();
 	_exit(0);
 }

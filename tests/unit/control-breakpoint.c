@@ -242,9 +242,79 @@ let_go_at_once(void)
 	}
 }
 
+/* ---- text that makes way for another ------------------------------------ */
+
+struct page {
+	_Atomic int step;	/* 1 mapped, 2 go, 3 another is mapped, 4 go */
+	_Atomic uint64_t at;
+};
+
+static struct page *pg;
+
+static void
+map_code(void *at, const void *code, size_t n)
+{
+	void *p = mmap(at, TEXT_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+		       MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0),
+		       -1, 0);
+
+	if (p == MAP_FAILED)
+		_exit(2);
+	memcpy(p, code, n);
+	pg->at = (uint64_t)(uintptr_t)p;
+}
+
+static void
+remapping_victim(void *arg)
+{
+	static const unsigned char first[] = { 0x53, 0x5b, 0xc3 };
+	/* mov $42, %eax; ret */
+	static const unsigned char second[] = { 0xb8, 42, 0, 0, 0, 0xc3 };
+
+	(void)arg;
+	map_code(NULL, first, sizeof first);
+	pg->step = 1;
+	while (pg->step != 2)
+		rest_ms(1);
+	map_code((void *)(uintptr_t)pg->at, second, sizeof second);
+	pg->step = 3;
+	while (pg->step != 4)
+		rest_ms(1);
+	_exit(((int (*)(void))(uintptr_t)pg->at)() == 42 ? 0 : 1);
+}
+
+static bool
+at_step(void *arg)
+{
+	return pg->step == (int)(intptr_t)arg;
+}
+
+/* As when a library is unloaded: the trap went with it. */
+static void
+leave_others_alone(void)
+{
+	pg = shared_page(sizeof *pg);
+
+	const pid_t pid = fork_victim(remapping_victim, NULL);
+	struct target *t = target_open(pid);
+
+	check(t && await(at_step, (void *)1), "ready");
+	check(target_hold_all(t) == 0 && breakpoint_insert(t, pg->at) &&
+	      target_continue_all(t) == 0, "insert");
+	pg->step = 2;
+	check(await(at_step, (void *)3), "mapped again");
+	check(target_hold_all(t) == 0 && target_continue_all(t) == 0,
+	      "hold, run on");
+	check(target_release_all(t) == 0, "release");
+	pg->step = 4;
+	check(target_ended_well(t, pid), "the other text came to harm");
+	target_close(t);
+}
+
 static void
 body(void)
 {
+	leave_others_alone();
 	count(1, false);
 	count(THREADS_MAX, false);
 	count(1, true);

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The guardian: a process that does nothing until the tracer process is
+ * killed, and then takes our traps out of the target's text.
+ *
+ * What is in the text is noted in a page that both share, before it is
+ * written and until after it is taken out: at whatever instruction we die,
+ * the note is true or says too much, and a place that holds no trap is left
+ * alone. /proc/PID/mem needs no tracer and is opened beforehand; over an exec
+ * it stays with the old image, so nobody else's text is ever written.
+ *
+ * How it learns of our death is a matter of microseconds, for whoever hits a
+ * trap that nobody takes is killed by SIGTRAP. In do_exit (kernel/exit.c, 6.18)
+ * the locks of robust futexes are given up first, at the head of exit_mm
+ * (exit_mm_release, futex_exit_release); then the memory goes, which may be
+ * milliseconds' work; then descriptors (exit_files), which would be a pipe's
+ * end of file; last the tracees (exit_notify, exit_ptrace), and only then a
+ * pidfd is readable. So it waits for a robust lock of ours.
+ *
+ * There are two locks, so that one of them is ours at any time:
+ *
+ *	tracer		holds A		locks B, gives A	holds B ...
+ *	guardian	waits for A	has A: an errand	waits for B ...
+ *
+ * Getting one is an errand; getting it as its dead owner's heir is the alarm.
+ */
+#include "private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	NOTES_MAX = 1024,
+	TRAP_BYTES_MAX = 8,
+	ERRAND_LIMIT_MS = 1000,
+	ERRAND_NAP_NS = 20 * NS_PER_US,
+};
+
+struct guard_note {
+	uint64_t addr;
+	unsigned char original[TRAP_BYTES_MAX];
+};
+
+struct guard_page {
+	pthread_mutex_t turn[2];
+	enum errand { ERRAND_WATCH, ERRAND_END } errand;
+	pid_t pid, tid;			/* ERRAND_WATCH: whose memory */
+	int error;			/* of that: errno or 0 */
+	_Atomic unsigned done;		/* errands */
+	_Atomic size_t planted;		/* notes that count */
+	struct guard_note notes[NOTES_MAX];
+};
+
+/* One for all targets of this process, and one target at a time. */
+static struct guard {
+	struct guard_page *page;	/* NULL: none was started */
+	pid_t pid;			/* 0: it has ended */
+	int mine;			/* the turn that we hold */
+	unsigned errands;
+	const struct target *watched;
+} guard;
+
+/* ---- in the guardian ---------------------------------------------------- */
+
+/* Where the text is as given. */
+static void
+put_back(int mem, const struct guard_note *note, const unsigned char *there)
+{
+	unsigned char now[TRAP_BYTES_MAX];
+	const off_t at = (off_t)note->addr;
+
+	if (pread(mem, now, machine_trap_size, at) !=
+	    (ssize_t)machine_trap_size ||
+	    memcmp(now, there, machine_trap_size) != 0)
+		return;
+	/* it fails only where there is no such memory any more */
+	while (pwrite(mem, note->original, machine_trap_size, at) < 0 &&
+	       errno == EINTR)
+		;
+}
+
+/* And go through it once, with what is there: what is touched for the first
+ * time, here and in the kernel, costs as much as all the rest. */
+static int
+open_memory(struct guard_page *page)
+{
+	const struct guard_note *first = &page->notes[0];
+	char path[64];
+	int mem;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/mem",
+		       (int)page->pid, (int)page->tid);
+	mem = open(path, O_RDWR | O_CLOEXEC);
+	page->error = mem < 0 ? errno : 0;
+	if (mem >= 0)
+		put_back(mem, first, first->original);
+	return mem;
+}
+
+/*
+ * Killed with the shell's group, or its session, it would be of no use; and
+ * `pkill -9 sonde` is what one types when all is stuck: the name is not ours.
+ */
+static void
+become_guardian(void)
+{
+	const struct sched_param first = { .sched_priority = 1 };
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)setsid();
+	(void)prctl(PR_SET_NAME, "text-guardian");
+	/* where permitted; the tracer's own priority is inherited */
+	(void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+	(void)close_range(0, ~0u, 0);
+	(void)!chdir("/");
+}
+
+static void __attribute__((noreturn))
+stand_guard(struct guard_page *page)
+{
+	int mem = -1;
+
+	become_guardian();
+	for (int turn = 0;; turn = !turn) {
+		const int r = pthread_mutex_lock(&page->turn[turn]);
+
+		if (r == EOWNERDEAD) {
+			const size_t n = atomic_load(&page->planted);
+
+			for (size_t i = 0; i < n; i++)
+				put_back(mem, &page->notes[i], machine_trap);
+			_exit(0);
+		}
+		if (r || page->errand == ERRAND_END)
+			_exit(r != 0);
+		if (mem >= 0)
+			close(mem);
+		mem = open_memory(page);
+		atomic_fetch_add(&page->done, 1);
+		(void)pthread_mutex_unlock(&page->turn[turn]);
+	}
+}
+
+/* ---- in the tracer ------------------------------------------------------ */
+
+static int
+init_locks(struct guard_page *page)
+{
+	pthread_mutexattr_t attr;
+	int r = pthread_mutexattr_init(&attr);
+
+	if (r == 0)
+		r = pthread_mutexattr_setpshared(&attr,
+						 PTHREAD_PROCESS_SHARED);
+	if (r == 0)
+		r = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	for (int i = 0; i < 2 && r == 0; i++)
+		r = pthread_mutex_init(&page->turn[i], &attr);
+	if (r == 0)
+		r = pthread_mutex_lock(&page->turn[0]);
+	errno = r;
+	return r ? -1 : 0;
+}
+
+int
+guard_start(void)
+{
+	struct guard_page *page = mmap(NULL, sizeof *page,
+				       PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return fail_errno("map the guardian's page");
+	if (init_locks(page) < 0) {
+		munmap(page, sizeof *page);
+		return fail_errno("make the guardian's locks");
+	}
+
+	const pid_t pid = fork();
+
+	if (pid == 0)
+		stand_guard(page);
+	guard = (struct guard){ .page = page, .pid = pid > 0 ? pid : 0 };
+	return pid < 0 ? fail_errno("fork the guardian") : 0;
+}
+
+static bool
+guardian_ended(void)
+{
+	if (guard.pid && waitpid(guard.pid, NULL, WNOHANG | WAIT_FLAGS) != 0)
+		guard.pid = 0;
+	return !guard.pid;
+}
+
+/* Give the turn away. false: it is not there to take it. */
+static bool
+send_errand(enum errand errand)
+{
+	struct timespec limit;
+
+	if (guardian_ended())
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &limit);
+	limit.tv_sec += ERRAND_LIMIT_MS / 1000;
+	guard.page->errand = errand;
+	if (pthread_mutex_clocklock(&guard.page->turn[!guard.mine],
+				    CLOCK_MONOTONIC, &limit))
+		return false;
+	(void)pthread_mutex_unlock(&guard.page->turn[guard.mine]);
+	guard.mine = !guard.mine;
+	guard.errands++;
+	return true;
+}
+
+static bool
+errand_done(void)
+{
+	const struct timespec nap = { .tv_nsec = ERRAND_NAP_NS };
+	const uint64_t deadline = deadline_in_ms(ERRAND_LIMIT_MS);
+
+	while (atomic_load(&guard.page->done) != guard.errands) {
+		if (now_ns() > deadline || guardian_ended())
+			return false;
+		(void)nanosleep(&nap, NULL);
+	}
+	return true;
+}
+
+static void
+fill_note(struct guard_page *page, size_t n, uint64_t addr,
+	  const void *original)
+{
+	page->notes[n].addr = addr;
+	memcpy(page->notes[n].original, original, machine_trap_size);
+}
+
+int
+guard_watch(struct target *t, uint64_t addr, const void *original)
+{
+	struct guard_page *page = guard.page;
+
+	if (!page)
+		return 0;
+	if (guard.watched && guard.watched != t && guard.watched->breakpoints)
+		return fail(FAIL_GENERAL, "the guardian watches process %d",
+			    (int)guard.watched->pid);
+	guard.watched = NULL;
+	page->pid = t->pid;
+	page->tid = target_live_thread(t);
+	if (page->tid < 0)
+		return -1;
+	fill_note(page, 0, addr, original);
+	if (!send_errand(ERRAND_WATCH) || !errand_done()) {
+		fail(FAIL_GENERAL, "the guardian process does not answer: "
+		     "nobody would take the traps out of process %d should "
+		     "we be killed", (int)t->pid);
+		return fail_remedy("detach, and attach %d again",
+				   (int)t->pid);
+	}
+	errno = page->error;
+	if (page->error)
+		return fail_errno("guardian: open the memory of process %d",
+				  (int)t->pid);
+	guard.watched = t;
+	return 0;
+}
+
+int
+guard_note(const struct target *t, uint64_t addr, const void *original)
+{
+	struct guard_page *page = guard.page;
+	const size_t n = page ? atomic_load(&page->planted) : 0;
+
+	if (!page || t != guard.watched)
+		return 0;
+	if (n == NOTES_MAX)
+		return fail(FAIL_GENERAL, "more than %d breakpoints",
+			    NOTES_MAX);
+	fill_note(page, n, addr, original);
+	atomic_store(&page->planted, n + 1);
+	return 0;
+}
+
+void
+guard_clear(const struct target *t)
+{
+	if (guard.page && t == guard.watched)
+		atomic_store(&guard.page->planted, 0);
+}
+
+void
+guard_forget(const struct target *t)
+{
+	guard_clear(t);
+	if (t == guard.watched)
+		guard.watched = NULL;
+}
+
+void
+guard_end(void)
+{
+	int status;
+
+	if (!guard.page)
+		return;
+	/* one that was stopped ends when it goes on */
+	if (send_errand(ERRAND_END))
+		(void)wait_status(guard.pid, deadline_in_ms(ERRAND_LIMIT_MS),
+				  &status);
+	munmap(guard.page, sizeof *guard.page);
+	guard = (struct guard){ 0 };
+}

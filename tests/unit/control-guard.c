@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A tracer process is killed while its traps are in a program that hits them
+ * all the time. With a guardian the program goes on: every call is made, and
+ * made once. What nobody can save is a thread on its way from a trap to its
+ * tracer at that very moment, or before the guardian has acted: together some
+ * 50 us on a quiet machine, milliseconds on a busy one. It gets the SIGTRAP,
+ * and that is counted; but never does one run on behind a trap.
+ * mission: X1 X2
+ */
+#include "control-test.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+enum { ROUNDS = 20, THREADS_MAX = 4, KILL_WITHIN_US = 20000, GO_ON_CALLS = 20,
+       FRAME_BYTES = 256, TRAPPED = 78, TRACER_PRIORITY = -15 };
+
+struct shared {
+	_Atomic int ready, over, wrong;
+	_Atomic int armed;		/* the tracer runs it with a trap */
+	int threads;
+	long pause_us;
+	_Atomic uint64_t calls[THREADS_MAX], hits;
+};
+
+static struct shared *sh;
+static unsigned seed;
+
+/* Its first instruction is one that functions begin with: sub $imm, %rsp. */
+static void __attribute__((noinline))
+called(_Atomic uint64_t *count)
+{
+	unsigned char room[FRAME_BYTES];
+
+	__asm__ volatile("" : : "r"(room) : "memory");
+	/* only its own thread writes it */
+	atomic_store(count, atomic_load(count) + 1);
+}
+
+/* So that every call is made, and to that very function. */
+static void (*volatile call)(_Atomic uint64_t *count) = called;
+
+static void *
+caller(void *arg)
+{
+	_Atomic uint64_t *count = &sh->calls[(intptr_t)arg];
+	const struct timespec ts = { .tv_nsec = sh->pause_us * 1000 };
+
+	sh->ready++;
+	for (uint64_t i = 0; !sh->over; i++) {
+		if (atomic_load(count) != i)
+			sh->wrong++;
+		call(count);
+		if (sh->pause_us && nanosleep(&ts, NULL) < 0)
+			sh->wrong++;
+	}
+	return NULL;
+}
+
+/* Without it, it would be killed. */
+static void
+on_trap(int signal)
+{
+	(void)signal;
+	_exit(TRAPPED);
+}
+
+static void
+victim(void *arg)
+{
+	const struct sigaction sa = { .sa_handler = on_trap };
+	pthread_t th[THREADS_MAX];
+
+	(void)arg;
+	sigaction(SIGTRAP, &sa, NULL);
+	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+	for (int i = 1; i < sh->threads; i++)
+		if (pthread_create(&th[i], NULL, caller,
+				   (void *)(intptr_t)i))
+			_exit(2);
+	(void)caller((void *)(intptr_t)0);
+	for (int i = 1; i < sh->threads; i++)
+		(void)pthread_join(th[i], NULL);
+	_exit(sh->wrong ? 1 : 0);
+}
+
+static bool
+ready(void *arg)
+{
+	(void)arg;
+	return sh->ready == sh->threads;
+}
+
+static bool
+armed(void *arg)
+{
+	(void)arg;
+	return sh->armed;
+}
+
+/* ---- the tracer process --------------------------------------------- */
+
+/* Takes hit after hit until it is killed; stand: stays at the first one. */
+static void __attribute__((noreturn))
+trace(pid_t pid, bool guarded, bool stand)
+{
+	struct target *t = target_open(pid);
+	struct breakpoint *bp;
+	struct event ev;
+
+	if ((guarded && guard_start() < 0) || !t || target_hold_all(t) < 0 ||
+	    !(bp = breakpoint_insert(t, (uint64_t)(uintptr_t)called)) ||
+	    target_continue_all(t) < 0)
+		_exit(3);
+	sh->armed = !stand;
+	while (!target_gone(t)) {
+		if (!target_next_event(t, &ev)) {
+			sched_yield();
+			continue;
+		}
+		if (ev.kind != EVENT_BREAKPOINT)
+			continue;
+		sh->hits++;
+		if (target_hold_all(t) < 0)
+			break;
+		while (stand) {
+			sh->armed = 1;
+			pause();
+		}
+		if (breakpoint_step_over(t, bp, ev.tid) < 0 ||
+		    target_continue_all(t) < 0)
+			break;
+	}
+	_exit(4);
+}
+
+static pid_t
+fork_tracer(pid_t victim_pid, bool guarded, bool stand)
+{
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)setpriority(PRIO_PROCESS, 0, TRACER_PRIORITY);
+		trace(victim_pid, guarded, stand);
+	}
+	return pid;
+}
+
+/* ---- rounds ---------------------------------------------------------- */
+
+static bool
+all_go_on(void *arg)
+{
+	const uint64_t *from = arg;
+	siginfo_t info = { 0 };
+
+	for (int i = 0; i < sh->threads; i++)
+		if (sh->calls[i] < from[i] + GO_ON_CALLS)
+			return waitid(P_ALL, 0, &info, WEXITED | WNOHANG |
+				      WNOWAIT) == 0 && info.si_pid;
+	return true;
+}
+
+/* One kill. true: the victim lived; else it had a trap that nobody took. */
+static bool
+round_lives(int threads, long pause_us, bool guarded, bool stand)
+{
+	uint64_t from[THREADS_MAX];
+
+	memset(sh, 0, sizeof *sh);
+	sh->threads = threads;
+	sh->pause_us = pause_us;
+
+	const pid_t pid = fork_victim(victim, NULL);
+
+	check(await(ready, NULL), "ready");
+
+	const pid_t tracer = fork_tracer(pid, guarded, stand);
+	const long us = rand_r(&seed) % KILL_WITHIN_US;
+	const struct timespec ts = { .tv_nsec = us * 1000 };
+
+	check(await(armed, NULL), "armed");
+	(void)nanosleep(&ts, NULL);
+	(void)kill(tracer, SIGKILL);
+	check(status_of(tracer) == SIGKILL, "the tracer ended by itself");
+	for (int i = 0; i < threads; i++)
+		from[i] = sh->calls[i];
+	check(await(all_go_on, from), "its threads go on");
+	sh->over = 1;
+
+	const int status = status_of(pid);
+
+	check(status == 0 || (WIFEXITED(status) &&
+			      WEXITSTATUS(status) == TRAPPED),
+	      "the victim: wait status %#x, %d wrong", (unsigned)status,
+	      sh->wrong);
+	return status == 0;
+}
+
+struct storm {
+	const char *what;
+	int threads;
+	long pause_us;
+	bool guarded, stand;
+	int least, most;	/* deaths of 20 */
+};
+
+static void
+storm(const struct storm *s, int scale)
+{
+	const int n = ROUNDS * scale;
+	uint64_t hits = 0;
+	int died = 0;
+
+	for (int i = 0; i < n; i++) {
+		died += !round_lives(s->threads, s->pause_us, s->guarded,
+				     s->stand);
+		hits += sh->hits;
+	}
+	printf("%s: %d threads, a call each %ld us: %llu hits, %d of %d kills "
+	       "cost the target\n", s->what, s->threads, s->pause_us,
+	       (unsigned long long)hits, died, n);
+	check(died >= s->least * scale && died <= s->most * scale,
+	      "not %d to %d", s->least * scale, s->most * scale);
+}
+
+static void
+body(void)
+{
+	const char *given = getenv("SONDE_SEED");
+	const char *more = getenv("SONDE_ROUNDS");
+	const struct storm storms[] = {
+		{ "standing", 1, 0, true, true, 0, 0 },
+		{ "standing", THREADS_MAX, 0, true, true, 0, 0 },
+		{ "running, no guardian", 1, 10000, false, false, 10, 20 },
+		{ "running", 1, 10000, true, false, 0, 8 },
+		{ "running", 2, 1000, true, false, 0, 18 },
+		/* as it may be; but no call is made wrongly */
+		{ "running", 1, 0, true, false, 0, 20 },
+		{ "running", THREADS_MAX, 0, true, false, 0, 20 },
+	};
+
+	seed = given ? (unsigned)atoi(given) : (unsigned)getpid();
+	printf("seed %u: repeat with SONDE_SEED=%u\n", seed, seed);
+	sh = shared_page(sizeof *sh);
+	for (size_t i = 0; i < ARRAY_LEN(storms); i++)
+		storm(&storms[i], more ? atoi(more) : 1);
+}
+
+int
+main(void)
+{
+	return run_both(body, 240);
+}
