@@ -52,6 +52,7 @@ enum collector_command {
 	COLLECTOR_START,	/* handler in, timers on */
 	COLLECTOR_STOP,		/* timers deleted, handler out */
 	COLLECTOR_TIMERS,	/* make missing timers, also after a lease */
+	COLLECTOR_LOOK,		/* whose is the handler? */
 };
 
 enum collector_clock { COLLECTOR_PERF_SIGNAL, COLLECTOR_POSIX_TIMER };
@@ -67,7 +68,7 @@ struct collector_call {
 	/* MAP: offset of the kernel's thread id from the thread pointer, 0:
 	 * by system call (a seccomp filter may forbid that one). */
 	uint64_t tid_offset;
-	/* STOP, results. */
+	/* STOP, LOOK, results. */
 	uint32_t handler_kept;	/* the program had put its own in place */
 	/* The helper thread, which ends right after the call as the caller
 	 * does: no timer for them. 0: the caller is one of the program. */

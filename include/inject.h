@@ -88,8 +88,12 @@ void guest_close(struct guest *g);
 /* Install the SIGPROF handler, and the timers where those are the clock. */
 int guest_start(struct guest *g, enum guest_clock clock);
 /* Stop: flag off, timers deleted, SIGPROF ignored then restored if it is
- * still ours, scratch unmapped. Nothing to do where it is not there. */
+ * still ours, scratch unmapped. Nothing to do where it is not there, or when
+ * it has been done. */
 int guest_stop(struct guest *g, struct inject_report *report);
+/* Has the program put a handler of its own for SIGPROF in our place? A visit.
+ * -1: it cannot be known. */
+int guest_lost_handler(struct guest *g);
 /* Is the library still where we put it? No: the target has ended, or it is
  * another program since an exec. */
 bool guest_is_there(struct guest *g);

@@ -213,8 +213,11 @@ handler_in(void)
 
 	/* Before ours is in place: it reads what it chains to. */
 	r = disposition_swap(NULL, &now);
-	if (r == 0 && now.handler == (void *)hot_signal)
-		return guest.installed ? 0 : -EALREADY;
+	/* Also put back by the program, which found it there once. */
+	if (r == 0 && now.handler == (void *)hot_signal) {
+		guest.installed = true;
+		return 0;
+	}
 	if (r == 0) {
 		guest.before = now;
 		r = disposition_swap(&ours, NULL);
@@ -350,6 +353,16 @@ stop(struct collector_call *call)
 }
 
 static int64_t
+look(struct collector_call *call)
+{
+	struct disposition now;
+	const int64_t r = disposition_swap(NULL, &now);
+
+	call->handler_kept = r == 0 && now.handler != (void *)hot_signal;
+	return r;
+}
+
+static int64_t
 obey(struct collector_call *call)
 {
 	if (call->command != COLLECTOR_MAP &&
@@ -366,6 +379,8 @@ obey(struct collector_call *call)
 		return stop(call);
 	case COLLECTOR_TIMERS:
 		return guest.installed ? timers_start(call) : -ENXIO;
+	case COLLECTOR_LOOK:
+		return look(call);
 	default:
 		return -ENOSYS;
 	}

@@ -69,14 +69,26 @@ guest_stop(struct guest *g, struct inject_report *report)
 
 	memset(report, 0, sizeof *report);
 	switch_on(g, 0);
-	if (!guest_is_there(g) || guest_is_lost(g))
+	if (g->stopped || !guest_is_there(g) || guest_is_lost(g))
 		return 0;
 	if (g->started)
 		r = guest_command(g, &call, NULL, report);
 	if (r == 0)
 		r = guest_command(g, &unmap, NULL, report);
 	g->started = g->started && r < 0;
+	g->stopped = r == 0;
 	return r < 0 ? fail_in("stop the collector") : 0;
+}
+
+int
+guest_lost_handler(struct guest *g)
+{
+	struct collector_call call = { .command = COLLECTOR_LOOK };
+	struct inject_report report = {0};
+
+	if (guest_command(g, &call, NULL, &report) < 0)
+		return -1;
+	return call.handler_kept != 0;
 }
 
 /* ---- timers for new threads ------------------------------------------------- */

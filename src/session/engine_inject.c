@@ -52,6 +52,8 @@ note_counter(void *arg, pid_t tid, uint64_t cpu_ns)
 static void
 post_thread(struct inject *e, pid_t tid)
 {
+	if (e->mute_cause)
+		return;
 	/* a full queue: one call into the target serves them all */
 	if (guest_thread_started(e->guest, tid) < 0)
 		(void)guest_refresh(e->guest);	/* not served: counted */
@@ -206,13 +208,15 @@ inject_drain(void *engine, bool final)
 	}
 	guest_drain(e->guest, inject_guest_record, e);
 	inject_book_losses(e);
+	if (!final && !execed)
+		inject_watch_handler(e);
 	e->counted_ns = 0;
 	if (e->clock)
 		signal_clock_each(e->clock, note_counter, e);
 	inject_compare_clocks(e);
 	inject_book_threads(e);
 	/* we slept past the lease: the timers went to sleep, too */
-	if (e->slept && !e->clock && !final && !execed)
+	if (e->slept && !e->clock && !e->mute_cause && !final && !execed)
 		(void)guest_refresh(e->guest);
 	/* a table that does not fit leaves the old one: failed walks count */
 	if (e->maps_changed && guest_is_there(e->guest))
@@ -241,7 +245,8 @@ inject_run(void *engine, bool on)
 	e->running = on;
 	if (on)
 		begin_stretch(e);
-	if (e->clock && signal_clock_enable(e->clock, on) < 0)
+	if (e->clock && !(on && e->mute_cause) &&
+	    signal_clock_enable(e->clock, on) < 0)
 		return -1;
 	__atomic_store_n(&guest_area(e->guest)->on, on, __ATOMIC_RELEASE);
 	if (on) {
@@ -296,6 +301,9 @@ inject_stop(void *engine, struct str *clean)
 			 "stops by itself within 2 s", fail_last()->reason);
 	else
 		str_add(clean, "target clean but for the inert library");
+	if (e->mute_cause)
+		str_addf(clean, ", no samples in the last %.1f s: %s",
+			 (double)(now_ns() - e->mute_ns) / 1e9, e->mute_text);
 	note_report(e, &report);
 	free_inject(e);
 }

@@ -46,6 +46,10 @@ struct inject {
 	unsigned char *exact;
 	bool running, final, maps_changed;
 	bool slept;		/* the lease ran out before this drain */
+	/* Since when no tick can come, NULL: they do; and why. */
+	const char *mute_cause, *mute_text;
+	uint64_t mute_ns;
+	uint64_t activity, user_ns, patience_ns;	/* see inject_mute.c */
 	uint64_t last_beat_ns;
 	char *why;
 };
@@ -54,6 +58,8 @@ struct inject {
 struct thread *inject_thread(struct inject *e, pid_t tid);
 /* A record of the guest, for guest_drain. */
 void inject_guest_record(void *engine, const struct record *r);
+/* Do our ticks still come to us? If not they are stopped. */
+void inject_watch_handler(struct inject *e);
 /* What the guest has counted as lost since the last time. */
 void inject_book_losses(struct inject *e);
 /* What the threads' clocks counted beyond their ticks. */

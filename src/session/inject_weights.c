@@ -182,6 +182,10 @@ book_rest(struct inject *e, struct thread *th, uint64_t rest)
 
 	if (!rest)
 		return;
+	if (e->mute_cause) {
+		book_gap(e, th, rest, e->mute_cause, "");
+		return;
+	}
 	if (!th->ticked && rest >= interval && blocks_sigprof(e, th)) {
 		book_gap(e, th, rest, "blocked", th->name);
 		return;
@@ -338,6 +342,13 @@ book_unseen(struct inject *e, uint64_t pending)
 
 	const uint64_t rest = left - pending;
 
+	if (e->mute_cause) {
+		recorder_lost(e->rec, now_ns(), e->mute_cause, "",
+			      target_pid(e->opt->target),
+			      rest / e->opt->interval_ns, rest);
+		e->booked_ns += rest;
+		return;
+	}
 	if (e->latest && (e->threads.len == 1 ||
 			  (e->final && rest < e->opt->interval_ns))) {
 		book(e, e->latest, rest, rest < e->opt->interval_ns);
