@@ -88,6 +88,9 @@ enum experiment_state session_experiment_state(const struct session *s);
 /* Path of the experiment being recorded or recorded last; NULL: none. */
 const char *session_experiment(const struct session *s);
 
+/* The disk took only a part of what was recorded; the receipt counts it. */
+bool session_partial(const struct session *s);
+
 int session_enable(struct session *s, const struct settings *what);
 /* Closes the experiment; the receipt is one line, caller frees. */
 int session_disable(struct session *s, char **receipt);

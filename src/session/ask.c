@@ -27,6 +27,7 @@ client_queue_event(struct session *s, struct wire_message *m)
 	const char *text = wire_take_text(m);
 
 	snprintf(ev->text, sizeof ev->text, "%s", text ? text : "");
+	s->partial |= wire_take(m) != 0;
 	vec_push(&s->events, ev);
 }
 
@@ -101,7 +102,7 @@ client_ask_simple(struct session *s, enum wire_kind kind, uint64_t word)
 	return result;
 }
 
-/* For answers that are one text. */
+/* For answers that are one text; a receipt has a word behind it. */
 int
 client_ask_text(struct session *s, struct wire_message *request, char **text)
 {
@@ -113,6 +114,8 @@ client_ask_text(struct session *s, struct wire_message *request, char **text)
 		const char *t = wire_take_text(&answer);
 
 		*text = xstrdup(t ? t : "");
+		if (answer.at < answer.body.len)
+			s->partial |= wire_take(&answer) != 0;
 	}
 	wire_fini(&answer);
 	return result;

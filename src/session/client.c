@@ -198,6 +198,12 @@ session_experiment_state(const struct session *s)
 	return s->paused ? PAUSED : COLLECTING;
 }
 
+bool
+session_partial(const struct session *s)
+{
+	return s->partial;
+}
+
 const char *
 session_experiment(const struct session *s)
 {

@@ -13,6 +13,7 @@ struct session {
 	pid_t tracer, pid;
 	char *name, *experiment;
 	bool launched, held, collecting, paused, ended, tracer_gone;
+	bool partial;		/* the disk refused a part of what ended */
 	int status;		/* of a launched program, -1 unknown */
 	struct vec events;	/* struct session_event */
 };

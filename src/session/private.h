@@ -66,6 +66,7 @@ struct tracer {
 	bool starting;		/* launch_to_start waits for its own stops */
 	bool at_start;		/* nothing of the program has run yet */
 	char *last_receipt;	/* of the collection that ended last */
+	bool partial;		/* the disk refused a part of one */
 	struct trap {
 		struct breakpoint *at;	/* NULL: the number is free */
 		pid_t hit_by;		/* stands there; 0 nobody */
@@ -119,7 +120,7 @@ void collection_note_stop(struct collection *c, uint64_t pause_ns);
 /* It has just been stopped for the user: a resource sample, if wanted. */
 void collection_stop_sample(struct collection *c);
 /* Ends and frees; how is one sentence or NULL. The receipt, caller frees. */
-char *collection_close(struct collection *c, const char *how);
+char *collection_close(struct collection *c, const char *how, bool *partial);
 
 /* ---- maps.c: the target's mappings, to unwinder and experiment ------------ */
 

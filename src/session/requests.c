@@ -23,7 +23,11 @@ tracer_end_collection(struct tracer *tr, const char *how)
 
 	tracer_close_listener(tr, path);
 	free(tr->last_receipt);
-	tr->last_receipt = collection_close(tr->col, how);
+
+	bool partial;
+
+	tr->last_receipt = collection_close(tr->col, how, &partial);
+	tr->partial |= partial;
 	tr->col = NULL;
 	free(path);
 }
@@ -88,6 +92,7 @@ do_disable(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 		return -1;
 	tracer_end_collection(tr, NULL);
 	wire_put_text(out, tracer_receipt(tr));
+	wire_put(out, tr->partial);
 	return 0;
 }
 
@@ -363,6 +368,7 @@ do_detach(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	if (tracer_release(tr) < 0)
 		return -1;
 	wire_put_text(out, how == LEAVE_RECORDING ? "" : tracer_receipt(tr));
+	wire_put(out, tr->partial);
 	return 0;
 }
 

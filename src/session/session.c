@@ -443,7 +443,7 @@ collection_progress(struct collection *c, struct session_progress *out)
 /* ---- the end ------------------------------------------------------------ */
 
 char *
-collection_close(struct collection *c, const char *how)
+collection_close(struct collection *c, const char *how, bool *partial)
 {
 	struct session_progress p;
 	struct str clean = {0};
@@ -453,6 +453,7 @@ collection_close(struct collection *c, const char *how)
 	take_sample(c, "collector_close_experiment");
 	(void)experiment_flush(c->exp);		/* refusals are counted */
 	collection_progress(c, &p);
+	*partial = experiment_disk_lost(c->exp) > 0;
 
 	char *text = receipt_text(&p, *str_text(&clean) ?
 				  str_text(&clean) : "target clean", how,

@@ -46,6 +46,7 @@ tracer_send_event(struct tracer *tr, const struct session_event *ev)
 	wire_put(&m, (uint64_t)ev->signal);
 	wire_put(&m, (uint64_t)(int64_t)ev->status);
 	wire_put_text(&m, ev->text);
+	wire_put(&m, tr->partial);
 	(void)wire_send(tr->shell, &m);	/* a shell that is gone needs none */
 	wire_fini(&m);
 }
