@@ -41,7 +41,7 @@ struct clock_packet {
 	struct packet_head head;
 	uint32_t pad;
 	int64_t lwp, thread;
-	int32_t cpu;
+	int32_t cpu;		/* EXPERIMENT_BOOKED: no sample */
 	uint32_t pad2;
 	int64_t time;		/* absolute */
 	uint64_t frinfo;

@@ -189,7 +189,8 @@ test_header(void)
 	expect_part("header", "  Clock-profiling, interval = 10000 micro");
 	expect_part("header", "  Engine ring: made up for a test\n");
 	expect_part("header", "Experiment Ended: 5.000000000\n");
-	expect_part("header", "Stacks: 4 complete, 0 truncated, 0 failed\n");
+	expect_part("header", "Samples: 4\n"
+		    "Stacks: 4 complete, 0 truncated, 0 failed\n");
 	expect_part("header", "  ring: 4 samples, 0.002 s\n");
 	expect_part("overview", "[X]Total CPU Time - totalcpu (Seconds): "
 		    "[2.000]\n");
