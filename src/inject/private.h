@@ -299,6 +299,8 @@ void urgent_donor_end(const struct borrow *b, pid_t tid);
 void urgent_helper_first(struct errand *e);
 /* From here on it comes soon, and so does what it makes. */
 void urgent_helper_shares(struct errand *e);
+/* It goes on for who knows how long: as its program does. */
+void urgent_left_behind(const struct errand *e, pid_t tid);
 
 /* ---- bare.c ---------------------------------------------------------------- */
 

@@ -145,3 +145,12 @@ urgent_helper_shares(struct errand *e)
 	if (e->fair)
 		share(e->helper, e->nice);
 }
+
+void
+urgent_left_behind(const struct errand *e, pid_t tid)
+{
+	if (e->fair)
+		(void)set(tid, (struct attributes){
+			.policy = SCHED_OTHER, .nice = e->nice,
+		});
+}

@@ -225,6 +225,9 @@ cancel(struct errand *e, const char *why)
 		(void)block_set_state(e, BLOCK_CANCELLED);
 	else
 		where = "the called function";
+	urgent_left_behind(e, first);
+	if (e->helper != first)
+		urgent_left_behind(e, e->helper);
 	(void)ptrace(PTRACE_DETACH, first, 0, 0);
 	thread_abandon(first == e->thread ? e->helper : 0);
 	e->left_behind = true;
