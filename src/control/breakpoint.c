@@ -12,8 +12,8 @@
  * never while it is held, and guard.c takes them out for us. What remains is
  * a thread that has hit a trap but has not been seen by us, or hits one
  * before the guardian has acted: the kernel then delivers its SIGTRAP
- * (exit_ptrace wakes it; get_signal, 6.18). For a function entered n times a
- * second that was n x 0.2 ms of kills (2 CPUs, a virtual machine).
+ * (exit_ptrace wakes it; get_signal, 6.18). That moment is as long as two
+ * wake-ups, ours and the guardian's: some 50 us when both go first.
  *
  * One thing cannot be undone: the kernel unblocks SIGTRAP in a thread that
  * hits a trap while blocking it, and resets its handler.

