@@ -130,8 +130,12 @@ open_handles(struct target *t)
 		if (!pidfd_ended(t->pidfd)) {
 			fail(FAIL_DENIED, "/proc hides process %d",
 			     (int)t->pid);
-			fail_remedy("mount /proc without hidepid, or: "
-				    "sudo sonde record -p %d", (int)t->pid);
+
+			char *root = fail_root_command((int)t->pid);
+
+			fail_remedy("mount /proc without hidepid, or: %s",
+				    root);
+			free(root);
 		}
 		return -1;
 	}
