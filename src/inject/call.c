@@ -101,14 +101,20 @@ borrow_save(struct borrow *b)
  * long; who can avoid it borrows no sleeper, and dies rarely.)
  */
 static void
-restart_in_frame(struct signal_frame *f, const struct user_regs_struct *r)
+restart_in_frame(struct signal_frame *f, const struct borrow *b)
 {
+	const struct user_regs_struct *r = &b->regs;
 	const int64_t error = (int64_t)r->rax;
+	int64_t call = (int64_t)r->orig_rax;
 
-	if ((int64_t)r->orig_rax < 0 || error > -512 || error < -516 ||
-	    error == -515)
+	if (call < 0 || error > -512 || error < -516 || error == -515)
 		return;
-	f->uc.ax = r->orig_rax;
+	if (call == SYS_restart_syscall) {
+		const long slept = sleeping_call(b->p->t, r->rip);
+
+		call = slept < 0 ? call : slept;
+	}
+	f->uc.ax = (uint64_t)call;
 	f->uc.ip -= 2;
 }
 
@@ -130,7 +136,7 @@ fill_frame(struct signal_frame *f, const struct borrow *b, uint64_t fpstate)
 	f->uc.cs = (uint16_t)r->cs, f->uc.ss = (uint16_t)r->ss;
 	f->uc.fpstate = fpstate;
 	f->uc.mask = b->mask;
-	restart_in_frame(f, r);
+	restart_in_frame(f, b);
 }
 
 /* The vector state as a signal frame carries it. Returns its size. */

@@ -4,6 +4,8 @@
  * system call which the kernel simply begins again; worst is one in a call
  * that answers EINTR to any stop (epoll_wait and its like: repaired, but a
  * death of ours in that moment would show). Nothing is stopped to find out.
+ * A thread that runs may be within a call that any stop cuts short, though no
+ * signal comes (a read of /dev/zero): it is taken when all others are worse.
  *
  * Of those that want to run, each stops only when its turn comes (8 threads a
  * processor: after 15 ms), so the one that waits longest is best. One that has
@@ -31,9 +33,9 @@ enum {
 enum rank {
 	RANK_BEGINS_AGAIN,
 	RANK_WAITS,
-	RANK_RUNS,
+	RANK_SLEEPS_ON,			/* in restart_syscall, of what? */
+	RANK_RUNS,	/* or is in a call that a stop cuts short */
 	RANK_SEES_EINTR,
-	RANK_SLEEPS_ON,			/* in restart_syscall */
 	RANK_ODD_STACK,		/* added: no room for a frame */
 	RANK_NEVER = 100,
 };
@@ -52,12 +54,6 @@ rank_of_call(long nr)
 	case SYS_select: case SYS_pselect6: case SYS_ppoll: case SYS_readv:
 	case SYS_rt_sigsuspend: case SYS_pause: case SYS_write:
 		return RANK_BEGINS_AGAIN;
-	/* Interrupted before, and only the kernel knows in what: if we died
-	 * with it, the frame's sigreturn would make the kernel forget, and the
-	 * program would see EINTR (one of 150 kills, tests/unit/inject-orphan:
-	 * a thread that naps 2 ms, visited twice meanwhile). */
-	case SYS_restart_syscall:
-		return RANK_SLEEPS_ON;
 	case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_semop:
 	case SYS_semtimedop: case SYS_rt_sigtimedwait: case SYS_io_getevents:
 	case SYS_msgrcv: case SYS_msgsnd: case SYS_recvfrom: case SYS_recvmsg:
@@ -71,6 +67,28 @@ rank_of_call(long nr)
 	}
 }
 
+/*
+ * A call that was interrupted before goes on as restart_syscall, and only the
+ * kernel knows in what: if we died with such a thread, the frame's sigreturn
+ * would make the kernel forget, and the program would see EINTR. But compilers
+ * put the call's number right before it (b8 imm32, 0f 05): so it can be begun
+ * again.
+ */
+long
+sleeping_call(struct target *t, uint64_t pc)
+{
+	enum { MOV_EAX = 0xb8, MOV_SIZE = 5, SYSCALL_SIZE = 2 };
+	unsigned char code[MOV_SIZE + SYSCALL_SIZE];
+	uint32_t number;
+
+	if (target_read(t, pc - sizeof code, code, sizeof code) < 0 ||
+	    code[0] != MOV_EAX || code[MOV_SIZE] != 0x0f ||
+	    code[MOV_SIZE + 1] != 0x05)
+		return -1;
+	memcpy(&number, code + 1, sizeof number);
+	return (long)number;
+}
+
 static int
 rank_of(const struct plan *p, pid_t tid)
 {
@@ -80,7 +98,10 @@ rank_of(const struct plan *p, pid_t tid)
 	if (target_thread_facts(p->t, tid, &f) < 0 ||
 	    f.state == 'Z' || f.state == 'X' || f.state == 'D')
 		return RANK_NEVER;
-	if (f.in_syscall)
+	if (f.in_syscall && f.syscall == SYS_restart_syscall)
+		rank = sleeping_call(p->t, f.pc) < 0 ? RANK_SLEEPS_ON :
+			RANK_WAITS;
+	else if (f.in_syscall)
 		rank = rank_of_call(f.syscall);
 	if (f.sp && !borrow_stack_is_plain(p, f.sp, FRAME_NEED))
 		rank += RANK_ODD_STACK;

@@ -106,8 +106,10 @@ __asm__(
 "	.hidden stub_begin, stub_end, stub_helper, stub_thread, stub_fault\n"
 "stub_begin:\n"
 
-/* The helper: sp is aligned to 16. */
+/* The helper. When we died before it was given its registers, it came here by
+ * the return from clone, and its sp is not aligned. */
 "stub_helper:\n"
+"	andq	$-16, %rsp\n"
 "	leaq	stub_begin+4096(%rip), %rbx\n"
 "	xorl	%eax, %eax\n"
 "	movl	$1, %ecx\n"
