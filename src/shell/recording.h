@@ -26,7 +26,8 @@ struct recording {
 	const char *pids;	/* as given */
 	bool children;
 	uint64_t duration_ns;
-	bool partial;		/* a tracer process died: data is incomplete */
+	bool partial;		/* data is incomplete: a tracer process died,
+				 * or a disk is full */
 	char *group;		/* X.erg; NULL: one experiment */
 	bool launched;		/* the program is there: what fails is ours */
 };

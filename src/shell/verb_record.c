@@ -51,6 +51,7 @@ finish(struct recording *r)
 				shell_note(r->sh, "%s", receipt);
 		}
 		free(receipt);
+		r->partial |= s->session && session_partial(s->session);
 	}
 	if (r->group)
 		shell_note(r->sh, "all of them: sonde report %s -functions",
@@ -266,13 +267,13 @@ verb_record(struct shell *sh, int argc, char **argv)
 	wait_all(&r, deadline);
 	if (r.program)
 		wait_for_program(&r);
+	finish(&r);
 	if (r.program && sh->program_status >= 0)
 		status = status_of_program(sh->program_status);
 	else if (r.partial)
 		status = status_of_failure(FAIL_PARTIAL);
 	else if (!r.program && r.duration_ns && all_ended(&r))
 		status = status_of_failure(FAIL_ENDED);
-	finish(&r);
 	free_subjects(&r);
 	return status;
 }
