@@ -152,7 +152,8 @@ int target_release_all(struct target *t);
 int target_continue_all(struct target *t);
 /* true: all stand. */
 bool target_held(const struct target *t);
-/* From the first stop to the last release of the last hold, ns. */
+/* From the first stop to the last release of the last hold, ns; so far, while
+ * it is held. */
 uint64_t target_pause_ns(const struct target *t);
 /* Pump the waits of seized threads, from the poll loop at every SIGCHLD and
  * timeout, non-blocking. Stopped: news of ends, late stops. Running: new

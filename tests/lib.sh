@@ -95,6 +95,16 @@ need_sonde()
 	[ -x "$SONDE" ] || broken "$SONDE is not built"
 }
 
+# statistics: what this test adds is numbers of the process that is recorded.
+# A build with sanitizers, whose front end does the same in other tests, need
+# not repeat them.
+statistics()
+{
+	[ -z "${SONDE_NO_STATISTICS-}" ] && return
+	echo "no statistics are wanted"
+	exit 77
+}
+
 # until_true SECONDS COMMAND...: repeat it until it succeeds
 until_true()
 {

@@ -96,7 +96,7 @@ target_held(const struct target *t)
 uint64_t
 target_pause_ns(const struct target *t)
 {
-	return t->pause_ns;
+	return t->held ? now_ns() - t->pack.asked_at : t->pause_ns;
 }
 
 int

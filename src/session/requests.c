@@ -214,6 +214,18 @@ has_traps(const struct tracer *tr)
 	return false;
 }
 
+/* It runs on; the receipt tells that it stood. */
+static int
+go_on(struct tracer *tr)
+{
+	if ((has_traps(tr) ? target_continue_all(tr->target) :
+	     tracer_release(tr)) < 0)
+		return -1;
+	if (tr->col)
+		collection_note_stop(tr->col, target_pause_ns(tr->target));
+	return 0;
+}
+
 /* Whoever stands at a trap executes what is under it first. */
 static int
 step_off_traps(struct tracer *tr)
@@ -239,12 +251,7 @@ do_cont(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	if (!target_held(tr->target))
 		return 0;
 	tr->at_start = false;
-	if (has_traps(tr) ? step_off_traps(tr) < 0 ||
-	    target_continue_all(tr->target) < 0 : tracer_release(tr) < 0)
-		return -1;
-	if (tr->col)
-		collection_note_stop(tr->col, target_pause_ns(tr->target));
-	return 0;
+	return has_traps(tr) && step_off_traps(tr) < 0 ? -1 : go_on(tr);
 }
 
 static int
@@ -265,14 +272,12 @@ do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 		return -1;
 	*trap = (struct trap){ .at = breakpoint_insert(tr->target, addr) };
 	if (!trap->at) {
-		if (ran && !has_traps(tr))
-			(void)tracer_release(tr);
-		else if (ran)
-			(void)target_continue_all(tr->target);
+		if (ran)
+			(void)go_on(tr);
 		return -1;
 	}
 	wire_put(out, tr->trap_count++);
-	return ran ? target_continue_all(tr->target) : 0;
+	return ran ? go_on(tr) : 0;
 }
 
 static int
@@ -294,10 +299,7 @@ do_unbreak(struct tracer *tr, struct wire_message *in,
 	if (breakpoint_remove(tr->target, tr->traps[number].at) < 0)
 		return -1;
 	tr->traps[number] = (struct trap){0};
-	if (!ran)
-		return 0;
-	return has_traps(tr) ? target_continue_all(tr->target) :
-		tracer_release(tr);
+	return ran ? go_on(tr) : 0;
 }
 
 enum { CALL_ARGS = 6 };

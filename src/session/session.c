@@ -452,6 +452,8 @@ collection_close(struct collection *c, const char *how, bool *partial)
 		recorder_stop(c->rec, &clean);
 	take_sample(c, "collector_close_experiment");
 	(void)experiment_flush(c->exp);		/* refusals are counted */
+	if (target_held(c->target))
+		collection_note_stop(c, target_pause_ns(c->target));
 	collection_progress(c, &p);
 	*partial = experiment_disk_lost(c->exp) > 0;
 

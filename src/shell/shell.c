@@ -489,7 +489,8 @@ run_stream(struct shell *sh, FILE *file, const char *name)
 		if (words_unfinished(str_text(&text)))
 			continue;
 		if (sh->echo)
-			fputs(str_text(&text), sh->out);
+			fprintf(sh->out, "%s%s", str_text(&text),
+				line[n - 1] == '\n' ? "" : "\n");
 		going = shell_run_text(sh, str_text(&text));
 		str_clear(&text);
 	}

@@ -117,6 +117,8 @@ add_name(struct collect *c)
 			shell_note(c->sh, "collect: %s exists already: %s is "
 				   "used", c->name, name);
 	}
+	free(c->sh->settings.experiment);	/* for a dry run to show */
+	c->sh->settings.experiment = xstrdup(name);
 	vec_push(&c->words, xstrdup("-o"));
 	vec_push(&c->words, name);
 }
