@@ -110,6 +110,13 @@ offer_functions(const char *typed)
 
 		live_each_function(l, offer_function, (void *)typed);
 		live_free(l);
+	} else if (sh->program) {
+		char *path = target_program_path(sh->program[0]);
+
+		if (path)
+			program_each_function(path, offer_function,
+					      (void *)typed);
+		free(path);
 	} else if (viewer_loaded(sh->viewer)) {
 		viewer_each_function(sh->viewer, offer_function,
 				     (void *)typed);

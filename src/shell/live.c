@@ -234,6 +234,17 @@ live_each_function(struct live *l, bool (*visit)(void *arg, const char *name),
 }
 
 void
+program_each_function(const char *path,
+		      bool (*visit)(void *arg, const char *name), void *arg)
+{
+	struct visit v = { visit, arg, true };
+	struct symfile *sf = symfile_open(path, path, "");
+
+	symfile_each(sf, visit_symbol, &v);
+	symfile_free(sf);
+}
+
+void
 live_print_stacks(struct live *l, const struct session_stacks *st, FILE *out)
 {
 	for (size_t i = 0; i < st->len; i++) {

@@ -194,6 +194,10 @@ const char *live_name(struct live *l, uint64_t addr);
 uint64_t live_address(struct live *l, const char *function);
 void live_each_function(struct live *l,
 			bool (*visit)(void *arg, const char *name), void *arg);
+/* The same for a program that does not run; not its libraries. */
+void program_each_function(const char *path,
+			   bool (*visit)(void *arg, const char *name),
+			   void *arg);
 /* Print stacks as `where` and `dump` do. */
 void live_print_stacks(struct live *l, const struct session_stacks *st,
 		       FILE *out);
@@ -248,6 +252,8 @@ enum result target_end_session(struct shell *sh);
 int target_attach(struct shell *sh, const char *pid_or_name, bool hold);
 /* 0, or -1 when there is no such program. */
 int target_check_program(const char *name);
+/* The file that would run; NULL: none. The caller frees it. */
+char *target_program_path(const char *name);
 /* Is there an experiment of this name where experiments are stored? */
 bool target_name_is_taken(const struct shell *sh, const char *name);
 /* The experiment that the session records, for $experiment and views. */

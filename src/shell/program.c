@@ -19,19 +19,22 @@ may_execute(const char *path)
 	       access(path, X_OK) == 0;
 }
 
-static bool
-is_in_path(const char *name)
+char *
+target_program_path(const char *name)
 {
 	const char *env = getenv("PATH");
-	char *path = xstrdup(env ? env : "/bin:/usr/bin"), *save = NULL;
-	bool found = false;
+	char *path, *save = NULL, *found = NULL;
 
+	if (strchr(name, '/'))
+		return may_execute(name) ? xstrdup(name) : NULL;
+	path = xstrdup(env ? env : "/bin:/usr/bin");
 	for (char *dir = strtok_r(path, ":", &save); dir && !found;
 	     dir = strtok_r(NULL, ":", &save)) {
-		char *file = xasprintf("%s/%s", dir, name);
-
-		found = may_execute(file);
-		free(file);
+		found = xasprintf("%s/%s", dir, name);
+		if (!may_execute(found)) {
+			free(found);
+			found = NULL;
+		}
 	}
 	free(path);
 	return found;
@@ -40,16 +43,17 @@ is_in_path(const char *name)
 int
 target_check_program(const char *name)
 {
+	char *path = target_program_path(name);
+	const bool found = path != NULL;
 	struct stat st;
 
+	free(path);
+	if (found)
+		return 0;
 	if (!strchr(name, '/')) {
-		if (is_in_path(name))
-			return 0;
 		fail(FAIL_MISSING, "program '%s' is not in PATH", name);
 		return stat(name, &st) == 0 ? fail_remedy("./%s", name) : -1;
 	}
-	if (may_execute(name))
-		return 0;
 	if (stat(name, &st) < 0)
 		return fail_errno("program %s", name);
 	return fail(FAIL_DENIED, "%s is not a program that can be run", name);
