@@ -3,6 +3,7 @@
  * Undo what a ptrace stop does to a thread: system calls that answer EINTR
  * after any stop are made to restart, restartable sequences to abort.
  */
+#include "hazard.h"
 #include "private.h"
 
 #include <signal.h>
@@ -60,7 +61,7 @@ fix_eintr(struct target *t, pid_t tid, struct user_regs_struct *regs)
 {
 	const enum interrupted kind = machine_interrupted(regs);
 
-	if (kind == INTERRUPTED_NO)
+	if (kind == INTERRUPTED_NO || !handled(HAZARD_EINTR))
 		return false;
 	if (kind == INTERRUPTED_IF_SOCKET &&
 	    !first_argument_is_socket(t, tid, regs))

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hazard: what would harm a target if we did not handle it, by name. Each
+ * handling asks handled(), which is constant true; a build with
+ * -DMUTANT=HAZARD_NAME takes that one away, and the test that tests/mutants
+ * names for it must then fail (make check-mutants). So no check here is one
+ * that cannot fail. Includes no other header of ours.
+ */
+#ifndef SONDE_HAZARD_H
+#define SONDE_HAZARD_H
+
+enum hazard {
+	HAZARD_NONE,
+	HAZARD_EINTR,		/* calls that say EINTR to any stop */
+};
+
+#ifndef MUTANT
+#define MUTANT HAZARD_NONE
+#endif
+
+#define handled(hazard) ((hazard) != MUTANT)
+
+#endif
