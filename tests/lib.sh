@@ -105,6 +105,15 @@ statistics()
 	exit 77
 }
 
+# A pipe that never says anything: to wait at it makes no process.
+exec {SILENCE}<> <(:)
+
+# nap SECONDS
+nap()
+{
+	read -rt "$1" -u "$SILENCE" _ || :
+}
+
 # until_true SECONDS COMMAND...: repeat it until it succeeds
 until_true()
 {
@@ -113,7 +122,7 @@ until_true()
 	shift
 	until "$@"; do
 		[ "$SECONDS" -lt "$deadline" ] || return 1
-		read -rt 0.02 _ <> <(:) || :
+		nap 0.02
 	done
 }
 
