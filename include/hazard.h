@@ -12,6 +12,7 @@
 enum hazard {
 	HAZARD_NONE,
 	HAZARD_EINTR,		/* calls that say EINTR to any stop */
+	HAZARD_HELPER_NUMBER,	/* a clone's result in the next call's place */
 };
 
 #ifndef MUTANT

@@ -133,6 +133,7 @@ struct borrow {
 	siginfo_t kept[KEPT_SIGNALS];
 	unsigned nkept;
 	bool masked, restarted, rseq_aborted;
+	bool in_clone;		/* it stands at the event of its clone */
 };
 
 /* After thread_hold: save what it has. It has not changed yet. */
