@@ -20,7 +20,7 @@
 #include "burn.h"
 #include "victim.h"
 
-enum { STEPS = 150000, KINDS = 6, THREADS = 2 };
+enum { STEPS_MIN = 50000, STEPS_MAX = 250000, KINDS = 6, THREADS = 2 };
 
 static const char *const names[KINDS] = {
 	"by_handler", "by_libc", "by_alloca", "by_tail_call", "by_context",
@@ -31,13 +31,19 @@ static _Atomic uint64_t wrong;
 static int depth = 150;
 static bool altstack;
 
+/* Six leaves of one length would make a cycle as long as an interval of
+ * sampling, and be seen unevenly by whoever samples. */
+static __thread uint32_t lengths;
+
 /* The code that burns, inlined into each leaf so that it has its name. */
 __attribute__((always_inline)) static inline void
 leaf(int kind)
 {
 	const uint64_t start = victim_clock(CLOCK_THREAD_CPUTIME_ID);
+	const uint64_t steps = STEPS_MIN +
+		victim_random(&lengths) % (STEPS_MAX - STEPS_MIN);
 
-	if (burn(1, STEPS) != leap(1, STEPS))
+	if (burn(1, steps) != leap(1, steps))
 		atomic_fetch_add(&wrong, 1);
 	atomic_fetch_add(&spent[kind],
 			 victim_clock(CLOCK_THREAD_CPUTIME_ID) - start);
@@ -150,6 +156,7 @@ work(void *arg)
 	const stack_t alternate = { .ss_sp = stacks, .ss_size = SIZE };
 	uint32_t seed = (uintptr_t)arg + 1;
 
+	lengths = seed + THREADS;
 	if (!stacks || (altstack && sigaltstack(&alternate, NULL) < 0))
 		exit(99);
 	while (!atomic_load(&victim_over)) {
