@@ -36,6 +36,16 @@ pid_t target_live_thread(struct target *t);
 int target_check_rights(struct target *t);
 /* And may we ptrace it? Also: traced by whom, Yama. */
 int target_check_ptrace(struct target *t);
+/* Does another process use its memory (CLONE_VM, a vforked child that stays)?
+ * *with: who, else 0. Looks for up to 50 ms until a vforked child has gone. */
+bool target_shares_memory(struct target *t, pid_t *with);
+/* The same as a refusal, before anything is put into its memory. */
+int target_check_alone(struct target *t);
+/* Is its control group frozen? Names the group and how to thaw it. */
+int target_check_frozen(struct target *t);
+/* The control group that takes no `wanted` tasks more (pids.max), NULL: none
+ * is so full. The caller frees it. */
+char *target_full_pids(struct target *t, long long wanted);
 /* One line per finding for `doctor`; visit gets ok, subject and text. */
 void target_doctor(struct target *t,
 		   void (*visit)(void *arg, bool ok, const char *subject,

@@ -12,7 +12,9 @@
 enum hazard {
 	HAZARD_NONE,
 	HAZARD_EINTR,		/* calls that say EINTR to any stop */
+	HAZARD_FROZEN,		/* a frozen control group */
 	HAZARD_HELPER_NUMBER,	/* a clone's result in the next call's place */
+	HAZARD_SHARED_MEMORY,	/* another process in the same memory */
 };
 
 #ifndef MUTANT

@@ -5,6 +5,7 @@
  * ptrace. Only a refusal is then explained, by what /proc says; the first
  * cause that fits is named, with the exact command that mends it.
  */
+#include "hazard.h"
 #include "private.h"
 
 #include <errno.h>
@@ -337,7 +338,9 @@ target_check_rights(struct target *t)
 		close(fd);
 	if (n < 0)
 		return explain(t, error, false);
-	return check_program(t);
+	if (check_program(t) < 0)
+		return -1;
+	return handled(HAZARD_FROZEN) ? target_check_frozen(t) : 0;
 }
 
 int

@@ -124,6 +124,11 @@ breakpoint_insert(struct target *t, uint64_t addr)
 		     (unsigned long long)addr);
 		return NULL;
 	}
+	/* there nobody would take the trap; it would end that process */
+	if (target_check_alone(t) < 0) {
+		fail_in("breakpoint");
+		return NULL;
+	}
 	bp = xcalloc(1, sizeof *bp);
 	bp->addr = addr;
 	/* written as it was: what cannot be written is told here */

@@ -7,10 +7,8 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/kcmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 typedef void visit_fn(void *arg, bool ok, const char *subject,
@@ -143,17 +141,13 @@ examine_threads(struct exam *e)
 		    stuck == 1 ? " waits" : "s wait");
 }
 
-/* A child after vfork runs in its parent's memory: what we change for the
- * one happens to the other. */
 static void
 examine_sharing(struct exam *e)
 {
 	const bool has_memory = e->maps && *e->maps;	/* no kernel thread */
 
-	if (has_memory && e->st.ppid > 1 && syscall(SYS_kcmp, e->st.ppid, e->tid, KCMP_VM,
-				      0, 0) == 0)
-		say(e, false, "memory", "shared with its parent %d (vfork): "
-		    "attach to that, or wait for the exec", (int)e->st.ppid);
+	if (has_memory && target_check_alone(e->t) < 0)
+		say_failure(e, "memory");
 }
 
 static bool

@@ -8,6 +8,7 @@
  *                      ^                                      |
  *                      +------- CONT, or DETACH: stranger <---+
  */
+#include "hazard.h"
 #include "private.h"
 
 #include <errno.h>
@@ -230,6 +231,9 @@ settle_all(struct pack *p, uint64_t deadline)
 int
 pack_stop_one(struct pack *p, pid_t tid)
 {
+	if (handled(HAZARD_FROZEN) && cgroup_check_frozen(p->target, tid) < 0)
+		return -1;
+
 	const int found = seize_listed(p, tid);
 
 	p->asked_at = now_ns();
@@ -279,8 +283,13 @@ int
 pack_stop(struct pack *p)
 {
 	const uint64_t deadline = deadline_in_ms(STOP_LIMIT_MS);
-	ssize_t found = seize_all(p);
+	ssize_t found;
 
+	/* who is seized already is stopped, and let go, as far as it can be */
+	if (!p->len && handled(HAZARD_FROZEN) &&
+	    target_check_frozen(p->target) < 0)
+		return -1;
+	found = seize_all(p);
 	p->asked_at = 0;
 	while (found >= 0) {
 		if (!p->asked_at)

@@ -223,6 +223,18 @@ void guard_clear(const struct target *t);
 /* Nor will one be. */
 void guard_forget(const struct target *t);
 
+/* ---- cgroup.c ----------------------------------------------------------- */
+
+enum cgroup_version { CGROUP_UNIFIED, CGROUP_FREEZER, CGROUP_PIDS,
+		      CGROUP_VERSIONS };
+struct cgroup_mount {
+	char *root, *mount;		/* NULL: we see none */
+};
+
+/* Of one thread: under version 1 each has its own group. */
+int cgroup_check_frozen(struct target *t, pid_t tid);
+void cgroups_fini(struct target *t);
+
 /* ---- machine_*.c: what ptrace shows of this machine --------------------- */
 
 uint64_t machine_pc(const struct user_regs_struct *regs);
@@ -255,6 +267,7 @@ struct target {
 	uint64_t start_time;
 	pid_t live_tid;			/* the last thread seen alive */
 	uint64_t live_seen_ns;
+	bool asked_all;			/* no stranger shares its memory */
 	bool gone;
 	int status;			/* wait status, -1 unknown */
 	char how[80];
@@ -268,6 +281,8 @@ struct target {
 	size_t arena_size;
 	struct modules maps;		/* ... and where they may end */
 	uint64_t maps_at;
+	struct cgroup_mount cgroups[CGROUP_VERSIONS];
+	bool cgroups_read;
 };
 
 /* The target of which this process seized tid; NULL none. */

@@ -4,6 +4,7 @@
  * freedom. On the way signals are delivered, births and execs noted, traps of
  * ours taken.
  */
+#include "hazard.h"
 #include "private.h"
 
 #include <errno.h>
@@ -113,7 +114,10 @@ hold_settle(struct pack *p, pid_t tid, uint64_t deadline)
 			r = hold_step(p, tid, status);
 		else if (r < 0)
 			pack_drop(p, tid);
-		else if (now_ns() >= deadline || cannot_stop(p->target, tid))
+		else if (now_ns() >= deadline ||
+			 cannot_stop(p->target, tid) ||
+			 (handled(HAZARD_FROZEN) &&
+			  cgroup_check_frozen(p->target, tid) < 0))
 			return 0;
 		if (r)
 			return r;

@@ -202,6 +202,7 @@ target_close(struct target *t)
 	if (t->arena)
 		munmap(t->arena, t->arena_size);
 	modules_fini(&t->maps);
+	cgroups_fini(t);
 	if (t->pidfd >= 0)
 		close(t->pidfd);
 	if (t->proc_fd >= 0)

@@ -11,6 +11,7 @@
  * business disturbed. A stop takes some 10 us once the thread is scheduled,
  * so the first 30 us are spent yielding to it.
  */
+#include "hazard.h"
 #include "private.h"
 
 #include <errno.h>
@@ -27,6 +28,8 @@ enum {
 	NAP_FIRST_NS = 20 * NS_PER_US,
 	NAP_LAST_NS = NS_PER_MS,
 	SI_EVENT_SHIFT = 8,
+	FROZEN_LOOK_MS = 20,
+	WAIT_FROZEN = -2,
 };
 
 pid_t
@@ -89,15 +92,34 @@ gone_kind(struct target *t, pid_t tid, int status)
 	return EVENT_ENDED;
 }
 
+/* In slices: a thread whose group was frozen meanwhile will not come. */
+static int
+wait_unfrozen(struct target *t, pid_t tid, uint64_t deadline, int *status)
+{
+	for (;;) {
+		const uint64_t slice = deadline_in_ms(FROZEN_LOOK_MS);
+		const int r = wait_status(tid, slice < deadline ? slice :
+					  deadline, status);
+
+		if (r || now_ns() >= deadline)
+			return r;
+		if (t && handled(HAZARD_FROZEN) &&
+		    cgroup_check_frozen(t, tid) < 0)
+			return WAIT_FROZEN;
+	}
+}
+
 int
 thread_wait(pid_t tid, uint64_t timeout_ns, struct event *ev)
 {
 	struct hold *h = NULL;
 	struct target *t = target_of_tid(tid, &h);
 	int status = -1;
-	const int r = wait_status(tid, now_ns() + timeout_ns, &status);
+	const int r = wait_unfrozen(t, tid, now_ns() + timeout_ns, &status);
 
 	*ev = (struct event){ .tid = tid };
+	if (r == WAIT_FROZEN)
+		return -1;
 	if (r == 0)
 		return fail(FAIL_GENERAL, "thread %d did not stop within "
 			    "%" PRIu64 " ms", (int)tid,
@@ -214,6 +236,8 @@ await_stoppable(struct target *t, pid_t tid, uint64_t deadline)
 	long nap_ns = 0;
 	char state;
 
+	if (handled(HAZARD_FROZEN) && cgroup_check_frozen(t, tid) < 0)
+		return -1;
 	while ((state = proc_thread_state(t, tid)) == 'D') {
 		if (now_ns() >= deadline)
 			return fail(FAIL_GENERAL, "thread %d waits in the "
@@ -266,6 +290,8 @@ stop_known(struct pack *p, pid_t tid, uint64_t deadline)
 static int
 too_late(struct target *t, pid_t tid, uint64_t timeout_ns)
 {
+	if (cgroup_check_frozen(t, tid) < 0)
+		return -1;
 	return fail(FAIL_GENERAL, "thread %d did not stop within %" PRIu64
 		    " ms (state %c)", (int)tid, timeout_ns / NS_PER_MS,
 		    proc_thread_state(t, tid));

@@ -244,6 +244,7 @@ visit(struct guest *g, const struct guest_options *opt,
 		.prepare = prepare_area, .meanwhile = fill_meanwhile,
 		.then = opt->start ? &start : NULL, .tables = opt->tables,
 		.arg = g, .seed = g->seed, .only_present = g->only_present,
+		.room = g->area->size,
 	};
 
 	guest_start_call(g, opt->clock, &start);

@@ -13,12 +13,14 @@
  * long at each of our calls (measured: 37 ms instead of 6).
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "hazard.h"
 #include "private.h"
 
 enum {
@@ -96,7 +98,8 @@ rank_of(const struct plan *p, pid_t tid)
 	int rank = RANK_RUNS;
 
 	if (target_thread_facts(p->t, tid, &f) < 0 ||
-	    f.state == 'Z' || f.state == 'X' || f.state == 'D')
+	    f.state == 'Z' || f.state == 'X' || f.state == 'D' ||
+	    sched_getscheduler(tid) == SCHED_DEADLINE) /* see room.c */
 		return RANK_NEVER;
 	if (f.in_syscall && f.syscall == SYS_restart_syscall)
 		rank = sleeping_call(p->t, f.pc) < 0 ? RANK_SLEEPS_ON :
@@ -263,6 +266,10 @@ donor_take(struct plan *p, unsigned seed, struct borrow *b,
 		}
 		if (round > 0 && now_ns() - since > GIVE_UP_NS)
 			break;
+		if (handled(HAZARD_FROZEN) && target_check_frozen(p->t) < 0) {
+			r = -1;
+			break;
+		}
 		for (i = 0; r == 0 && i < n; i++) {
 			memset(b, 0, sizeof *b);
 			b->p = p;

@@ -183,7 +183,9 @@ load_command(struct target *t, const struct errand *how,
 	e.call = call;
 	e.report = report;
 	e.limits.own_ns = CALL_TIMEOUT_NS;
-	if (call->command == COLLECTOR_MAP && (lock = owner_lock(t)) < 0)
+	if (call->command == COLLECTOR_MAP &&
+	    ((!e.only_present && room_check(t, e.room) < 0) ||
+	     (lock = owner_lock(t)) < 0))
 		return -1;
 	r = command(t, &e, entry);
 	if (lock >= 0)
@@ -218,7 +220,7 @@ inject_call(struct target *t, uint64_t function, const uint64_t *args,
 	if (nargs > ARRAY_LEN(e.args))
 		return fail(FAIL_USAGE, "a call takes at most %zu arguments",
 			    ARRAY_LEN(e.args));
-	if (plan_make(t, &p) < 0)
+	if (room_check(t, 0) < 0 || plan_make(t, &p) < 0)
 		return -1;
 	if (nargs)
 		memcpy(e.args, args, nargs * sizeof *args);

@@ -10,10 +10,8 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/kcmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "private.h"
@@ -60,22 +58,10 @@ we_may_suspend_seccomp(void)
 }
 
 static int
-check_parent(struct target *t, pid_t parent)
-{
-	if (parent <= 1 || syscall(SYS_kcmp, parent, target_live_thread(t),
-				   KCMP_VM, 0, 0) != 0)
-		return 0;
-	(void)fail(FAIL_UNSUITABLE, "process %d shares its memory with its "
-		   "parent %d (vfork)", target_pid(t), parent);
-	return fail_remedy("attach again when it has called exec, or attach "
-			   "to the parent");
-}
-
-static int
 check_status(struct target *t, struct plan *p)
 {
 	char *text = status_text(t);
-	long tracer, parent, seccomp;
+	long tracer, seccomp;
 	const char *features;
 	bool shadow_stack;
 
@@ -83,7 +69,6 @@ check_status(struct target *t, struct plan *p)
 		return fail_errno("read the status of process %d",
 				  target_pid(t));
 	tracer = status_number(text, "\nTracerPid:", 10);
-	parent = status_number(text, "\nPPid:", 10);
 	seccomp = status_number(text, "\nSeccomp:", 10);
 	features = strstr(text, "\nx86_Thread_features:");
 	shadow_stack = features && strncmp(strstr(features, ":"), ":\tshstk",
@@ -102,7 +87,7 @@ check_status(struct target *t, struct plan *p)
 	if (shadow_stack)
 		return plan_refuse("it runs with a shadow stack, which the way in "
 			      "does not support yet");
-	return check_parent(t, (pid_t)parent);
+	return 0;
 }
 
 static int
@@ -211,7 +196,7 @@ inject_possible(struct target *t)
 {
 	struct plan p;
 
-	if (plan_make(t, &p) < 0)
+	if (room_check(t, 0) < 0 || plan_make(t, &p) < 0)
 		return fail_in("process %d: load the collector",
 			       target_pid(t));
 	plan_fini(&p);

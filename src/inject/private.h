@@ -100,6 +100,12 @@ int plan_refuse(const char *reason);
 #define PLAN_ENGINE_RING "--engine ring (in the shell: collector engine ring)"
 #define PLAN_OTHER_ENGINE PLAN_ENGINE_RING " loads nothing"
 
+/* ---- room.c ---------------------------------------------------------------- */
+
+/* Has it room for what we bring, and `bytes` more of address space? Refuses by
+ * the name of the limit, before anything is begun. */
+int room_check(struct target *t, uint64_t bytes);
+
 /* ---- objects.c ------------------------------------------------------------- */
 
 /* The head of the main namespace's link maps, 0: there is no ld.so. */
@@ -251,6 +257,7 @@ struct errand {
 	struct inject_limits limits;
 	unsigned seed;
 	bool only_present;	/* load nothing: the library is there */
+	uint64_t room;		/* address space that the call takes */
 	int64_t result;
 	struct inject_report *report;
 

@@ -267,7 +267,7 @@ look_private(struct target *t)
 static void
 look_vforked(struct target *t)
 {
-	expect(t, TROUBLE, "memory", "(vfork)");
+	expect(t, TROUBLE, "memory", "shares its memory with its parent");
 	expect_nothing_but(t, "memory");
 }
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Does another process use this memory, too? What we put there for the one
+ * happens to the other, which nobody of us watches: it would die of a trap,
+ * and go on in a scratch that is unmapped under it. Asked of kcmp.
+ *
+ * A sharer is born as a child: parent and children are asked at every look.
+ * It stays one when its parent ends and another process adopts it: all others
+ * are asked once, at the first look.
+ *
+ * A vforked child shares until it execs or exits. Mostly that is soon, so
+ * whoever shares is looked at again before it is believed.
+ */
+#include "hazard.h"
+#include "private.h"
+
+#include <dirent.h>
+#include <linux/kcmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { VFORK_LIMIT_MS = 50, LOOK_AGAIN_NS = 2 * NS_PER_MS };
+
+static bool
+shares_with(const struct target *t, pid_t other)
+{
+	return other > 0 && other != t->pid &&
+		syscall(SYS_kcmp, other, t->live_tid, KCMP_VM, 0, 0) == 0;
+}
+
+/* The children that one thread of it made: "12 34 ". */
+static pid_t
+child_of_thread(const struct target *t, pid_t tid)
+{
+	char path[64], *end;
+	pid_t found = 0;
+
+	(void)snprintf(path, sizeof path, "task/%d/children", (int)tid);
+
+	char *text = file_read_at(t->proc_fd, path, NULL);
+
+	for (const char *at = text; at && !found; at = end) {
+		const pid_t child = (pid_t)strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		if (shares_with(t, child))
+			found = child;
+	}
+	free(text);
+	return found;
+}
+
+static pid_t
+child(struct target *t)
+{
+	pid_t *tids = NULL, found = 0;
+	size_t cap = 0;
+	const ssize_t n = target_threads(t, &tids, &cap);
+
+	for (ssize_t i = 0; i < n && !found; i++)
+		found = child_of_thread(t, tids[i]);
+	free(tids);
+	return found;
+}
+
+static pid_t
+parent(const struct target *t)
+{
+	struct proc_status st;
+
+	if (proc_status_thread(t, t->live_tid, &st) < 0 ||
+	    !shares_with(t, st.ppid))
+		return 0;
+	return st.ppid;
+}
+
+static pid_t
+anybody(const struct target *t)
+{
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+	pid_t found = 0;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		long long pid;
+
+		if (str_number(entry->d_name, 1, INT32_MAX, &pid) &&
+		    shares_with(t, (pid_t)pid))
+			found = (pid_t)pid;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static pid_t
+sharer(struct target *t)
+{
+	pid_t found = parent(t);
+
+	if (!found)
+		found = child(t);
+	if (!found && !t->asked_all) {
+		found = anybody(t);
+		t->asked_all = !found;
+	}
+	return found;
+}
+
+bool
+target_shares_memory(struct target *t, pid_t *with)
+{
+	const struct timespec rest = { .tv_nsec = LOOK_AGAIN_NS };
+	const uint64_t deadline = deadline_in_ms(VFORK_LIMIT_MS);
+	pid_t found;
+
+	*with = 0;
+	/* two that have ended have the same memory: none */
+	while (target_live_thread(t) >= 0 && (found = sharer(t))) {
+		*with = found;
+		if (now_ns() >= deadline)
+			return true;
+		(void)nanosleep(&rest, NULL);	/* early is no harm */
+	}
+	fail_clear();
+	return false;
+}
+
+int
+target_check_alone(struct target *t)
+{
+	struct proc_status st;
+	char path[32];
+	pid_t with;
+
+	if (!handled(HAZARD_SHARED_MEMORY) ||
+	    !target_shares_memory(t, &with))
+		return 0;
+	(void)snprintf(path, sizeof path, "/proc/%d/comm", (int)with);
+
+	char *name = file_read(path, NULL);
+	const bool known = proc_status_thread(t, t->live_tid, &st) == 0;
+
+	if (name)
+		name[strcspn(name, "\n")] = '\0';
+	(void)fail(FAIL_UNSUITABLE, "process %d (%s) shares its memory with "
+		   "%s%d (%s): what we put there would happen to both",
+		   (int)t->pid, t->name,
+		   known && st.ppid == with ? "its parent " : "process ",
+		   (int)with, name ? name : "?");
+	free(name);
+	return fail_remedy("--engine ring (in the shell: collector engine "
+			   "ring) puts nothing there; after a vfork, attach "
+			   "again when the child has called exec");
+}
