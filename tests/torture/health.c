@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Is it as it was? By /proc, from outside: threads that stand, tracers,
+ * descriptors, timers, limits, handlers, masks, memory. What an engine may
+ * leave is known: the inert library with the zeroed data behind it, and what
+ * libc keeps for any thread that ever ran (an arena; handlers of its own
+ * signals 32 and 33).
+ */
+#include "torture.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct list {
+	char **item;
+	size_t n, cap;
+};
+
+struct health {
+	struct list facts;	/* lines that must all be there again */
+	struct list maps;
+	uint64_t blocked, ignored, caught;
+};
+
+static void
+add(struct list *l, char *text)
+{
+	if (l->n == l->cap) {
+		l->cap = l->cap ? 2 * l->cap : 64;
+		l->item = realloc(l->item, l->cap * sizeof *l->item);
+	}
+	l->item[l->n++] = text;
+}
+
+static void
+list_fini(struct list *l)
+{
+	while (l->n > 0)
+		free(l->item[--l->n]);
+	free(l->item);
+}
+
+static bool
+has(const struct list *l, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		if (strcmp(l->item[i], text) == 0)
+			return true;
+	return false;
+}
+
+static char *
+proc_text(pid_t pid, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+	return read_text(path);
+}
+
+static void
+add_lines(struct list *l, pid_t pid, const char *name)
+{
+	char *text = proc_text(pid, name), *line, *save = NULL, *whole;
+
+	for (line = text ? strtok_r(text, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save))
+		if (asprintf(&whole, "%s %s", name, line) > 0)
+			add(l, whole);
+	free(text);
+}
+
+static void
+add_descriptors(struct list *l, pid_t pid)
+{
+	char path[64], link[256], *whole;
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof path, "/proc/%d/fd", pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		const ssize_t n = readlinkat(dirfd(d), e->d_name, link,
+					     sizeof link - 1);
+
+		if (n > 0 && asprintf(&whole, "descriptor %s %.*s", e->d_name,
+				      (int)n, link) > 0)
+			add(l, whole);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void
+add_tasks(struct list *l, pid_t pid)
+{
+	char path[64], *whole;
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && (e = readdir(d)))
+		if (isdigit((unsigned char)e->d_name[0]) &&
+		    asprintf(&whole, "thread %s", e->d_name) > 0)
+			add(l, whole);
+	if (d)
+		closedir(d);
+}
+
+static uint64_t
+mask_of(const char *status, const char *key)
+{
+	const char *at = status ? strstr(status, key) : NULL;
+
+	return at ? strtoull(at + strlen(key), NULL, 16) & ~(3ull << 31) : 0;
+}
+
+struct health *
+health_take(const struct victim *v)
+{
+	struct health *h = calloc(1, sizeof *h);
+	char *status = proc_text(v->pid, "status");
+
+	h->blocked = mask_of(status, "\nSigBlk:");
+	h->ignored = mask_of(status, "\nSigIgn:");
+	h->caught = mask_of(status, "\nSigCgt:");
+	free(status);
+	add_lines(&h->facts, v->pid, "limits");
+	if (v->s->traits & QUIET) {
+		add_lines(&h->facts, v->pid, "timers");
+		add_descriptors(&h->facts, v->pid);
+		add_tasks(&h->facts, v->pid);
+		add_lines(&h->maps, v->pid, "maps");
+	}
+	return h;
+}
+
+void
+health_free(struct health *h)
+{
+	if (!h)
+		return;
+	list_fini(&h->facts);
+	list_fini(&h->maps);
+	free(h);
+}
+
+/* ---- memory ---------------------------------------------------------------------- */
+
+struct span {
+	uint64_t start, end;
+	char how[5];
+};
+
+static struct span
+span_of(const char *line)
+{
+	struct span s = {0};
+
+	(void)sscanf(line, "maps %lx-%lx %4s", &s.start, &s.end, s.how);
+	return s;
+}
+
+static bool
+covered(const struct list *maps, uint64_t page)
+{
+	size_t i;
+
+	for (i = 0; i < maps->n; i++) {
+		const struct span s = span_of(maps->item[i]);
+
+		if (page >= s.start && page < s.end)
+			return true;
+	}
+	return false;
+}
+
+/* The library and its zeroed data behind it; the heap; an arena of libc. */
+static bool
+may_be_new(const struct health *was, const struct health *now, uint64_t page)
+{
+	const uint64_t arena = 64 << 20, data = 40 * 4096;
+	size_t i;
+
+	for (i = 0; i < now->maps.n; i++) {
+		const char *line = now->maps.item[i];
+		const struct span s = span_of(line);
+
+		if ((strstr(line, "sonde-collector") || strstr(line, "[heap]") ||
+		     strstr(line, "[stack]")) &&
+		    page >= s.start && page < s.end + data)
+			return true;
+		/* it begins at 64 MB, and was not there */
+		if (s.start % arena == 0 && page >= s.start &&
+		    page < s.start + arena && strncmp(s.how, "rw", 2) == 0)
+			return true;
+	}
+	return covered(&was->maps, page & ~(arena - 1));
+}
+
+static unsigned
+new_memory(const struct health *was, const struct health *now)
+{
+	unsigned bad = 0;
+	size_t i;
+
+	for (i = 0; i < now->maps.n; i++) {
+		const struct span s = span_of(now->maps.item[i]);
+		uint64_t page;
+
+		for (page = s.start; page < s.end; page += 4096)
+			if (!covered(&was->maps, page) &&
+			    !may_be_new(was, now, page)) {
+				printf("    new: %s\n", now->maps.item[i]);
+				bad++;
+				break;
+			}
+	}
+	return bad;
+}
+
+/* ---- the comparison -------------------------------------------------------------------- */
+
+static unsigned
+not_in(const struct list *a, const struct list *b, const char *what)
+{
+	unsigned bad = 0;
+	size_t i;
+
+	for (i = 0; i < a->n; i++)
+		if (!has(b, a->item[i])) {
+			printf("    %s: %s\n", what, a->item[i]);
+			bad++;
+		}
+	return bad;
+}
+
+unsigned
+health_compare(const struct health *was, const struct victim *v)
+{
+	struct health *now = health_take(v);
+	unsigned bad = 0;
+
+	bad += not_in(&was->facts, &now->facts, "gone");
+	bad += not_in(&now->facts, &was->facts, "new");
+	bad += new_memory(was, now);
+	if (!(v->s->traits & OWN_SIGNALS) &&
+	    (was->blocked != now->blocked || was->ignored != now->ignored ||
+	     was->caught != now->caught)) {
+		printf("    signals blocked %lx -> %lx, ignored %lx -> %lx, "
+		       "caught %lx -> %lx\n", was->blocked, now->blocked,
+		       was->ignored, now->ignored, was->caught, now->caught);
+		bad++;
+	}
+	health_free(now);
+	return bad;
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static void
+each_task(pid_t pid, void (*visit)(void *arg, pid_t tid, const char *status),
+	  void *arg)
+{
+	char path[64];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		char *text;
+
+		if (!isdigit((unsigned char)e->d_name[0]))
+			continue;
+		snprintf(path, sizeof path, "task/%d/status",
+			 atoi(e->d_name));
+		text = proc_text(pid, path);
+		if (text)
+			visit(arg, (pid_t)atoi(e->d_name), text);
+		free(text);
+	}
+	if (d)
+		closedir(d);
+}
+
+struct standing {
+	const struct victim *v;
+	unsigned n;
+	bool print;
+};
+
+static void
+look_at(void *arg, pid_t tid, const char *status)
+{
+	struct standing *st = arg;
+	const unsigned traits = st->v->s->traits;
+	const char *state = strstr(status, "\nState:\t");
+	const bool traced = !strstr(status, "\nTracerPid:\t0\n");
+	const bool may_be = traits & TRACED && tid == st->v->pid;
+	const bool stopped = state && (state[8] == 'T' || state[8] == 't');
+
+	if (traced == may_be && stopped == !!(traits & STOPPED))
+		return;
+	st->n++;
+	if (st->print)
+		printf("    thread %d: %.20s%s\n", tid, state ? state + 1 : "",
+		       traced ? ", traced" : "");
+}
+
+/* A stop of its own job, or a thread being born, passes: look again. */
+unsigned
+health_standing(const struct victim *v)
+{
+	struct standing st = { .v = v };
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		st.n = 0;
+		each_task(v->pid, look_at, &st);
+		if (!st.n)
+			return 0;
+		rest_ms(10);
+	}
+	st.n = 0;
+	st.print = true;
+	each_task(v->pid, look_at, &st);
+	return st.n;
+}
+
+struct waits {
+	pid_t *tid;
+	unsigned long *count;
+	size_t n, cap;
+};
+
+static void
+note_waits(void *arg, pid_t tid, const char *status)
+{
+	struct waits *w = arg;
+	const char *at = strstr(status, "\nvoluntary_ctxt_switches:");
+
+	if (!at || strstr(status, "Name:\tnapper"))
+		return;
+	if (w->n == w->cap) {
+		w->cap = w->cap ? 2 * w->cap : 64;
+		w->tid = realloc(w->tid, w->cap * sizeof *w->tid);
+		w->count = realloc(w->count, w->cap * sizeof *w->count);
+	}
+	w->tid[w->n] = tid;
+	w->count[w->n++] = strtoul(at + 25, NULL, 10);
+}
+
+struct waits *
+waits_take(pid_t pid)
+{
+	struct waits *w = calloc(1, sizeof *w);
+
+	each_task(pid, note_waits, w);
+	return w;
+}
+
+static void
+waits_free(struct waits *w)
+{
+	free(w->tid);
+	free(w->count);
+	free(w);
+}
+
+unsigned
+waits_grown(struct waits *was, pid_t pid, unsigned *of)
+{
+	struct waits *now = waits_take(pid);
+	unsigned grown = 0;
+	size_t i, k;
+
+	*of = (unsigned)was->n;
+	for (i = 0; i < was->n; i++)
+		for (k = 0; k < now->n; k++)
+			if (now->tid[k] == was->tid[i])
+				grown += now->count[k] != was->count[i];
+	waits_free(now);
+	waits_free(was);
+	return grown;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * torture: visits the worst programs we know with the real sonde, at random
+ * moments, by random threads, and kills sonde itself at random points. Each
+ * program knows its own truth (victims/); this harness looks at it from
+ * outside after every visit.
+ *
+ *	situations.c	the table: what is visited, and what must come of it
+ *	victim.c	one life: start, find, tell to end, judge
+ *	visit.c		one visit, whole or killed; what its receipt says
+ *	health.c	is the target as it was?
+ *	torture.c	the loop, the counts, one line for each situation
+ */
+#ifndef TORTURE_H
+#define TORTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "page.h"
+
+/* ---- situations.c ------------------------------------------------------------ */
+
+enum {
+	QUIET = 1,	/* its threads, descriptors, memory do not change */
+	OWN_SIGNALS = 2,	/* its handlers and masks change by themselves */
+	ENDS = 4,	/* it ends by itself: a new one for each visit */
+	STOPPED = 8,	/* a stopped job, which must stay stopped */
+	TRACED = 16,	/* somebody else traces it */
+	RACE = 32,	/* two of us at once */
+	FOREIGN = 64,	/* no page: says "ready PID", ends with its input */
+	BEHIND = 128,	/* something else starts it: look for it */
+	SLOW = 256,	/* a third of the visits */
+	MEASURE = 512,	/* the stops of all other threads are counted */
+	CROWD = 1024,	/* eight of it for each processor, or so */
+	NEVER = 2048,	/* engine inject must refuse it each time */
+	SHORT_FORM = 4096,	/* one of those in `make check` */
+};
+
+struct situation {
+	const char *name;
+	/* Words; a first letter of @ is a program of victims/, % a script
+	 * beside the sources. */
+	const char *argv[14];
+	unsigned traits;
+	const char *needs;	/* a file or program it cannot do without */
+	const char *preload;	/* LD_PRELOAD; LD_AUDIT when it begins with = */
+	int resource;		/* a limit, when value is not 0 */
+	rlim_t value;
+	/* What a refusal may say; words apart by |. NULL: none is right. */
+	const char *refusal;
+};
+
+extern const struct situation situations[];	/* ended by name NULL */
+
+/* ---- victim.c ----------------------------------------------------------------- */
+
+struct victim {
+	const struct situation *s;
+	pid_t child, pid;	/* what we started; what is visited */
+	pid_t other_tracer;
+	struct torture_page *page;	/* NULL: FOREIGN */
+	int input;
+	bool reaped;
+	int status;
+	uint64_t eintr, wrong, missed;
+};
+
+/* The path of what a situation needs, or NULL. */
+const char *victim_missing(const struct situation *s);
+/* 0, or -1 and a sentence in *why. */
+int victim_start(struct victim *v, const struct situation *s,
+		 const char **why);
+bool victim_alive(struct victim *v);
+/* It works on: rounds grow. */
+bool victim_goes_on(struct victim *v);
+/* Told to end; true: it did, with status 0, and its own counts are filled. */
+bool victim_end(struct victim *v);
+/* Not to be used for anything but the end of the harness. */
+void victim_kill(struct victim *v);
+/* The last lines it said. */
+void victim_print_words(void);
+
+/* ---- visit.c --------------------------------------------------------------------- */
+
+enum who { NOBODY, THE_SHELL, THE_TRACER, BOTH };
+
+struct visit {
+	const char *engine;
+	unsigned ms, seed;
+	bool by_shell;		/* commands, not the verb record */
+	enum who kill;
+	unsigned kill_us;	/* after its begin */
+};
+
+struct outcome {
+	bool injected, refused, killed, hung, unclean;
+	int status;
+	unsigned stops;
+	double stop_ms;		/* of all stops together */
+	unsigned took_us;
+	char reason[240];
+};
+
+void visit_run(pid_t pid, const struct visit *v, struct outcome *o);
+void visit_race(pid_t pid, const struct visit *v, struct outcome *o);
+/* The ends of anybody else's child: ours are waited for by pid. */
+void reap_strangers(const struct victim *v);
+
+/* ---- health.c -------------------------------------------------------------------- */
+
+struct health;
+struct health *health_take(const struct victim *v);
+void health_free(struct health *h);
+/* Number of things that are not as before; each is printed. */
+unsigned health_compare(const struct health *was, const struct victim *v);
+/* A thread that stands or is traced, and should not; printed. */
+unsigned health_standing(const struct victim *v);
+/* Threads with their counts of waits: to see who was stopped. */
+struct waits;
+struct waits *waits_take(pid_t pid);
+/* How many of them waited meanwhile, of how many; frees. */
+unsigned waits_grown(struct waits *was, pid_t pid, unsigned *of);
+
+/* ---- torture.c -------------------------------------------------------------------- */
+
+extern const char *sonde, *build_dir, *source_dir, *work_dir;
+uint64_t clock_us(void);
+uint64_t random_below(uint64_t n);
+void rest_ms(unsigned ms);
+char *path_in(const char *dir, const char *name);	/* caller frees */
+/* Not by /proc/PID/task/TID/children: not every kernel has it. */
+size_t children_of(pid_t pid, pid_t *out, size_t max);
+char *read_text(const char *path);	/* NULL, or caller frees */
+
+#endif
