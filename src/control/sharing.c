@@ -22,7 +22,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { VFORK_LIMIT_MS = 50, LOOK_AGAIN_NS = 2 * NS_PER_MS };
+enum {
+	VFORK_LIMIT_MS = 50, BUSY_LIMIT_MS = 500,
+	LOOK_AGAIN_NS = 2 * NS_PER_MS,
+	LOOKS = 8,
+};
 
 static bool
 shares_with(const struct target *t, pid_t other)
@@ -111,21 +115,40 @@ sharer(struct target *t)
 	return found;
 }
 
-bool
-target_shares_memory(struct target *t, pid_t *with)
+/* Does this one share for good? One that waits for its turn on a processor
+ * gets longer. */
+static bool
+stays(struct target *t, pid_t with)
 {
 	const struct timespec rest = { .tv_nsec = LOOK_AGAIN_NS };
-	const uint64_t deadline = deadline_in_ms(VFORK_LIMIT_MS);
-	pid_t found;
+	const uint64_t soon = deadline_in_ms(VFORK_LIMIT_MS);
+	const uint64_t late = deadline_in_ms(BUSY_LIMIT_MS);
+	struct proc_status st;
 
-	*with = 0;
-	/* two that have ended have the same memory: none */
-	while (target_live_thread(t) >= 0 && (found = sharer(t))) {
-		*with = found;
-		if (now_ns() >= deadline)
+	while (shares_with(t, with)) {
+		if (now_ns() >= late ||
+		    (now_ns() >= soon &&
+		     (proc_status_tid(with, &st) < 0 || st.state != 'R')))
 			return true;
 		(void)nanosleep(&rest, NULL);	/* early is no harm */
 	}
+	return false;
+}
+
+/* Who makes one vforked child after the other has a new one at each look. An
+ * older one, that stays, comes first in the lists. */
+bool
+target_shares_memory(struct target *t, pid_t *with)
+{
+	/* two that have ended have the same memory: none */
+	for (int i = 0; i < LOOKS && target_live_thread(t) >= 0; i++) {
+		*with = sharer(t);
+		if (!*with)
+			return false;
+		if (stays(t, *with))
+			return true;
+	}
+	*with = 0;
 	fail_clear();
 	return false;
 }
