@@ -11,10 +11,14 @@
 
 enum hazard {
 	HAZARD_NONE,
+	HAZARD_AREA_STAYS,	/* record memory, when we have gone */
 	HAZARD_EINTR,		/* calls that say EINTR to any stop */
 	HAZARD_FROZEN,		/* a frozen control group */
+	HAZARD_HANDLER_STAYS,	/* our handler, when we have gone */
 	HAZARD_HELPER_NUMBER,	/* a clone's result in the next call's place */
+	HAZARD_ORPHAN,		/* what a visit that was killed left */
 	HAZARD_SHARED_MEMORY,	/* another process in the same memory */
+	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */
 };
 
 #ifndef MUTANT

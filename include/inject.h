@@ -16,6 +16,8 @@
 #include "control.h"
 #include "record.h"
 
+enum { INJECT_BORROWED = 4 };
+
 /* What an injection did, for the receipt. */
 struct inject_report {
 	pid_t donor;
@@ -25,7 +27,17 @@ struct inject_report {
 	uint64_t total_ns;
 	char libc[24];		/* "glibc 2.36" */
 	bool reused;		/* the library was there already */
+	bool handler_kept;	/* guest_stop: the program's own was there */
+	/* The threads that worked for us last, and what they block. */
+	struct inject_borrowed {
+		pid_t tid;
+		uint64_t mask;
+	} borrowed[INJECT_BORROWED];
+	unsigned nborrowed;
 };
+
+/* What a thread blocks while it works for us. */
+uint64_t inject_busy_mask(void);
 
 /* From _begin to _end we come before others, where that is permitted: each
  * visit does so, and who has more to do at once does it around. */
@@ -123,6 +135,26 @@ struct inject_limits {
 int inject_call(struct target *t, uint64_t function, const uint64_t *args,
 		size_t nargs, const struct inject_limits *limits,
 		uint64_t *result, struct inject_report *report);
+
+/* What killed visits have left; by reading alone, but where it says more. */
+struct inject_left {
+	bool library;	/* ours is there */
+	bool orphan;	/* and works for somebody who has ended */
+};
+int inject_left(struct target *t, struct inject_left *left);
+/* In his name: handler out, timers gone, area unmapped. A visit or two. */
+int inject_tidy(struct target *t, struct inject_report *report);
+/* The records in the area mapped at `at` that nobody has taken; they stay.
+ * How many, or -1. */
+int inject_salvage(struct target *t, uint64_t at, uint64_t size,
+		   void (*visit)(void *arg, const struct record *r),
+		   void *arg);
+/* Is this the start of scratch memory of ours? Its size; 0: no. */
+uint64_t inject_scratch_size(struct target *t, uint64_t at);
+/* Unmap it, by a borrowed thread, when no thread of ours is in it any more;
+ * FAIL_UNSUITABLE when one is. */
+int inject_unmap_scratch(struct target *t, uint64_t at,
+			 struct inject_report *report);
 
 /* Bytes that guest_publish needs for these tables: a good table_bytes. */
 size_t guest_publish_need(const struct step_tables *tables);

@@ -115,6 +115,9 @@ enum session_leave { LEAVE_RUNNING, LEAVE_STOPPED, LEAVE_RECORDING };
 /* Ends the experiment (but for LEAVE_RECORDING), lets go. receipt as above,
  * "" when nothing was recorded. s stays to be closed. */
 int session_detach(struct session *s, enum session_leave how, char **receipt);
+/* After session_detach: what is left in the target, "target clean". A view;
+ * "" when recording goes on. */
+const char *session_look(const struct session *s);
 int session_kill(struct session *s, int signal);
 
 /* Something happened at the target. */

@@ -3,6 +3,7 @@
  * The guest's door and its ordinary code, which runs on a thread of ours
  * while the program goes on.
  */
+#include "hazard.h"
 #include "private.h"
 
 #include <asm/unistd.h>
@@ -320,7 +321,7 @@ map(const struct collector_call *call)
 static int64_t
 unmap(void)
 {
-	const int64_t r = unmap_area();
+	const int64_t r = handled(HAZARD_AREA_STAYS) ? unmap_area() : 0;
 
 	__atomic_store_n(&sonde_owner.token, 0, __ATOMIC_SEQ_CST);
 	return r;
@@ -348,8 +349,9 @@ start(struct collector_call *call)
 static int64_t
 stop(struct collector_call *call)
 {
-	timers_stop();
-	return handler_out(call);
+	if (handled(HAZARD_TIMERS_STAY))
+		timers_stop();
+	return handled(HAZARD_HANDLER_STAYS) ? handler_out(call) : 0;
 }
 
 static int64_t

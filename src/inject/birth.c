@@ -82,6 +82,7 @@ fill_block(struct errand *e)
 		.thread_keys = p->thread_keys,
 		.call_tls_dtors = p->call_tls_dtors,
 		.area = e->s.at, .area_size = e->s.size,
+		.helper_tid_at = e->s.at + e->s.tp + p->off_tid,
 		.function = e->function,
 	};
 	memcpy(k->args, e->args, sizeof k->args);

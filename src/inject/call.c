@@ -408,6 +408,21 @@ put_back(struct borrow *b, struct inject_report *report)
 	return thread_set_regs(tid, &b->regs);
 }
 
+uint64_t
+inject_busy_mask(void)
+{
+	return maskable_signals() & ~(UINT64_C(1) << (SIGKILL - 1)) &
+		~(UINT64_C(1) << (SIGSTOP - 1));
+}
+
+static void
+note_borrowed(const struct borrow *b, struct inject_report *report)
+{
+	report->borrowed[report->nborrowed++ % INJECT_BORROWED] =
+		(struct inject_borrowed){ b->held.tid, b->mask };
+	report->donor_stop_ns += now_ns() - b->held.stopped_at;
+}
+
 int
 borrow_return(struct borrow *b, struct inject_report *report)
 {
@@ -418,7 +433,7 @@ borrow_return(struct borrow *b, struct inject_report *report)
 		r = put_back(b, report);
 	resend(b, report);
 	if (report)
-		report->donor_stop_ns += now_ns() - b->held.stopped_at;
+		note_borrowed(b, report);
 	urgent_donor_end(b, b->held.tid);
 	/* Even a thread that could not be put back must not stay stopped:
 	 * its frame brings it home. */

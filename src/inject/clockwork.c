@@ -73,6 +73,7 @@ guest_stop(struct guest *g, struct inject_report *report)
 		return 0;
 	if (g->started)
 		r = guest_command(g, &call, NULL, report);
+	report->handler_kept = call.handler_kept;
 	if (r == 0)
 		r = guest_command(g, &unmap, NULL, report);
 	g->started = g->started && r < 0;

@@ -154,6 +154,14 @@ refuse(struct target *t, const struct collector_owner *o)
 	return fail_remedy("wait for its end, or: " PLAN_ENGINE_RING);
 }
 
+bool
+owner_left(const struct plan *p, struct collector_owner *o)
+{
+	return p->library &&
+	       read_owner(p, p->library + p->library_entry, o) &&
+	       fate_of(o) == OWNER_ENDED;
+}
+
 int
 owner_check(const struct plan *p, struct collector_call *call)
 {

@@ -211,6 +211,8 @@ struct block {
 	uint64_t specific_offset, thread_keys, call_tls_dtors;
 	uint64_t then;		/* what the function gets next, 0: nothing */
 	uint64_t name_offset;	/* of what the loader shall call the library */
+	/* Where the kernel has put the helper's tid: is it over? */
+	uint64_t helper_tid_at;
 };
 
 enum block_state {
@@ -336,6 +338,8 @@ void owner_make(struct collector_owner *o);
 /* Does somebody who lives record it already? FAIL_UNSUITABLE. If one who has
  * ended does, the call tells the guest. */
 int owner_check(const struct plan *p, struct collector_call *call);
+/* Does our library work for somebody who has ended? Then that is *o. */
+bool owner_left(const struct plan *p, struct collector_owner *o);
 /* The guest said so: -1 with the same words. */
 int owner_refused(const struct plan *p);
 /* A descriptor: until it is closed nobody else loads a library there. */

@@ -232,20 +232,42 @@ session_cont(struct session *s)
 	return 0;
 }
 
+static const char *
+text_of(struct wire_message *answer)
+{
+	const char *text = wire_take_text(answer);
+
+	return text ? text : "";
+}
+
 int
 session_detach(struct session *s, enum session_leave how, char **receipt)
 {
-	struct wire_message request;
+	struct wire_message request, answer;
 
+	*receipt = NULL;
 	wire_init(&request, WIRE_DETACH);
 	wire_put(&request, how);
-	if (client_ask_text(s, &request, receipt) < 0)
+	if (client_ask(s, &request, &answer) < 0) {
+		wire_fini(&answer);
 		return -1;
+	}
+	*receipt = xstrdup(text_of(&answer));
+	s->partial |= wire_take(&answer) != 0;
+	free(s->look);
+	s->look = xstrdup(text_of(&answer));
+	wire_fini(&answer);
 	s->held = s->collecting = s->paused = false;
 	/* the tracer that keeps recording is not ours to wait for any more */
 	if (how == LEAVE_RECORDING)
 		s->tracer = 0;
 	return 0;
+}
+
+const char *
+session_look(const struct session *s)
+{
+	return s->look ? s->look : "";
 }
 
 int

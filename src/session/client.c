@@ -64,6 +64,7 @@ session_close(struct session *s)
 	vec_free_items(&s->events);
 	free(s->name);
 	free(s->experiment);
+	free(s->look);
 	free(s);
 }
 

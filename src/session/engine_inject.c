@@ -278,15 +278,16 @@ free_inject(struct inject *e)
 	free(e);
 }
 
-static void
-note_report(struct inject *e, const struct inject_report *report)
+void
+inject_note_report(struct inject *e, const struct inject_report *report)
 {
+	look_back_visit(e->opt->look, report);
 	if (report->donor_stop_ns)
 		recorder_stopped(e->rec, report->donor_stop_ns);
 }
 
 static void
-inject_stop(void *engine, struct str *clean)
+inject_stop(void *engine, struct str *text)
 {
 	struct inject *e = engine;
 	struct inject_report report = {0};
@@ -294,17 +295,14 @@ inject_stop(void *engine, struct str *clean)
 	(void)inject_run(e, false);
 	signal_clock_close(e->clock);
 	e->clock = NULL;
-	if (!guest_is_there(e->guest))
-		str_add(clean, "nothing is left");
-	else if (guest_stop(e->guest, &report) < 0)
-		str_addf(clean, "the guest could not be stopped (%s); it "
+	if (guest_stop(e->guest, &report) < 0)
+		str_addf(text, "the guest could not be stopped (%s); it "
 			 "stops by itself within 2 s", fail_last()->reason);
-	else
-		str_add(clean, "target clean but for the inert library");
 	if (e->mute_cause)
-		str_addf(clean, ", no samples in the last %.1f s: %s",
+		str_addf(text, "%sno samples in the last %.1f s: %s",
+			 text->len ? ", " : "",
 			 (double)(now_ns() - e->mute_ns) / 1e9, e->mute_text);
-	note_report(e, &report);
+	inject_note_report(e, &report);
 	free_inject(e);
 }
 
@@ -387,7 +385,7 @@ open_guest(struct inject *e, const struct recorder_options *o)
 	choose_windows(&options, o->target);
 	g = o->at_start ? guest_open_preloaded(o->target, &options, &report) :
 		guest_open(o->target, &options, &report);
-	note_report(e, &report);
+	inject_note_report(e, &report);
 	return g;
 }
 
@@ -402,6 +400,7 @@ inject_start(struct recorder *rec, const struct recorder_options *o,
 
 	e->rec = rec;
 	e->opt = o;
+	look_back_signal(o->look, SIGPROF);
 	e->pcs = xcalloc(RECORD_DEPTH_MAX, sizeof *e->pcs);
 	e->exact = xcalloc(RECORD_DEPTH_MAX / 8 + 1, 1);
 	urgent_begin(&urgent);

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "inject.h"
+#include "look_back.h"
 #include "private.h"
 
 struct thread {
@@ -56,6 +57,8 @@ struct inject {
 
 /* A thread of the target, known from now on. */
 struct thread *inject_thread(struct inject *e, pid_t tid);
+/* A visit: for the receipt. */
+void inject_note_report(struct inject *e, const struct inject_report *report);
 /* A record of the guest, for guest_drain. */
 void inject_guest_record(void *engine, const struct record *r);
 /* Do our ticks still come to us? If not they are stopped. */

@@ -105,8 +105,7 @@ fall_silent(struct inject *e, const char *cause, const char *text)
 		(void)signal_clock_enable(e->clock, false);
 	/* at the end it is tried again, and told */
 	(void)guest_stop(e->guest, &report);
-	if (report.donor_stop_ns)
-		recorder_stopped(e->rec, report.donor_stop_ns);
+	inject_note_report(e, &report);
 }
 
 void

@@ -54,6 +54,7 @@ void wire_put_settings(struct wire_message *m, const struct settings *s);
 void wire_take_settings(struct wire_message *m, struct settings *s);
 
 struct collection;
+struct look_back;
 
 enum { CONTROLS_MAX = 8, BREAKPOINTS_MAX = 256 };
 
@@ -61,6 +62,7 @@ struct tracer {
 	int shell, signals, listener;
 	int controls[CONTROLS_MAX];
 	struct target *target;
+	struct look_back *look;		/* since we came; NULL: no target */
 	struct collection *col;
 	bool launched, keep, stopping, end_told;
 	bool starting;		/* launch_to_start waits for its own stops */
@@ -101,7 +103,8 @@ struct collection;
 enum collection_way { ATTACHED, LAUNCHED, AT_START };
 
 struct collection *collection_start(struct target *t, const struct settings *s,
-				    enum collection_way way);
+				    enum collection_way way,
+				    struct look_back *look);
 /* Descriptors to poll, and what to do when time or data came. */
 size_t collection_pollfds(struct collection *c, struct pollfd *fds,
 			  size_t max);
@@ -119,8 +122,12 @@ const char *collection_path(const struct collection *c);
 void collection_note_stop(struct collection *c, uint64_t pause_ns);
 /* It has just been stopped for the user: a resource sample, if wanted. */
 void collection_stop_sample(struct collection *c);
-/* Ends and frees; how is one sentence or NULL. The receipt, caller frees. */
-char *collection_close(struct collection *c, const char *how, bool *partial);
+/* The end of recording, while the target may still be held. */
+void collection_stop(struct collection *c);
+/* Stops it if need be, and frees; how is one sentence or NULL, look what
+ * became of the target. The receipt, caller frees. */
+char *collection_close(struct collection *c, const char *how,
+		       const char *look, bool *partial);
 
 /* ---- maps.c: the target's mappings, to unwinder and experiment ------------ */
 
@@ -145,6 +152,7 @@ struct recorder_options {
 	struct experiment *exp;
 	struct unwind_space *space;
 	struct mapper *mapper;
+	struct look_back *look;
 	uint64_t interval_ns;
 	uint32_t stack_bytes;
 	bool at_start;		/* before any constructor */
@@ -160,8 +168,8 @@ struct engine_ops {
 	/* Take what is there; final: everything. */
 	void (*drain)(void *engine, bool final);
 	int (*run)(void *engine, bool on);
-	/* Stop; the target is clean afterwards; text says so or what is not. */
-	void (*stop)(void *engine, struct str *clean);
+	/* Stop; the target is clean afterwards, or text says why not. */
+	void (*stop)(void *engine, struct str *text);
 };
 extern const struct engine_ops engine_ring, engine_inject;
 
@@ -214,7 +222,7 @@ const struct recorder_counts *recorder_counts(const struct recorder *rec);
 size_t recorder_pollfds(struct recorder *rec, struct pollfd *fds, size_t max);
 void recorder_drain(struct recorder *rec, bool final);
 int recorder_run(struct recorder *rec, bool on);
-void recorder_stop(struct recorder *rec, struct str *clean);
+void recorder_stop(struct recorder *rec, struct str *text);
 
 /* ---- sideband.c ------------------------------------------------------------ */
 
@@ -224,10 +232,10 @@ bool sideband_take(struct recorder *rec, const struct clock_record *r);
 
 /* ---- receipt.c ------------------------------------------------------------- */
 
-/* clean: what became of the target; how: how it ended, or NULL. The caller
- * frees it. */
+/* clean: what became of the target; how: how it ended, or NULL; trouble: of
+ * the recording, or "". The caller frees it. */
 char *receipt_text(const struct session_progress *p, const char *clean,
-		   const char *how, const char *path);
+		   const char *trouble, const char *how, const char *path);
 
 /* ---- stacks.c -------------------------------------------------------------- */
 

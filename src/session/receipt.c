@@ -35,7 +35,7 @@ add_stops(struct str *s, const struct session_progress *p)
 
 char *
 receipt_text(const struct session_progress *p, const char *clean,
-	     const char *how, const char *path)
+	     const char *trouble, const char *how, const char *path)
 {
 	struct str s = {0};
 
@@ -54,6 +54,7 @@ receipt_text(const struct session_progress *p, const char *clean,
 			 (double)p->recorded_cpu_ns / 1e9,
 			 (double)p->target_cpu_ns / 1e9);
 	add_stops(&s, p);
-	str_addf(&s, ", %s: sonde report %s -functions", clean, path);
+	str_addf(&s, ", %s%s%s: sonde report %s -functions", clean,
+		 *trouble ? ", " : "", trouble, path);
 	return str_take(&s);
 }

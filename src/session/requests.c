@@ -4,6 +4,7 @@
  * per kind of request, each answers or fails.
  */
 #include "inject.h"
+#include "look_back.h"
 #include "private.h"
 
 #include <errno.h>
@@ -13,12 +14,17 @@
 
 /* ---- collecting ---------------------------------------------------------------------- */
 
-void
-tracer_end_collection(struct tracer *tr, const char *how)
+/* Is anybody of it still ours to trace? */
+static enum look_back_when
+look_now(const struct tracer *tr)
 {
-	if (!tr->col)
-		return;
+	return target_held(tr->target) || tr->trap_count ? LOOK_HELD :
+		LOOK_RELEASED;
+}
 
+static void
+close_collection(struct tracer *tr, const char *how, const char *look)
+{
 	char *path = xstrdup(collection_path(tr->col));
 
 	tracer_close_listener(tr, path);
@@ -26,10 +32,23 @@ tracer_end_collection(struct tracer *tr, const char *how)
 
 	bool partial;
 
-	tr->last_receipt = collection_close(tr->col, how, &partial);
+	tr->last_receipt = collection_close(tr->col, how, look, &partial);
 	tr->partial |= partial;
 	tr->col = NULL;
 	free(path);
+}
+
+void
+tracer_end_collection(struct tracer *tr, const char *how)
+{
+	char *look;
+
+	if (!tr->col)
+		return;
+	collection_stop(tr->col);
+	look = look_back_text(tr->look, look_now(tr));
+	close_collection(tr, how, look);
+	free(look);
 }
 
 const char *
@@ -72,7 +91,8 @@ do_enable(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 		goto failed;
 	}
 	tr->col = collection_start(tr->target, &s, !tr->launched ? ATTACHED :
-				   tr->at_start ? AT_START : LAUNCHED);
+				   tr->at_start ? AT_START : LAUNCHED,
+				   tr->look);
 	if (!tr->col)
 		goto failed;
 	tracer_open_listener(tr);
@@ -141,8 +161,10 @@ do_attach(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	const bool hold = wire_take(in);
 
 	tr->target = target_open(pid);
-	if (!tr->target || target_check_rights(tr->target) < 0 ||
-	    (hold && (target_check_ptrace(tr->target) < 0 ||
+	if (!tr->target || target_check_rights(tr->target) < 0)
+		return -1;
+	tr->look = look_back_new(tr->target);
+	if ((hold && (target_check_ptrace(tr->target) < 0 ||
 		      target_hold_all(tr->target) < 0)))
 		return -1;
 	wire_put_text(out, target_name(tr->target));
@@ -174,6 +196,7 @@ do_to_start(struct tracer *tr, struct wire_message *in,
 		return -1;
 	}
 	tr->at_start = true;
+	tr->look = look_back_new(tr->target);
 	wire_put_text(out, target_name(tr->target));
 	return 0;
 }
@@ -353,24 +376,53 @@ do_call(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 }
 
 static int
+let_go(struct tracer *tr, enum session_leave how)
+{
+	if (how == LEAVE_STOPPED && need_target(tr) == 0 &&
+	    kill(target_pid(tr->target), SIGSTOP) < 0)
+		return fail_errno("stop process %d", target_pid(tr->target));
+	return tracer_release(tr);
+}
+
+/* What is told of the target once it is let go. */
+static void
+look_back(struct tracer *tr, enum session_leave how, struct wire_message *out)
+{
+	char *look;
+
+	look_back_tidy(tr->look);
+	look = look_back_text(tr->look, how == LEAVE_STOPPED ? LOOK_STOPPED :
+			      LOOK_RELEASED);
+	if (tr->col)
+		close_collection(tr, NULL, look);
+	wire_put_text(out, tracer_receipt(tr));
+	wire_put(out, tr->partial);
+	wire_put_text(out, look);
+	free(look);
+}
+
+static int
 do_detach(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
 	const enum session_leave how = (enum session_leave)wire_take(in);
 
-	if (how == LEAVE_RECORDING) {
-		if (need_collection(tr) < 0)
-			return -1;
-		tr->keep = true;
-	} else {
-		tracer_end_collection(tr, NULL);
-	}
-	if (how == LEAVE_STOPPED && need_target(tr) == 0 &&
-	    kill(target_pid(tr->target), SIGSTOP) < 0)
-		return fail_errno("stop process %d", target_pid(tr->target));
-	if (tracer_release(tr) < 0)
+	if (how == LEAVE_RECORDING && need_collection(tr) < 0)
 		return -1;
-	wire_put_text(out, how == LEAVE_RECORDING ? "" : tracer_receipt(tr));
+	tr->keep = how == LEAVE_RECORDING;
+	if (!tr->keep && tr->col)
+		collection_stop(tr->col);
+	if (let_go(tr, how) < 0) {
+		if (!tr->keep)
+			tracer_end_collection(tr, NULL);
+		return -1;
+	}
+	if (!tr->keep && tr->look) {
+		look_back(tr, how, out);
+		return 0;
+	}
+	wire_put_text(out, "");
 	wire_put(out, tr->partial);
+	wire_put_text(out, "");
 	return 0;
 }
 

@@ -29,10 +29,12 @@ struct collection {
 	struct unwind_space *space;
 	struct mapper *mapper;
 	struct recorder *rec;
+	struct look_back *look;
+	struct str trouble;	/* of its end */
 	uint64_t start_ns, next_drain_ns, next_sample_ns;
 	uint64_t drain_ns;	/* between drains: short at first */
 	struct experiment_usage usage;	/* the last that could be read */
-	bool paused, over_limit;
+	bool paused, over_limit, stopped;
 };
 
 /* ---- the experiment's facts ---------------------------------------------------- */
@@ -221,6 +223,7 @@ start_recording(struct collection *c, enum collection_way way)
 	o.exp = c->exp;
 	o.space = c->space;
 	o.mapper = c->mapper;
+	o.look = c->look;
 	take_sample(c, "collector_open_experiment");
 	if (!c->settings.profile)
 		return 0;
@@ -238,6 +241,7 @@ free_collection(struct collection *c)
 	mapper_free(c->mapper);
 	unwind_space_free(c->space);
 	settings_fini(&c->settings);
+	str_fini(&c->trouble);
 	free(c->path);
 	free(c);
 }
@@ -262,7 +266,7 @@ remove_experiment(struct collection *c)
 
 struct collection *
 collection_start(struct target *t, const struct settings *s,
-		 enum collection_way way)
+		 enum collection_way way, struct look_back *look)
 {
 	struct collection *c = xcalloc(1, sizeof *c);
 	struct wire_message copy;
@@ -272,6 +276,7 @@ collection_start(struct target *t, const struct settings *s,
 	wire_take_settings(&copy, &c->settings);
 	wire_fini(&copy);
 	c->target = t;
+	c->look = look;
 	c->path = choose_path(s);
 	c->start_ns = now_ns();
 	c->drain_ns = FIRST_DRAIN_NS;
@@ -442,30 +447,37 @@ collection_progress(struct collection *c, struct session_progress *out)
 
 /* ---- the end ------------------------------------------------------------ */
 
-char *
-collection_close(struct collection *c, const char *how, bool *partial)
+void
+collection_stop(struct collection *c)
 {
-	struct session_progress p;
-	struct str clean = {0};
-
+	if (c->stopped)
+		return;
+	c->stopped = true;
 	if (c->rec)
-		recorder_stop(c->rec, &clean);
+		recorder_stop(c->rec, &c->trouble);
 	take_sample(c, "collector_close_experiment");
 	(void)experiment_flush(c->exp);		/* refusals are counted */
 	if (target_held(c->target))
 		collection_note_stop(c, target_pause_ns(c->target));
+}
+
+char *
+collection_close(struct collection *c, const char *how, const char *look,
+		 bool *partial)
+{
+	struct session_progress p;
+
+	collection_stop(c);
 	collection_progress(c, &p);
 	*partial = experiment_disk_lost(c->exp) > 0;
 
-	char *text = receipt_text(&p, *str_text(&clean) ?
-				  str_text(&clean) : "target clean", how,
+	char *text = receipt_text(&p, look, str_text(&c->trouble), how,
 				  c->path);
 
 	if (c->rec && recorder_counts(c->rec)->execed)
 		experiment_exec(c->exp, now_ns(), "_x1",
 				recorder_counts(c->rec)->exec_comm);
 	(void)experiment_close(c->exp, now_ns(), how ? how : "ended by us");
-	str_fini(&clean);
 
 	char *root = xasprintf("/proc/%d/root", target_pid(c->target));
 

@@ -13,6 +13,7 @@
  * It runs in a session of its own: inside the target's autogroup a spinning
  * target would starve it (measured: 15,000 samples lost with 500 spinners).
  */
+#include "look_back.h"
 #include "private.h"
 
 #include <errno.h>
@@ -365,6 +366,7 @@ tracer_main(int socket)
 		run(&tr);
 	tracer_end_collection(&tr, NULL);
 	(void)tracer_release(&tr);
+	look_back_free(tr.look);
 	target_close(tr.target);
 	guard_end();
 	_exit(0);

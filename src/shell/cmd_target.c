@@ -378,8 +378,10 @@ cmd_detach(struct shell *sh, size_t n, char **words)
 	if (session_detach(sh->session, how, &receipt) < 0)
 		return FAILED;
 	target_note_experiment(sh);
-	shell_note(sh, "Detached from process %d; it is %s", pid,
-		   how == LEAVE_STOPPED ? "stopped" : "running");
+	shell_note(sh, "Detached from process %d; it is %s%s%s", pid,
+		   how == LEAVE_STOPPED ? "stopped" : "running",
+		   recorded ? "" : ", ",
+		   recorded ? "" : session_look(sh->session));
 	if (how == LEAVE_RECORDING)
 		shell_note(sh, "recording goes on: sonde stop %s",
 			   sh->experiment);

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What visits that were killed have left. The guest says in its memory whose
+ * it was: when that process has ended, nobody will come to tidy up but us.
+ * Its clocks sleep since the lease ran out; what it had recorded and nobody
+ * took is still in its area. Scratch memory is known by the code at its
+ * start, and nobody's when the threads named in it have ended.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "private.h"
+#include "record.h"
+
+enum { WINDOWS_MOST = 1 << 20 };
+
+/* ---- who was here --------------------------------------------------------- */
+
+int
+inject_left(struct target *t, struct inject_left *left)
+{
+	struct collector_owner o;
+	struct plan p;
+
+	memset(left, 0, sizeof *left);
+	if (plan_make(t, &p) < 0)
+		return -1;
+	left->library = p.library != 0;
+	left->orphan = owner_left(&p, &o);
+	plan_fini(&p);
+	return 0;
+}
+
+/* Stop what runs and unmap the area, in the name of him who cannot. */
+static int
+stop_guest(struct target *t, const struct collector_owner *o,
+	   struct inject_report *report)
+{
+	const struct errand how = { .only_present = true };
+	struct collector_call stop = {
+		.command = COLLECTOR_STOP, .owner = *o,
+	};
+	struct collector_call unmap = {
+		.command = COLLECTOR_UNMAP, .owner = *o,
+	};
+	uint64_t entry;
+
+	return load_command(t, &how, &stop, report, &entry) < 0 ? -1 :
+		load_command(t, &how, &unmap, report, &entry);
+}
+
+int
+inject_tidy(struct target *t, struct inject_report *report)
+{
+	struct collector_owner o;
+	struct plan p;
+	bool orphan;
+	int lock, r = 0;
+
+	memset(report, 0, sizeof *report);
+	if ((lock = owner_lock(t)) < 0)
+		return -1;
+	if (plan_make(t, &p) == 0) {
+		orphan = owner_left(&p, &o);
+		plan_fini(&p);
+		r = orphan ? stop_guest(t, &o, report) : 0;
+	} else {
+		r = -1;
+	}
+	close(lock);
+	return r;
+}
+
+/* ---- records that nobody took ---------------------------------------------- */
+
+static bool
+area_is_sound(const struct record_area *a, uint64_t size)
+{
+	return a->magic == RECORD_MAGIC && a->version == RECORD_VERSION &&
+	       a->header_bytes == RECORD_HEADER_BYTES && a->size == size &&
+	       a->windows > 0 && a->windows <= WINDOWS_MOST &&
+	       a->window_bytes >= RECORD_WINDOW_MIN &&
+	       a->window_bytes % 8 == 0 &&
+	       a->windows_at >= RECORD_HEADER_BYTES &&
+	       a->windows_at <= size && a->rings_at <= size &&
+	       (uint64_t)a->windows * sizeof(struct record_window) <=
+	       size - a->windows_at &&
+	       (uint64_t)a->windows * a->window_bytes <= size - a->rings_at;
+}
+
+/* A copy of what is in use; the rest of ours is empty pages. */
+static int
+copy_area(struct target *t, uint64_t at, struct guest *g)
+{
+	const struct record_area *a = &g->layout;
+	char *copy = (char *)g->area;
+	const struct record_window *w = (void *)(copy + a->windows_at);
+	uint32_t i;
+
+	if (target_read(t, at + a->windows_at, copy + a->windows_at,
+			(size_t)a->windows * sizeof *w) < 0)
+		return -1;
+	for (i = 0; i < a->windows; i++) {
+		const uint64_t ring = a->rings_at +
+			(uint64_t)i * a->window_bytes;
+
+		if (w[i].tid && w[i].head != w[i].tail &&
+		    target_read(t, at + ring, copy + ring,
+				a->window_bytes) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+inject_salvage(struct target *t, uint64_t at, uint64_t size,
+	       void (*visit)(void *arg, const struct record *r), void *arg)
+{
+	struct guest g = { .t = t, .fd = -1, .size = size };
+	int r = -1;
+
+	if (target_read(t, at, &g.layout, sizeof g.layout) < 0)
+		return -1;
+	if (!area_is_sound(&g.layout, size))
+		return fail(FAIL_UNSUITABLE, "its record memory makes no "
+			    "sense");
+	g.other_namespace = thread_inner_tid(t, target_pid(t)) !=
+		target_pid(t);
+	g.area = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (g.area == MAP_FAILED)
+		return fail_errno("copy the record memory");
+	if (copy_area(t, at, &g) == 0)
+		r = (int)guest_drain(&g, visit, arg);
+	(void)munmap(g.area, size);
+	map_fini(&g.tids);
+	return r;
+}
+
+/* ---- scratch memory --------------------------------------------------------- */
+
+uint64_t
+inject_scratch_size(struct target *t, uint64_t at)
+{
+	const size_t n = (size_t)(stub_end - stub_begin);
+	unsigned char *code = xmalloc(n);
+	struct block k;
+	const bool ours = target_read(t, at, code, n) == 0 &&
+		memcmp(code, stub_begin, n) == 0 &&
+		target_read(t, at + STUB_BLOCK, &k, sizeof k) == 0 &&
+		k.area == at && k.area_size >= STUB_BLOCK;
+
+	free(code);
+	return ours ? k.area_size : 0;
+}
+
+static bool
+thread_lives(struct target *t, uint32_t inner)
+{
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = target_threads(t, &tids, &cap);
+	bool lives = n < 0;	/* it cannot be known */
+
+	for (ssize_t i = 0; i < n && !lives; i++)
+		lives = (uint32_t)thread_inner_tid(t, tids[i]) == inner;
+	free(tids);
+	return lives;
+}
+
+/* The tid that the kernel wrote there; unreadable counts as one that lives. */
+static bool
+scratch_thread_lives(struct target *t, uint64_t at)
+{
+	uint32_t tid = 0;
+
+	return target_read(t, at, &tid, sizeof tid) < 0 ||
+	       (tid && thread_lives(t, tid));
+}
+
+static bool
+scratch_in_use(struct target *t, uint64_t at)
+{
+	struct block k;
+
+	return target_read(t, at + STUB_BLOCK, &k, sizeof k) < 0 ||
+	       !k.helper_tid_at || scratch_thread_lives(t, k.helper_tid_at) ||
+	       (k.pthread && scratch_thread_lives(t, k.pthread +
+						  k.tid_offset));
+}
+
+static int
+unmap(struct plan *p, uint64_t at, uint64_t size, struct inject_report *report)
+{
+	const uint64_t args[6] = { at, size };
+	struct borrow *b = xcalloc(1, sizeof *b);
+	int64_t result = 0;
+	int r;
+
+	/* A raw system call disturbs nothing in libc: any point will do. */
+	p->single = false;
+	r = donor_take(p, 0, b, report);
+	if (r == 0) {
+		r = borrow_syscall(b, SYS_munmap, args, &result, NULL);
+		if (borrow_return(b, report) < 0)
+			r = -1;
+	}
+	free(b);
+	return r == 0 && result < 0 ? fail(FAIL_GENERAL, "munmap in the "
+					   "target fails") : r;
+}
+
+int
+inject_unmap_scratch(struct target *t, uint64_t at,
+		     struct inject_report *report)
+{
+	const uint64_t size = inject_scratch_size(t, at);
+	struct urgent urgent;
+	struct plan p;
+	int r;
+
+	if (!size || scratch_in_use(t, at))
+		return fail(FAIL_UNSUITABLE, "a thread of ours still runs in "
+			    "it");
+	if (plan_make(t, &p) < 0)
+		return -1;
+	urgent_begin(&urgent);
+	r = unmap(&p, at, size, report);
+	urgent_end(&urgent);
+	plan_fini(&p);
+	return r;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Do we leave it as we found it? What /proc says of the target when we come is
+ * kept; when we have let go it is looked at again, and whatever is surely of
+ * our making and still there is named in the receipt:
+ *
+ *	fd		a memfd with a name of ours
+ *	maps		record memory, or scratch memory with our code in it
+ *	timers		one that points into our library, or ticks by its signal
+ *	status		the signal of our ticks is caught, and was not
+ *	task TID	traced by us; blocked as a thread that works for us; a
+ *			stop that was not there
+ *
+ * The program goes on meanwhile, so what is found is looked at again before
+ * it is told. What it changed itself is its own affair. What earlier visits
+ * that were killed had left is known from the first look: named, too, and
+ * tidied up. All of it is reading: no stop, but for the tidying.
+ */
+#include "look_back.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define THREADS_NS	UINT64_C(300000000)	/* for reading them all */
+
+enum { FDS_MAX = 65536, LINK_BYTES = 256, AGAIN_MAX = 40, AGAIN_US = 5000,
+       NAMED_MAX = 6 };
+
+enum trace { TRACE_DESCRIPTOR = 1, TRACE_AREA, TRACE_SCRATCH, TRACE_TIMER };
+
+/* One look: what it finds goes to note. */
+struct look {
+	struct look_back *lb;
+	void (*note)(struct look *l, enum trace what, uint64_t where,
+		     uint64_t size);
+	struct str found, unlooked;
+	unsigned n;
+	uint64_t lib, lib_end;	/* the library and its data; 0: none */
+};
+
+/* ---- what is told -------------------------------------------------------------- */
+
+static void __attribute__((format(printf, 2, 3)))
+tell(struct look *l, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	if (++l->n > NAMED_MAX)
+		return;		/* their number is told */
+	va_start(ap, fmt);
+	text = xvasprintf(fmt, ap);
+	va_end(ap);
+	str_addf(&l->found, "%s%s", l->found.len ? ", " : "", text);
+	free(text);
+}
+
+static void
+not_looked(struct look *l, const char *what)
+{
+	str_addf(&l->unlooked, "%s%s (%s)", l->unlooked.len ? ", " : "", what,
+		 strerror(errno));
+}
+
+static uint64_t
+key_of(enum trace what, uint64_t where)
+{
+	return hash_word(where ^ ((uint64_t)what << 60));
+}
+
+static void
+note_before(struct look *l, enum trace what, uint64_t where, uint64_t size)
+{
+	map_put(&l->lb->before, key_of(what, where), 1);
+	if (what == TRACE_AREA) {
+		l->lb->area = where;
+		l->lb->area_size = size;
+	}
+	if (what == TRACE_SCRATCH)
+		l->lb->scratch = where;
+}
+
+static void
+note_after(struct look *l, enum trace what, uint64_t where, uint64_t size)
+{
+	uint64_t was;
+
+	if (map_get(&l->lb->before, key_of(what, where), &was))
+		return;
+	switch (what) {
+	case TRACE_DESCRIPTOR:
+		tell(l, "descriptor %" PRIu64, where);
+		break;
+	case TRACE_AREA:
+		tell(l, "%" PRIu64 " KB of record memory at %" PRIx64,
+		     size / 1024, where);
+		break;
+	case TRACE_SCRATCH:
+		tell(l, "%" PRIu64 " KB of scratch memory at %" PRIx64,
+		     size / 1024, where);
+		break;
+	case TRACE_TIMER:
+		tell(l, "timer %" PRIu64, where);
+		break;
+	}
+}
+
+/* ---- descriptors ---------------------------------------------------------------- */
+
+static void
+look_at_descriptors(struct look *l)
+{
+	const int fd = openat(target_proc(l->lb->t), "fd",
+			      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	unsigned left = FDS_MAX;
+
+	if (!dir) {
+		not_looked(l, "its descriptors");
+		return;
+	}
+	while ((entry = readdir(dir)) && left-- > 0) {
+		char link[LINK_BYTES];
+		const ssize_t n = readlinkat(fd, entry->d_name, link,
+					     sizeof link - 1);
+
+		link[n > 0 ? n : 0] = '\0';
+		if (str_starts(link, "/memfd:sonde-records") ||
+		    str_starts(link, "/memfd:sonde-collector"))
+			l->note(l, TRACE_DESCRIPTOR,
+				strtoull(entry->d_name, NULL, 10), 0);
+	}
+	closedir(dir);
+}
+
+/* ---- mappings --------------------------------------------------------------------- */
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void
+look_at_mapping(struct look *l, uint64_t start, uint64_t end, const char *prot,
+		const char *path)
+{
+	const char *name = base_name(path);
+	const bool near = l->lib_end == start && !*path;
+
+	if (str_starts(name, "memfd:sonde-collector") ||
+	    str_starts(name, "sonde-collector") || near) {
+		l->lib = l->lib ? l->lib : start;
+		l->lib_end = end;
+	} else if (str_starts(name, "memfd:sonde-records")) {
+		l->note(l, TRACE_AREA, start, end - start);
+	} else if (!*path && strcmp(prot, "r-xp") == 0) {
+		const uint64_t size = inject_scratch_size(l->lb->t, start);
+
+		if (size)
+			l->note(l, TRACE_SCRATCH, start, size);
+	}
+}
+
+static void
+look_at_mappings(struct look *l)
+{
+	char *text = target_maps(l->lb->t), *rest = text, *line;
+
+	if (!text) {
+		not_looked(l, "its mappings");
+		return;
+	}
+	while ((line = strsep(&rest, "\n"))) {
+		uint64_t start, end;
+		char prot[8];
+		int at = 0;
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %*s %n",
+			   &start, &end, prot, &at) == 3 && at)
+			look_at_mapping(l, start, end, prot, line + at);
+	}
+	free(text);
+}
+
+/* ---- timers ------------------------------------------------------------------------- */
+
+/* Behind look_at_mappings, which finds the library. */
+static bool
+timer_is_ours(const struct look *l, int signal, uint64_t value,
+	      const char *notify)
+{
+	if (value >= l->lib && value < l->lib_end)
+		return true;
+	return l->lb->signal && signal == l->lb->signal &&
+	       str_starts(notify, "signal/tid");
+}
+
+static void
+look_at_timers(struct look *l)
+{
+	char *text = file_read_at(target_proc(l->lb->t), "timers", NULL);
+	uint64_t id, value;
+	int signal;
+
+	if (!text && errno == ENOENT)	/* a kernel that does not tell */
+		not_looked(l, "its timers");
+	for (const char *at = text; at && (at = strstr(at, "ID: ")); at += 4) {
+		char notify[32];
+
+		if (at != text && at[-1] != '\n')
+			continue;	/* ClockID */
+		if (sscanf(at, "ID: %" SCNu64 " signal: %d/%" SCNx64
+			   " notify: %31s", &id, &signal, &value,
+			   notify) == 4 &&
+		    timer_is_ours(l, signal, value, notify))
+			l->note(l, TRACE_TIMER, id, 0);
+	}
+	free(text);
+}
+
+/* ---- the process, and its threads ------------------------------------------------ */
+
+/* The number behind a name in a status file; 0: it is not there. */
+static uint64_t
+number_of(const char *text, const char *name, int base)
+{
+	const char *at = strstr(text, name);
+
+	return at ? strtoull(at + strlen(name), NULL, base) : 0;
+}
+
+static char
+state_of(const char *text)
+{
+	const char *at = strstr(text, "\nState:\t");
+
+	return at ? at[strlen("\nState:\t")] : 0;
+}
+
+static char *
+status_of(const struct look_back *lb, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "task/%d/status", (int)tid);
+	return file_read_at(target_proc(lb->t), path, NULL);
+}
+
+static bool
+is_of_ours(uint64_t tracer)
+{
+	char path[64];
+
+	if (!tracer)
+		return false;
+	snprintf(path, sizeof path, "/proc/self/task/%" PRIu64, tracer);
+	return access(path, F_OK) == 0;
+}
+
+static bool
+keeps_our_mask(const struct look_back *lb, pid_t tid, uint64_t blocked)
+{
+	const unsigned n = lb->nborrowed < BORROWED_MAX ? lb->nborrowed :
+		BORROWED_MAX;
+
+	if (blocked != inject_busy_mask())
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		if (lb->borrowed[i].tid == tid &&
+		    lb->borrowed[i].mask != blocked)
+			return true;
+	return false;
+}
+
+static void
+look_at_thread(struct look *l, pid_t tid, bool stays_stopped)
+{
+	char *text = status_of(l->lb, tid);
+
+	if (!text)
+		return;		/* it has ended */
+	if (is_of_ours(number_of(text, "\nTracerPid:", 10)))
+		tell(l, "thread %d traced by us", (int)tid);
+	else if (state_of(text) == 'T' && !l->lb->stopped && !stays_stopped)
+		tell(l, "thread %d stopped", (int)tid);
+	if (keeps_our_mask(l->lb, tid, number_of(text, "\nSigBlk:", 16)))
+		tell(l, "signals of thread %d blocked", (int)tid);
+	free(text);
+}
+
+static void
+look_at_threads(struct look *l, bool stays_stopped)
+{
+	const uint64_t end = now_ns() + THREADS_NS;
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = target_threads(l->lb->t, &tids, &cap);
+	ssize_t i;
+
+	for (i = 0; i < n && (i % 64 || now_ns() < end); i++)
+		look_at_thread(l, tids[i], stays_stopped);
+	if (i < n)
+		str_addf(&l->unlooked, "%s%zd of its %zd threads",
+			 l->unlooked.len ? ", " : "", n - i, n);
+	free(tids);
+}
+
+static void
+look_at_signals(struct look *l)
+{
+	const int signal = l->lb->signal;
+	const uint64_t bit = signal ? UINT64_C(1) << (signal - 1) : 0;
+	char *text = status_of(l->lb, target_live_thread(l->lb->t));
+
+	if (text && number_of(text, "\nSigCgt:", 16) & ~l->lb->caught & bit)
+		tell(l, "a handler of SIG%s", sigabbrev_np(signal));
+	free(text);
+}
+
+static void
+look_at_all(struct look *l)
+{
+	look_at_descriptors(l);
+	look_at_mappings(l);
+	look_at_timers(l);
+}
+
+static void
+look_fini(struct look *l)
+{
+	str_fini(&l->found);
+	str_fini(&l->unlooked);
+}
+
+/* ---- life ------------------------------------------------------------------------------ */
+
+struct look_back *
+look_back_new(struct target *t)
+{
+	struct look_back *lb = xcalloc(1, sizeof *lb);
+	struct look l = { .lb = lb, .note = note_before };
+	char *text;
+
+	lb->t = t;
+	text = status_of(lb, target_live_thread(t));
+	if (text) {
+		lb->caught = number_of(text, "\nSigCgt:", 16);
+		lb->stopped = state_of(text) == 'T';
+	}
+	free(text);
+	look_at_all(&l);
+	look_fini(&l);
+	look_back_find_orphan(lb);
+	fail_clear();	/* whoever wants more of it will be told again */
+	return lb;
+}
+
+void
+look_back_free(struct look_back *lb)
+{
+	if (!lb)
+		return;
+	map_fini(&lb->before);
+	str_fini(&lb->tidied);
+	free(lb);
+}
+
+void
+look_back_signal(struct look_back *lb, int signal)
+{
+	lb->signal = signal;
+}
+
+void
+look_back_visit(struct look_back *lb, const struct inject_report *report)
+{
+	for (unsigned i = 0; i < report->nborrowed && i < INJECT_BORROWED; i++)
+		lb->borrowed[lb->nborrowed++ % BORROWED_MAX] =
+			report->borrowed[i];
+	if (report->handler_kept)
+		lb->signal = 0;
+}
+
+static void
+look_again(struct look *l, enum look_back_when when)
+{
+	for (int i = 0; i < AGAIN_MAX; i++) {
+		str_clear(&l->found);
+		str_clear(&l->unlooked);
+		l->n = 0;
+		l->lib = l->lib_end = 0;
+		look_at_all(l);
+		look_at_signals(l);
+		if (when != LOOK_HELD)
+			look_at_threads(l, when == LOOK_STOPPED);
+		if (!l->n || target_gone(l->lb->t))
+			return;
+		(void)usleep(AGAIN_US);
+	}
+}
+
+char *
+look_back_text(struct look_back *lb, enum look_back_when when)
+{
+	struct look l = { .lb = lb, .note = note_after };
+	struct str s = {0};
+
+	if (target_gone(lb->t))
+		return xstrdup("nothing is left");
+	look_again(&l, when);
+	if (l.n)
+		str_addf(&s, "target NOT clean: %s", str_text(&l.found));
+	else
+		str_addf(&s, "target clean%s", l.lib ?
+			 " but for the inert library" : "");
+	if (l.n > NAMED_MAX)
+		str_addf(&s, " and %u more", l.n - NAMED_MAX);
+	if (l.unlooked.len)
+		str_addf(&s, ", not looked at: %s", str_text(&l.unlooked));
+	if (lb->tidied.len)
+		str_addf(&s, "; %s", str_text(&lb->tidied));
+	str_clear(&lb->tidied);
+	look_fini(&l);
+	fail_clear();
+	return str_take(&s);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Do we leave the target as we found it? (look_back.c)
+ */
+#ifndef SONDE_SESSION_LOOK_BACK_H
+#define SONDE_SESSION_LOOK_BACK_H
+
+#include "inject.h"
+#include "private.h"
+
+enum { BORROWED_MAX = 256 };
+
+struct look_back {
+	struct target *t;
+	struct map before;	/* key of a trace -> 1: was there */
+	uint64_t caught;	/* signals, when we came */
+	bool stopped;		/* by job control, when we came */
+	int signal;		/* of our ticks, 0: none */
+	struct inject_borrowed borrowed[BORROWED_MAX];
+	unsigned nborrowed;
+	/* Of an earlier visit. */
+	bool orphan;
+	uint64_t area, area_size, scratch;
+	int records;		/* not taken; -1: unknown */
+	struct str tidied;
+};
+
+/* The first look, before anything is changed. Reads, stops nothing. */
+struct look_back *look_back_new(struct target *t);
+void look_back_free(struct look_back *lb);
+/* A visit: whom it borrowed; was the handler the program's in the end? */
+void look_back_visit(struct look_back *lb, const struct inject_report *report);
+/* The signal that our ticks come by. */
+void look_back_signal(struct look_back *lb, int signal);
+/* Remove what the first look found of visits that were killed. The target
+ * runs. */
+void look_back_tidy(struct look_back *lb);
+
+enum look_back_when {
+	LOOK_RELEASED,
+	LOOK_STOPPED,		/* released, and left in a job stop */
+	LOOK_HELD,		/* threads are still ours to trace */
+};
+/* The last look: "target clean", or what is left. The caller frees it. */
+char *look_back_text(struct look_back *lb, enum look_back_when when);
+
+/* ---- orphan.c ------------------------------------------------------------ */
+
+/* Whom did the record memory belong to that the first look found? */
+void look_back_find_orphan(struct look_back *lb);
+
+#endif
