@@ -26,7 +26,7 @@ enum {
 	SYS_ADMIN_BIT = 21, SYS_RESOURCE_BIT = 24,
 };
 #define OWN_BYTES	UINT64_C(0x200000)	/* scratch and library */
-#define BYTES_SPARE	UINT64_C(0x4000000)
+#define BYTES_SPARE	UINT64_C(0x10000000)	/* an arena of malloc, too */
 #define UNLIMITED	UINT64_MAX
 
 struct room {
