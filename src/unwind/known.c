@@ -88,6 +88,37 @@ find_sigreturn(struct frames *f, const struct image *img, uint64_t vaddr,
 }
 
 /*
+ * Where main and a thread's function are called, libc without unwind data
+ * gives what they return to a function that does not return, and nothing but
+ * padding follows: the outermost frame. (A frame pointer there may be
+ * anything.)
+ *
+ *	call *reg; mov %eax, %edi or %rax, %rdi; call; nop
+ */
+static void
+find_outermost(struct frames *f, const struct image *img, uint64_t vaddr,
+	       const uint8_t *text, size_t n)
+{
+	enum { CALL = 2, MOVE = 3, CALL_NEXT = 5, NOP = 3 };
+
+	for (size_t i = 0; i + CALL + MOVE + CALL_NEXT + NOP <= n; i++) {
+		const uint8_t *at = text + i;
+		const bool wide = at[CALL] == 0x48;
+		const uint8_t *next = at + CALL + wide;
+
+		if (at[0] != 0xff || at[1] < 0xd0 || at[1] > 0xd7 ||
+		    next[0] != 0x89 || next[1] != 0xc7 || next[2] != 0xe8)
+			continue;
+		next += 2 + CALL_NEXT;
+		if ((next[0] == 0x66 && next[1] == 0x2e) ||
+		    (next[0] == 0x66 && next[1] == 0x0f && next[2] == 0x1f) ||
+		    (next[0] == 0x0f && next[1] == 0x1f))
+			add_fixed(f, img, vaddr + i, vaddr + i + CALL,
+				  STEP_END, 0);
+	}
+}
+
+/*
  * musl's and Go's sigreturn stubs have no data. Only who needs no other
  * object can hold one, so that other text is not read at all.
  */
@@ -109,6 +140,7 @@ scan_sigreturn(struct frames *f, const struct image *img)
 		const size_t n = elf_image_read(img, seg->vaddr, text, seg->filesz);
 
 		find_sigreturn(f, img, seg->vaddr, text, n);
+		find_outermost(f, img, seg->vaddr, text, n);
 		free(text);
 	}
 }
