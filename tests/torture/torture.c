@@ -5,8 +5,8 @@
  * victim says what it saw. One line for each situation; with -o a line of
  * words apart by tabs, which `run` makes RESULTS.md of.
  *
- *	torture [-b BUILD] [-t SOURCES] [-v NAME|all|short] [-n VISITS]
- *		[-s SEED] [-k PERCENT] [-o FILE] [-e ENGINE] [-l]
+ *	torture -b BUILD -t SOURCES [-d VICTIMS] [-v NAME|all|short]
+ *		[-n VISITS] [-s SEED] [-k PERCENT] [-o FILE] [-e ENGINE] [-l]
  */
 #include "torture.h"
 
@@ -23,7 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-const char *sonde, *build_dir, *source_dir, *work_dir;
+const char *sonde, *victims_dir, *source_dir, *work_dir;
+static const char *build;
 
 static struct {
 	const char *name, *out, *engine;
@@ -435,9 +436,10 @@ read_options(int argc, char **argv)
 	uint64_t seed = clock_us();
 	int letter;
 
-	while ((letter = getopt(argc, argv, "b:t:v:n:s:k:o:e:l")) >= 0)
+	while ((letter = getopt(argc, argv, "b:d:t:v:n:s:k:o:e:l")) >= 0)
 		switch (letter) {
-		case 'b': build_dir = optarg; break;
+		case 'b': build = optarg; break;
+		case 'd': victims_dir = optarg; break;
 		case 't': source_dir = optarg; break;
 		case 'v': opt.name = optarg; break;
 		case 'n': opt.visits = (unsigned)atoi(optarg); break;
@@ -448,7 +450,8 @@ read_options(int argc, char **argv)
 		case 'l': opt.list = true; break;
 		default:
 			fprintf(stderr, "usage: torture -b BUILD -t SOURCES "
-				"[-v NAME|all|short] [-n VISITS] [-s SEED] "
+				"[-d VICTIMS] [-v NAME|all|short] "
+				"[-n VISITS] [-s SEED] "
 				"[-k PERCENT] [-o FILE] [-e ENGINE] [-l]\n");
 			exit(99);
 		}
@@ -460,15 +463,14 @@ static void
 set_places(void)
 {
 	static char work[] = "/tmp/sonde-torture.XXXXXX";
-	char *victims;
 
-	if (!build_dir || !source_dir || !mkdtemp(work)) {
+	if (!build || !source_dir || !mkdtemp(work)) {
 		fprintf(stderr, "torture: -b BUILD -t SOURCES\n");
 		exit(99);
 	}
-	sonde = path_in(build_dir, "sonde");
-	victims = path_in(build_dir, "tests/torture/victims");
-	build_dir = victims;
+	sonde = path_in(build, "sonde");
+	if (!victims_dir)
+		victims_dir = path_in(build, "tests/torture/victims");
 	work_dir = work;
 	/* victims of other users write nothing, but look for their files */
 	(void)chmod(work, 0755);

@@ -36,15 +36,14 @@ enum {
 	BEHIND = 128,	/* something else starts it: look for it */
 	SLOW = 256,	/* a third of the visits */
 	MEASURE = 512,	/* the stops of all other threads are counted */
-	CROWD = 1024,	/* eight of it for each processor, or so */
-	NEVER = 2048,	/* engine inject must refuse it each time */
-	SHORT_FORM = 4096,	/* one of those in `make check` */
+	NEVER = 1024,	/* engine inject must refuse it each time */
+	SHORT_FORM = 2048,	/* one of those in `make check` */
 };
 
 struct situation {
 	const char *name;
-	/* Words; a first letter of @ is a program of victims/, % a script
-	 * beside the sources. */
+	/* Words; with @ before it a program among the victims, with % a
+	 * script beside the sources, with # so many for each processor. */
 	const char *argv[14];
 	unsigned traits;
 	const char *needs;	/* a file or program it cannot do without */
@@ -128,7 +127,7 @@ unsigned waits_grown(struct waits *was, pid_t pid, unsigned *of);
 
 /* ---- torture.c -------------------------------------------------------------------- */
 
-extern const char *sonde, *build_dir, *source_dir, *work_dir;
+extern const char *sonde, *victims_dir, *source_dir, *work_dir;
 uint64_t clock_us(void);
 uint64_t random_below(uint64_t n);
 void rest_ms(unsigned ms);

@@ -39,10 +39,15 @@ in_path(const char *name)
 static char *
 word_of(const char *word)
 {
+	char *text;
+
 	if (*word == '@')
-		return path_in(build_dir, word + 1);
+		return path_in(victims_dir, word + 1);
 	if (*word == '%')
 		return path_in(source_dir, word + 1);
+	if (*word == '#' && asprintf(&text, "%ld", atol(word + 1) *
+				     sysconf(_SC_NPROCESSORS_ONLN)) > 0)
+		return text;
 	return strdup(word);
 }
 
@@ -51,10 +56,17 @@ is_there(const char *what)
 {
 	char *path = word_of(what), *found = NULL;
 	bool there = access(path, R_OK) == 0;
+	const char *servers = getenv("SONDE_SERVERS");
 
 	if (!there && !strchr(path, '/')) {
 		found = in_path(path);
 		there = found != NULL;
+	}
+	if (!there && servers) {	/* unpacked by scripts/setup */
+		free(path);
+		if (asprintf(&path, "%s/usr/sbin/%s", servers, what) < 0)
+			abort();
+		there = access(path, X_OK) == 0;
 	}
 	free(found);
 	free(path);
@@ -117,7 +129,7 @@ become(const struct situation *s, int page, int input)
 	(void)syscall(436 /* close_range */, PAGE_FD + 1, ~0u, 0);
 	setenv("TORTURE_PAGE", "9", 1);
 	setenv("TORTURE_WORK", work_dir, 1);
-	setenv("TORTURE_BUILD", build_dir, 1);
+	setenv("TORTURE_BUILD", victims_dir, 1);
 	/* a session of its own: the scheduler's autogroup, then */
 	setsid();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
