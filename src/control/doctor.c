@@ -181,9 +181,8 @@ examine_libc(struct exam *e)
 {
 	if (!e->maps || e->program.is_static)
 		return;
-	if (maps_file(e, "/ld-musl-") || maps_file(e, "/libc.musl"))
-		say(e, false, "libc", "musl: engine ring works, inject does "
-		    "not yet");
+	if (strstr(e->program.interpreter, "/ld-musl-"))
+		say(e, true, "libc", "musl");
 	else if (maps_file(e, "/libc.so.6") || maps_file(e, "/libc-2."))
 		say(e, true, "libc", "glibc");
 	else

@@ -14,6 +14,8 @@
 
 #include "private.h"
 
+enum { TID_BY_HAND = 64 };
+
 static int
 call_failed(const char *name, int64_t result)
 {
@@ -99,6 +101,14 @@ fill_block(struct errand *e)
 		k->dlopen = p->dlopen;
 }
 
+/* Where the kernel writes the helper's number: as libc has it, or nowhere
+ * that anybody looks. */
+static uint32_t
+tid_at(const struct plan *p)
+{
+	return p->by_hand ? TID_BY_HAND : p->off_tid;
+}
+
 static int
 make_helper(struct errand *e, struct borrow *b)
 {
@@ -109,7 +119,7 @@ make_helper(struct errand *e, struct borrow *b)
 		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
 		CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
 		CLONE_PARENT_SETTID,
-		at + e->s.stack_top - 16, at + e->s.tp + e->p->off_tid, 0,
+		at + e->s.stack_top - 16, at + e->s.tp + tid_at(e->p), 0,
 		at + e->s.tp
 	};
 	int64_t result;
@@ -146,7 +156,11 @@ helper_make(struct errand *e)
 	r = donor_take(e->p, e->seed, b, e->report);
 	e->p->single = single;
 	if (r == 0) {
-		r = map_scratch(e, b);
+		if (e->p->by_hand && e->p->seccomp)
+			r = by_hand_find_tid(e->p, b->held.tid,
+					     b->regs.fs_base);
+		if (r == 0)
+			r = map_scratch(e, b);
 		if (r == 0 && (r = make_helper(e, b)) < 0)
 			unmap_scratch(e, b);
 		if (borrow_return(b, e->report) < 0)

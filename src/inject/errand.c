@@ -208,7 +208,7 @@ prepare_helper(struct errand *e)
 	    thread_get_regs(e->helper, &r) < 0)
 		return -1;
 	e->name_at = e->s.at + STUB_BLOCK + offsetof(struct block, path);
-	if (e->block.dlopen)
+	if (e->entry && !e->p->library)
 		prepared = load_library_file(e, e->helper, &r);
 	if (prepared == 0 && e->prepare)
 		prepared = e->prepare(e, e->helper, &r);

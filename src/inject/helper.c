@@ -94,7 +94,8 @@ scratch_plan(struct plan *p, struct scratch *s)
 	size_t dtv, tp;
 
 	memset(s, 0, sizeof *s);
-	if (measure_tls(p, &e) < 0)
+	e = (struct tls_extent){ 0, 64, 0 };
+	if (!p->by_hand && measure_tls(p, &e) < 0)
 		return -1;
 	if (e.align > PAGE)
 		return fail(FAIL_UNSUITABLE, "its thread storage wants an "
@@ -110,9 +111,12 @@ scratch_plan(struct plan *p, struct scratch *s)
 	s->tp = tp;
 	s->tls_size = round_up(tp - s->tls + p->sizeof_pthread + 512, PAGE);
 	s->thread_stack = s->tls + s->tls_size;
+	s->size = s->thread_stack;
+	if (p->by_hand)			/* no other thread */
+		return 0;
 	s->thread_stack_size = THREAD_STACK + round_up(e.offset, PAGE) +
 		round_up(p->sizeof_pthread, PAGE);
-	s->size = s->thread_stack + s->thread_stack_size;
+	s->size += s->thread_stack_size;
 	return 0;
 }
 
@@ -201,6 +205,10 @@ put_tls(const struct plan *p, const struct scratch *s, unsigned char *image,
 	uint64_t generation, modules = 0;
 	size_t i;
 
+	if (p->by_hand) {	/* no code of libc ever looks */
+		put_word(image, s->tp - s->tls + TCB_SELF, s->at + s->tp);
+		return 0;
+	}
 	for (i = 0; i < p->nimages; i++)
 		if (p->images[i].tls_module > modules)
 			modules = p->images[i].tls_module;

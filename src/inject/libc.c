@@ -5,7 +5,17 @@
  */
 #include <stdlib.h>
 
+#include "hazard.h"
 #include "private.h"
+
+/* libc and ld.so in one, and nothing of GNU. */
+static bool
+is_musl(const struct plan *p, const struct image *img)
+{
+	return locate_address(p->look, img, "__libc_start_main") &&
+	       locate_address(p->look, img, "dlopen") &&
+	       !locate_address(p->look, img, "gnu_get_libc_version");
+}
 
 static int
 find_libc(struct plan *p)
@@ -20,12 +30,14 @@ find_libc(struct plan *p)
 			p->libc = *img;
 		if (!p->ldso.bias && locate_address(p->look, img, "_r_debug"))
 			p->ldso = *img;
-		if (locate_address(p->look, img, "__libc_start_main") &&
-		    locate_address(p->look, img, "dlopen") &&
-		    !locate_address(p->look, img, "gnu_get_libc_version"))
-			return plan_refuse("its libc is musl, for which loading is "
-				      "not supported yet");
 	}
+	for (i = 0; !p->libc.bias && i < p->nimages; i++)
+		if (handled(HAZARD_MUSL) && is_musl(p, &p->images[i])) {
+			p->libc = p->ldso = p->images[i];
+			p->by_hand = true;
+			snprintf(p->libc_name, sizeof p->libc_name, "musl");
+			return 0;
+		}
 	if (p->nimages > 0 && !p->images[0].has_interp && !p->ldso.bias)
 		return plan_refuse("it is a static-pie program: it has no dlopen");
 	if (!p->libc.bias || !p->ldso.bias)
@@ -195,11 +207,27 @@ find_single(struct plan *p)
 	return 0;
 }
 
+/* Something is missing; what was found of libc is not to be called. */
+static void
+by_hand(struct plan *p)
+{
+	p->dlopen = p->dlerror = p->pthread_create = 0;
+	p->ctype_init = p->thread_keys = p->call_tls_dtors = 0;
+	p->off_tid = p->off_specific = 0;
+	p->by_hand = true;
+	fail_clear();
+}
+
 int
 plan_read_libc(struct plan *p)
 {
-	if (find_libc(p) < 0 || find_functions(p) < 0 || find_layout(p) < 0 ||
-	    find_keys(p) < 0 || find_code(p) < 0)
+	if (find_libc(p) < 0 || find_code(p) < 0)
 		return -1;
-	return find_single(p);
+	if (!p->by_hand && (find_functions(p) < 0 || find_layout(p) < 0 ||
+			    find_keys(p) < 0)) {
+		if (target_gone(p->t))
+			return -1;
+		by_hand(p);
+	}
+	return p->by_hand ? 0 : find_single(p);
 }

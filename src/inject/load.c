@@ -88,13 +88,16 @@ load_library_file(struct errand *e, pid_t helper,
 		  const struct user_regs_struct *regs)
 {
 	int theirs, r;
-	const int fd = channel_memfd(e, helper, regs, "sonde-collector",
-				     &theirs);
+	const int fd = channel_memfd(e, helper, regs, LIBRARY_NAME, &theirs);
 
 	if (fd < 0)
 		return -1;
 	r = load_fill_library(fd);
 	close(fd);
+	if (e->p->by_hand) {
+		e->block.library_fd = theirs;
+		return r < 0 ? -1 : by_hand_load(e, helper, regs);
+	}
 	e->block.library_fd = move_descriptor(e, helper, regs, theirs);
 	name_library(e, e->block.library_fd);
 	return r;
@@ -206,6 +209,15 @@ tell_end(struct target *t)
 	return fail(FAIL_ENDED, "the target %s", target_how_ended(t));
 }
 
+static int
+refuse_call(struct target *t, const char *libc)
+{
+	(void)fail(FAIL_UNSUITABLE, "no function of process %d can be called: "
+		   "that takes a thread of libc's making, which needs glibc, "
+		   "and its libc is %s", target_pid(t), libc);
+	return fail_remedy("attach gdb for it (gdb -p %d)", target_pid(t));
+}
+
 int
 inject_call(struct target *t, uint64_t function, const uint64_t *args,
 	    size_t nargs, const struct inject_limits *limits,
@@ -222,6 +234,10 @@ inject_call(struct target *t, uint64_t function, const uint64_t *args,
 			    ARRAY_LEN(e.args));
 	if (room_check(t, 0) < 0 || plan_make(t, &p) < 0)
 		return -1;
+	if (p.by_hand) {
+		plan_fini(&p);
+		return refuse_call(t, p.libc_name);
+	}
 	if (nargs)
 		memcpy(e.args, args, nargs * sizeof *args);
 	e.p = &p;

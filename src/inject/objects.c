@@ -44,6 +44,11 @@ plan_link_maps(const struct plan *p)
 	/* `ld.so program`: the kernel knows only ld.so. */
 	if (!debug)
 		debug = locate_address(p->look, &program, "_r_debug");
+	if (!debug) {			/* musl's, a pointer */
+		debug = locate_address(p->look, &program, "_dl_debug_addr");
+		if (debug && target_read(p->t, debug, &debug, 8) < 0)
+			return 0;
+	}
 	if (!debug || target_read(p->t, debug + 8, &head, sizeof head) < 0)
 		return 0;
 	return head;

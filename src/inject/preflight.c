@@ -154,6 +154,7 @@ plan_fill(struct plan *p)
 		return plan_no_loader(p);
 	if (plan_walk_links(p, head) < 0 || plan_read_libc(p) < 0)
 		return -1;
+	by_hand_list(p);
 	plan_find_library(p);
 	return 0;
 }

@@ -74,6 +74,7 @@ struct plan {
 	unsigned glibc_minor;
 	char libc_name[24];
 	bool single;		/* libc believes there is one thread */
+	bool by_hand;		/* nothing of libc is called: by_hand.c */
 	bool seccomp;
 	uint64_t dlopen, dlopen_flags, dlerror;
 	uint64_t pthread_create, attr_init, attr_setstack, attr_setdetach;
@@ -118,6 +119,21 @@ int plan_no_loader(const struct plan *p);
 void plan_find_library(struct plan *p);
 /* The name by which it was preloaded becomes its own. The target is held. */
 int plan_rename_library(const struct plan *p);
+
+struct errand;
+
+/* ---- by_hand.c --------------------------------------------------------------- */
+
+#define LIBRARY_NAME "sonde-collector"	/* of the memfd */
+
+/* What was mapped by hand joins the plan's images. */
+void by_hand_list(struct plan *p);
+/* Map the library from block.library_fd; sets plan->library and
+ * block.function. The helper stands. */
+int by_hand_load(struct errand *e, pid_t helper,
+		 const struct user_regs_struct *regs);
+/* Find off_tid by a thread whose thread pointer is known. */
+int by_hand_find_tid(struct plan *p, pid_t tid, uint64_t tp);
 
 /* ---- libc.c ---------------------------------------------------------------- */
 

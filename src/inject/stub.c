@@ -10,6 +10,9 @@
  *	                     leave
  *	thread (real one):   dlopen, check, call, perhaps once more, return
  *
+ * Where libc cannot be asked for a thread (by_hand.c), the helper itself does
+ * the second part; the library is mapped already then.
+ *
  * If the tracer is gone, all this still runs to its end; the scratch stays
  * mapped, nothing else. Each step begins with a compare-and-swap of the state
  * word, so a call that was cancelled does not start later.
@@ -115,7 +118,11 @@ __asm__(
 "	movl	$1, %ecx\n"
 "	lock cmpxchgl %ecx, " F(STATE) "\n"
 "	jne	.Lstub_close\n"
-"	movq	" F(CTYPE_INIT) ", %rax\n"
+"	cmpq	$0, " F(PTHREAD_CREATE) "\n"
+"	jne	0f\n"
+"	call	stub_thread\n"
+"	jmp	.Lstub_close\n"
+"0:	movq	" F(CTYPE_INIT) ", %rax\n"
 "	testq	%rax, %rax\n"
 "	jz	1f\n"
 "	call	*%rax\n"

@@ -50,21 +50,21 @@ make_exit(struct errand *e, pid_t tid)
 }
 
 static int
-on_fault(struct errand *e, pid_t tid, const siginfo_t *si)
+on_fault(struct errand *e, pid_t tid, enum thread_run how, const siginfo_t *si)
 {
+	const pid_t worker = e->p->by_hand ? e->helper : e->thread;
 	struct user_regs_struct r;
 
 	if (thread_get_regs(tid, &r) < 0 || block_read(e) < 0)
 		return -1;
 	snprintf(e->fault, sizeof e->fault, "signal %d at 0x%llx",
 		 si->si_signo, (unsigned long long)r.rip);
-	if (tid != e->thread || e->block.state != BLOCK_CALLING)
+	if (tid != worker || e->block.state != BLOCK_CALLING)
 		return make_exit(e, tid);
 	/* Outside the loader: it can end as a thread should. */
 	r.rip = e->s.at + (uint64_t)(stub_fault - stub_begin);
 	r.orig_rax = UINT64_MAX;
-	return thread_set_regs(tid, &r) < 0 ? -1 :
-		thread_resume(tid, RUN_FREE, 0);
+	return thread_set_regs(tid, &r) < 0 ? -1 : thread_resume(tid, how, 0);
 }
 
 /* A signal for the program that came to our thread first. */
@@ -88,7 +88,7 @@ on_signal(struct errand *e, pid_t tid, enum thread_run how)
 	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &si) < 0)
 		return fail_errno("read a signal of thread %d", tid);
 	if (si.si_code > 0)
-		return on_fault(e, tid, &si);
+		return on_fault(e, tid, how, &si);
 	return pass_on(e, tid, how, &si);
 }
 
@@ -276,7 +276,8 @@ helper_run_to_birth(struct errand *e)
 static void
 use_the_time(struct errand *e)
 {
-	void (*work)(struct errand *) = e->thread ? e->meanwhile : NULL;
+	void (*work)(struct errand *) = e->thread || e->p->by_hand ?
+		e->meanwhile : NULL;
 
 	if (!work)
 		return;
