@@ -152,6 +152,9 @@ int thread_wait(pid_t tid, uint64_t timeout_ns, struct event *ev);
  * registers (EINTR-class calls restart, rseq sections abort). true: changed. */
 bool thread_fix_interrupted(struct target *t, pid_t tid,
 			    struct user_regs_struct *regs);
+/* The number of the call that a thread in restart_syscall at pc sleeps in, by
+ * the code in front of it; -1: it does not show. */
+long thread_sleeping_call(struct target *t, uint64_t pc);
 
 /* Hold all threads (rescanning until none is new) / let all go (breakpoints
  * are taken out first, and forgotten). For `stop`. Threads that cannot stop

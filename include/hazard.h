@@ -12,6 +12,7 @@
 enum hazard {
 	HAZARD_NONE,
 	HAZARD_AREA_STAYS,	/* record memory, when we have gone */
+	HAZARD_EARLY_TICK,	/* CPU-time ticks that a stop brings forward */
 	HAZARD_EINTR,		/* calls that say EINTR to any stop */
 	HAZARD_FROZEN,		/* a frozen control group */
 	HAZARD_HANDLER_STAYS,	/* our handler, when we have gone */

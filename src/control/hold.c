@@ -257,6 +257,8 @@ take_signal(struct target *t, struct hold *h, struct event *ev)
 	if (signal == SIGTRAP)
 		ev->breakpoint = breakpoint_take_trap(t, tid, &info);
 	if (!ev->breakpoint) {
+		if (signal)
+			tick_delivered(t, tid, &info);
 		run_on(h, signal);
 		return signal != 0;
 	}

@@ -16,6 +16,8 @@ machine_emulate(struct target *t, struct user_regs_struct *regs)
 	return false;
 }
 
+const long machine_restart_call = -1;
+
 const unsigned char machine_trap[] = { 0x00, 0x00, 0x20, 0xd4 }; /* brk #0 */
 const size_t machine_trap_size = sizeof machine_trap;
 const size_t machine_trap_advance = 0;
@@ -63,4 +65,50 @@ void
 machine_restart(struct user_regs_struct *regs)
 {
 	(void)regs;		/* nothing is ever found to restart */
+}
+
+long
+machine_restarts(const struct user_regs_struct *regs)
+{
+	(void)regs;
+	return -1;
+}
+
+void
+machine_begin_again(struct user_regs_struct *regs, long nr)
+{
+	(void)regs, (void)nr;
+}
+
+long
+thread_sleeping_call(struct target *t, uint64_t pc)
+{
+	(void)t, (void)pc;
+	return -1;
+}
+
+bool
+machine_sleeps_on(const struct user_regs_struct *regs)
+{
+	(void)regs;
+	return false;
+}
+
+void
+machine_start_over(struct user_regs_struct *regs, long nr)
+{
+	(void)regs, (void)nr;
+}
+
+uint64_t
+machine_goes_on_at(struct target *t, const struct user_regs_struct *regs)
+{
+	(void)t, (void)regs;
+	return 0;
+}
+
+void
+machine_go_to_call(struct user_regs_struct *regs, long nr)
+{
+	(void)regs, (void)nr;
 }

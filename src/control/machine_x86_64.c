@@ -5,11 +5,17 @@
 #include "private.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 /* Inside the kernel only (linux/errno.h): start the call again, unless a
- * handler runs; then it is EINTR. */
-enum { ERESTARTNOHAND = 514 };
+ * handler runs; then it is EINTR. NOINTR: again after the handler, too. */
+enum {
+	ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514,
+	ERESTART_RESTARTBLOCK = 516,
+};
+
+const long machine_restart_call = SYS_restart_syscall;
 
 const unsigned char machine_trap[] = { 0xcc };
 const size_t machine_trap_size = sizeof machine_trap;
@@ -97,4 +103,80 @@ void
 machine_restart(struct user_regs_struct *regs)
 {
 	regs->rax = (unsigned long)-ERESTARTNOHAND;
+}
+
+long
+machine_restarts(const struct user_regs_struct *regs)
+{
+	switch (-(long)regs->rax) {
+	case ERESTARTSYS:
+	case ERESTARTNOHAND:
+	case ERESTART_RESTARTBLOCK:
+		return machine_syscall(regs);
+	default:
+		return -1;
+	}
+}
+
+void
+machine_begin_again(struct user_regs_struct *regs, long nr)
+{
+	regs->orig_rax = (unsigned long)nr;
+	regs->rax = (unsigned long)-ERESTARTNOINTR;
+}
+
+bool
+machine_sleeps_on(const struct user_regs_struct *regs)
+{
+	return (long)regs->rax == -ERESTART_RESTARTBLOCK &&
+		machine_syscall(regs) >= 0;
+}
+
+void
+machine_start_over(struct user_regs_struct *regs, long nr)
+{
+	regs->orig_rax = (unsigned long)nr;
+	machine_restart(regs);
+}
+
+uint64_t
+machine_goes_on_at(struct target *t, const struct user_regs_struct *regs)
+{
+	unsigned char code[2];
+
+	if (machine_sleeps_on(regs))
+		return regs->rip;	/* the kernel has not prepared it yet */
+	if (regs->rax != SYS_restart_syscall || machine_syscall(regs) < 0 ||
+	    target_read(t, regs->rip, code, sizeof code) < 0 ||
+	    code[0] != 0x0f || code[1] != 0x05)
+		return 0;
+	return regs->rip + sizeof code;
+}
+
+void
+machine_go_to_call(struct user_regs_struct *regs, long nr)
+{
+	if (machine_sleeps_on(regs))
+		machine_begin_again(regs, nr);
+	else
+		regs->rax = (unsigned long)nr;
+}
+
+/* mov $nr, %eax; syscall */
+long
+thread_sleeping_call(struct target *t, uint64_t pc)
+{
+	enum { MOV_EAX = 0xb8, MOV_SIZE = 5, SYSCALL_SIZE = 2 };
+	unsigned char code[MOV_SIZE + SYSCALL_SIZE];
+	uint32_t number;
+
+	if (target_read(t, pc - sizeof code, code, sizeof code) < 0) {
+		fail_clear();
+		return -1;
+	}
+	if (code[0] != MOV_EAX || code[MOV_SIZE] != 0x0f ||
+	    code[MOV_SIZE + 1] != 0x05)
+		return -1;
+	memcpy(&number, code + 1, sizeof number);
+	return (long)number;
 }

@@ -138,13 +138,36 @@ void pack_let_newborn_go(struct pack *p);
 /* From any stop: run, with the signal it was about to get, or stay in its
  * group stop. It stays seized. */
 void hold_run_on(struct target *t, struct hold *h);
-/* Apply the EINTR repair to a thread that stands at a plain stop. */
+/* Repair the call of a thread that stands at a plain stop. It goes on right
+ * after: what is due to it now decides. */
 void hold_repair(struct target *t, const struct hold *h);
 /* The signal that a stopped thread is about to get, 0 for all other stops. */
 int signal_of_stop(pid_t tid, siginfo_t *info);
 /* Record why a ptrace request failed: running, gone, or errno. -1. */
 int ptrace_failed(pid_t tid, const char *what);
 pid_t tracer_tid(void);
+
+/* ---- tick.c ------------------------------------------------------------- */
+
+/* A tick: a signal of a clock that stands while this thread sleeps. */
+
+/* It stands at a plain stop. If ticks are due to it and no other signals, the
+ * call that our stop interrupted begins again behind them. true: changed. */
+bool tick_begin_again(struct target *t, pid_t tid,
+		      struct user_regs_struct *regs);
+/* It stands at the delivery of a signal: if that is such a tick, and the
+ * thread was on its way back into a sleep, it will be. */
+void tick_delivered(struct target *t, pid_t tid, const siginfo_t *si);
+/* It stands at a plain stop: are some due to it, and nothing else? */
+bool ticks_are_due(struct target *t, pid_t tid);
+/* It has worked for us: where such clocks are, a call whose remaining time is
+ * in the kernel only starts over, with all its time. */
+bool tick_start_over(struct target *t, pid_t tid);
+/* It stands at a plain stop, in such a call, where such clocks are. */
+bool tick_sleeps_on(struct target *t, pid_t tid);
+/* Then let it run until it is in its call again. It stays seized, for a tracer
+ * that is about to exit. */
+void tick_accompany(struct pack *p, pid_t tid);
 
 /* ---- facts.c, image.c --------------------------------------------------- */
 
@@ -249,6 +272,23 @@ enum interrupted machine_interrupted(const struct user_regs_struct *regs);
 int machine_first_argument(const struct user_regs_struct *regs);
 /* Make the kernel restart it unless a handler runs first. */
 void machine_restart(struct user_regs_struct *regs);
+/* The number of the call that the kernel is about to restart, or to end with
+ * EINTR if a handler runs; -1: none. */
+long machine_restarts(const struct user_regs_struct *regs);
+/* Make the kernel begin that call again as call nr, behind any handler. */
+void machine_begin_again(struct user_regs_struct *regs, long nr);
+/* Its time limit, or what remains of it, is in the kernel only. */
+bool machine_sleeps_on(const struct user_regs_struct *regs);
+/* At a signal's delivery: is the thread about to enter restart_syscall? The
+ * address behind that call, or 0. */
+uint64_t machine_goes_on_at(struct target *t,
+			    const struct user_regs_struct *regs);
+/* A handler that runs first makes it EINTR; else it is begun as call nr. */
+void machine_start_over(struct user_regs_struct *regs, long nr);
+/* It enters call nr in place of restart_syscall. */
+void machine_go_to_call(struct user_regs_struct *regs, long nr);
+/* The number of restart_syscall. */
+extern const long machine_restart_call;
 /* Carry out the instruction that a standing thread is at, on its registers
  * and stack. false: nothing was done, it must be stepped. */
 bool machine_emulate(struct target *t, struct user_regs_struct *regs);
@@ -283,6 +323,8 @@ struct target {
 	uint64_t maps_at;
 	struct cgroup_mount cgroups[CGROUP_VERSIONS];
 	bool cgroups_read;
+	bool may_tick;			/* clocks of CPU time were seen */
+	uint64_t ticks_at;		/* ... then */
 };
 
 /* The target of which this process seized tid; NULL none. */

@@ -131,9 +131,12 @@ hold_repair(struct target *t, const struct hold *h)
 	    iov.iov_len != sizeof regs)
 		return;
 	/* At a signal's delivery EINTR is the truth, or nearly so */
-	if (machine_interrupted(&regs) == INTERRUPTED_NO ||
-	    signal_of_stop(h->tid, &info))
+	if ((machine_interrupted(&regs) == INTERRUPTED_NO &&
+	     machine_restarts(&regs) < 0) || signal_of_stop(h->tid, &info))
 		return;
-	if (fix_eintr(t, h->tid, &regs))
+
+	const bool fixed = fix_eintr(t, h->tid, &regs);
+
+	if (tick_begin_again(t, h->tid, &regs) || fixed)
 		(void)ptrace(PTRACE_SETREGSET, h->tid, 1, &iov);
 }

@@ -22,6 +22,8 @@ hold_due_signal(struct pack *p, pid_t tid)
 
 	if (signal == SIGTRAP && breakpoint_take_trap(p->target, tid, &info))
 		return 0;
+	if (signal)
+		tick_delivered(p->target, tid, &info);
 	return signal;
 }
 

@@ -275,6 +275,29 @@ await_thread_end(pid_t tid)
 	return 0;
 }
 
+/*
+ * Whom ticks of its own wait for goes on as soon as that is seen: a signal
+ * that comes later must find its call as the kernel left it.
+ */
+static void
+let_ticking_go(struct shot *s)
+{
+	struct pack *p = s->pack;
+
+	for (size_t i = p->len; i-- > 0;) {
+		if (i >= p->len || !p->items[i].stopped ||
+		    p->items[i].group_signal)
+			continue;
+
+		const pid_t tid = p->items[i].tid;
+
+		if (ticks_are_due(s->t, tid))
+			(void)hold_let_go(p, tid);
+		else if (tick_sleeps_on(s->t, tid))
+			tick_accompany(p, tid);
+	}
+}
+
 static void *
 tracing_thread(void *arg)
 {
@@ -287,6 +310,7 @@ tracing_thread(void *arg)
 	if (s->result == 0) {
 		copy_registers(s, true);
 		copy_stacks(s);
+		let_ticking_go(s);
 	} else {
 		/* some may stand that cannot be let go with EINTR in hand */
 		for (size_t i = 0; i < s->pack->len; i++)

@@ -372,6 +372,8 @@ thread_release(struct target *t, struct held *h)
 		return 0;		/* it has ended meanwhile */
 	if (h->lent)
 		return give_back(t, known);
+	if (known->stopped && !known->group_signal)
+		(void)tick_start_over(t, h->tid);
 	(void)hold_let_go(&t->pack, h->tid);
 	pack_let_newborn_go(&t->pack);
 	return 0;
@@ -388,8 +390,11 @@ thread_resume(pid_t tid, enum thread_run how, int signal)
 		[RUN_STEP] = PTRACE_SINGLESTEP,
 	};
 	struct hold *h = NULL;
+	struct target *t = target_of_tid(tid, &h);
+	siginfo_t info;
 
-	(void)target_of_tid(tid, &h);
+	if (t && signal && signal_of_stop(tid, &info) == signal)
+		tick_delivered(t, tid, &info);
 	if (ptrace(request[how], tid, 0, (long)signal) < 0)
 		return ptrace_failed(tid, "resume");
 	if (h)

@@ -111,7 +111,7 @@ restart_in_frame(struct signal_frame *f, const struct borrow *b)
 	if (call < 0 || error > -512 || error < -516 || error == -515)
 		return;
 	if (call == SYS_restart_syscall) {
-		const long slept = sleeping_call(b->p->t, r->rip);
+		const long slept = thread_sleeping_call(b->p->t, r->rip);
 
 		call = slept < 0 ? call : slept;
 	}

@@ -69,28 +69,6 @@ rank_of_call(long nr)
 	}
 }
 
-/*
- * A call that was interrupted before goes on as restart_syscall, and only the
- * kernel knows in what: if we died with such a thread, the frame's sigreturn
- * would make the kernel forget, and the program would see EINTR. But compilers
- * put the call's number right before it (b8 imm32, 0f 05): so it can be begun
- * again.
- */
-long
-sleeping_call(struct target *t, uint64_t pc)
-{
-	enum { MOV_EAX = 0xb8, MOV_SIZE = 5, SYSCALL_SIZE = 2 };
-	unsigned char code[MOV_SIZE + SYSCALL_SIZE];
-	uint32_t number;
-
-	if (target_read(t, pc - sizeof code, code, sizeof code) < 0 ||
-	    code[0] != MOV_EAX || code[MOV_SIZE] != 0x0f ||
-	    code[MOV_SIZE + 1] != 0x05)
-		return -1;
-	memcpy(&number, code + 1, sizeof number);
-	return (long)number;
-}
-
 static int
 rank_of(const struct plan *p, pid_t tid)
 {
@@ -101,8 +79,13 @@ rank_of(const struct plan *p, pid_t tid)
 	    f.state == 'Z' || f.state == 'X' || f.state == 'D' ||
 	    sched_getscheduler(tid) == SCHED_DEADLINE) /* see room.c */
 		return RANK_NEVER;
+	/*
+	 * Only the kernel knows in what: if we died with such a thread, the
+	 * frame's sigreturn would make it forget, and the program would see
+	 * EINTR. But where the code tells, it can be begun again.
+	 */
 	if (f.in_syscall && f.syscall == SYS_restart_syscall)
-		rank = sleeping_call(p->t, f.pc) < 0 ? RANK_SLEEPS_ON :
+		rank = thread_sleeping_call(p->t, f.pc) < 0 ? RANK_SLEEPS_ON :
 			RANK_WAITS;
 	else if (f.in_syscall)
 		rank = rank_of_call(f.syscall);

@@ -188,9 +188,6 @@ uint64_t maskable_signals(void);
 
 /* ---- donor.c ----------------------------------------------------------------- */
 
-/* The call that a thread in restart_syscall sleeps in; -1: it does not show. */
-long sleeping_call(struct target *t, uint64_t pc);
-
 /* Hold a thread that is fit to work for us; in a single-threaded libc at a
  * point where nothing of libc is half done. */
 int donor_take(struct plan *p, unsigned seed, struct borrow *b,
