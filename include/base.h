@@ -47,11 +47,17 @@ int fail_errno(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int fail_in(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Say what the user can do about the failure just recorded. */
 int fail_remedy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* "sudo " and the command line of this process, for whom permission is
+/* What makes a command root's: "sudo ", "as root: " where there is none; ""
+ * for root. */
+const char *fail_sudo(void);
+/* The remedy is to write a word into a file that is root's. */
+int fail_remedy_write(const char *word, const char *dir, const char *file,
+		      const char *more);
+/* fail_sudo and the command line of this process, for whom permission is
  * denied; where that names no process, `sonde -p pid`. */
 int fail_remedy_root(int pid);
 char *fail_root_command(int pid);	/* the text; the caller frees it */
-void fail_set_command(int argc, char **argv);
+void fail_set_command(int argc, char **argv);	/* 0: not this one */
 /* The last failure; a view that lives until the next call of fail*. */
 const struct failure *fail_last(void);
 void fail_clear(void);

@@ -9,12 +9,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 static struct {
 	enum fail_kind kind;
 	char *reason, *remedy;
 } last;
 
+static char *name;		/* how we are called; NULL: sonde */
 static char *command;		/* NULL: one word, or never set */
 
 static void
@@ -136,6 +139,27 @@ add_word(struct str *line, const char *word)
 	str_add(line, "'");
 }
 
+/* sudo looks for names in places of its own: ours is named as it was, and
+ * where it is not there, in full. */
+static char *
+our_name(const char *typed)
+{
+	static const char *const usual[] = {
+		"/usr/local/bin/sonde", "/usr/bin/sonde", "/bin/sonde",
+	};
+	char *path;
+
+	if (strchr(typed, '/'))
+		return xstrdup(typed);
+	path = realpath("/proc/self/exe", NULL);
+	for (size_t i = 0; path && i < ARRAY_LEN(usual); i++)
+		if (strcmp(path, usual[i]) == 0) {
+			free(path);
+			path = NULL;
+		}
+	return path ? path : xstrdup("sonde");
+}
+
 void
 fail_set_command(int argc, char **argv)
 {
@@ -143,9 +167,13 @@ fail_set_command(int argc, char **argv)
 
 	free(command);
 	command = NULL;
+	if (argc > 0) {
+		free(name);
+		name = our_name(argv[0]);
+	}
 	if (argc < 2)
 		return;
-	str_add(&line, "sonde");
+	add_word(&line, name);
 	for (int i = 1; i < argc; i++) {
 		str_add(&line, " ");
 		add_word(&line, argv[i]);
@@ -153,11 +181,53 @@ fail_set_command(int argc, char **argv)
 	command = str_take(&line);
 }
 
+static bool
+is_there(const char *dirs, const char *file)
+{
+	while (*dirs) {
+		const size_t n = strcspn(dirs, ":");
+		char *path = xasprintf("%.*s/%s", (int)n, dirs, file);
+		const bool found = access(path, X_OK) == 0;
+
+		free(path);
+		if (found)
+			return true;
+		dirs += n + (dirs[n] == ':');
+	}
+	return false;
+}
+
+const char *
+fail_sudo(void)
+{
+	const char *path = getenv("PATH");
+
+	if (geteuid() == 0)
+		return "";
+	/* sudo refuses where no new privileges may be had */
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+		return "in another terminal, as root: ";
+	return path && is_there(path, "sudo") ? "sudo " : "as root: ";
+}
+
+int
+fail_remedy_write(const char *word, const char *dir, const char *file,
+		  const char *more)
+{
+	const char *sudo = fail_sudo();
+
+	if (strcmp(sudo, "sudo ") == 0)
+		return fail_remedy("echo %s | sudo tee %s/%s%s", word, dir,
+				   file, more);
+	return fail_remedy("%secho %s > %s/%s%s", sudo, word, dir, file, more);
+}
+
 char *
 fail_root_command(int pid)
 {
-	return command ? xasprintf("sudo %s", command) :
-		xasprintf("sudo sonde -p %d", pid);
+	return command ? xasprintf("%s%s", fail_sudo(), command) :
+		xasprintf("%s%s -p %d", fail_sudo(), name ? name : "sonde",
+			  pid);
 }
 
 int

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct version {
 	const char *type, *controller;	/* of the file system */
@@ -198,11 +197,7 @@ check_frozen(struct target *t, pid_t tid, enum cgroup_version which)
 		return 0;
 	(void)fail(FAIL_UNSUITABLE, "process %d (%s) is frozen with its "
 		   "control group %s", (int)t->pid, t->name, dir);
-	if (geteuid() == 0)
-		(void)fail_remedy("echo %s > %s/%s", v->thaw, dir, v->file);
-	else
-		(void)fail_remedy("echo %s | sudo tee %s/%s", v->thaw, dir,
-				  v->file);
+	fail_remedy_write(v->thaw, dir, v->file, "");
 	free(dir);
 	return -1;
 }

@@ -246,6 +246,28 @@ void guard_clear(const struct target *t);
 /* Nor will one be. */
 void guard_forget(const struct target *t);
 
+/* ---- reasons.c ---------------------------------------------------------- */
+
+/* What is known when the kernel has refused: facts only. */
+enum refused { REFUSED_LOOK, REFUSED_TRACE };
+struct refusal {
+	enum refused what;
+	pid_t pid;
+	struct proc_status them, us;
+	int yama;			/* -1: no such module */
+	pid_t tracer;			/* 0: none */
+	char tracer_name[16];
+	bool is_private;		/* not dumpable */
+	bool same_namespace;		/* of users */
+	bool we_are_outside;		/* in the first one of all */
+};
+/* The caller frees the texts. */
+struct reason {
+	enum fail_kind kind;
+	char *why, *remedy;
+};
+struct reason refusal_reason(const struct refusal *r);
+
 /* ---- cgroup.c ----------------------------------------------------------- */
 
 enum cgroup_version { CGROUP_UNIFIED, CGROUP_FREEZER, CGROUP_PIDS,

@@ -72,12 +72,6 @@ limit(const struct room *r, const char *name, uint64_t *soft, uint64_t *hard)
 		*hard = strtoull(words[1], NULL, 10);
 }
 
-static const char *
-sudo(void)
-{
-	return geteuid() == 0 ? "" : "sudo ";
-}
-
 /* Its owner may raise a soft limit as far as the hard one. */
 static int
 too_low(const struct room *r, const char *what, const char *option,
@@ -93,7 +87,7 @@ too_low(const struct room *r, const char *what, const char *option,
 				   PLAN_OTHER_ENGINE, pid, option,
 				   (unsigned long long)wanted);
 	return fail_remedy("%sprlimit --pid %d --%s=%llu:%llu, or: "
-			   PLAN_OTHER_ENGINE, sudo(), pid, option,
+			   PLAN_OTHER_ENGINE, fail_sudo(), pid, option,
 			   (unsigned long long)wanted,
 			   (unsigned long long)wanted);
 }
@@ -170,12 +164,8 @@ check_pids(const struct room *r)
 		return 0;
 	(void)fail(FAIL_UNSUITABLE, "its control group %s is full (pids.max)",
 		   dir);
-	if (geteuid() == 0)
-		(void)fail_remedy("echo max > %s/pids.max, or: "
-				  PLAN_OTHER_ENGINE, dir);
-	else
-		(void)fail_remedy("echo max | sudo tee %s/pids.max, or: "
-				  PLAN_OTHER_ENGINE, dir);
+	(void)fail_remedy_write("max", dir, "pids.max",
+				", or: " PLAN_OTHER_ENGINE);
 	free(dir);
 	return -1;
 }
@@ -259,7 +249,7 @@ check_maps(const struct room *r)
 		   "is %llu, which leaves us no room", (unsigned long long)n,
 		   (unsigned long long)most);
 	return fail_remedy("%ssysctl -w vm.max_map_count=%llu, or: "
-			   PLAN_OTHER_ENGINE, sudo(),
+			   PLAN_OTHER_ENGINE, fail_sudo(),
 			   (unsigned long long)(n + MAPS_SPARE));
 }
 

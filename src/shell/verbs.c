@@ -323,6 +323,10 @@ verb_doctor(struct shell *sh, int argc, char **argv)
 		return failed(sh);
 	}
 
+	/* what helps is to collect as root, not to ask again */
+	if (pid > 0)
+		fail_set_command(0, NULL);
+
 	const int result = pid < 0 ? -1 :
 		session_doctor(pid, print_finding, sh);
 

@@ -259,7 +259,7 @@ look_private(struct target *t)
 	if (root)
 		return;
 	expect(t, TROUBLE, "look and measure", "it has made itself private");
-	expect(t, TROUBLE, "stop and inject", "sudo sonde -p");
+	expect(t, TROUBLE, "stop and inject", "sonde -p");
 	expect(t, TROUBLE, "privacy", "only root");
 	expect_nothing_but(t, "privacy");
 }
