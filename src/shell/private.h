@@ -229,6 +229,7 @@ bool is_experiment_name(const char *word);
 const char *option_wrong(char *const *argv);
 int verb_record(struct shell *sh, int argc, char **argv);
 int verb_collect(struct shell *sh, int argc, char **argv);
+int verb_selftest(struct shell *sh, int argc, char **argv);
 
 /* ---- terminal.c ----------------------------------------------------------------------------- */
 

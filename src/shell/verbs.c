@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The verbs of the command line but record and collect: report, dump, stop,
- * doctor, help. Words are checked before anything is printed or touched.
+ * The verbs of the command line but record, collect and selftest: report,
+ * dump, stop, doctor, help. Words are checked before anything is printed or touched.
  */
 #include "private.h"
 
@@ -405,6 +405,13 @@ const struct verb verb_table[] = {
 	  "show experiments; without a command: functions, limit 20",
 	  "  for example: sonde report test.1.er -limit 10 -functions "
 	  "-calltree\n", verb_report },
+	{ "selftest", "[N]", "see on this machine that visited processes "
+	  "live on as before",
+	  "  Attaches to a program that comes with sonde, collects and\n"
+	  "  detaches, N times (20), by each engine, and tells what the\n"
+	  "  program saw of it, how long its threads stood, and what is\n"
+	  "  not available here. Status 1 when harm was done.\n"
+	  "  for example: sonde selftest 100\n", verb_selftest },
 	{ "stop", "EXP.er", "end a recording from another terminal",
 	  "  for example: sonde stop test.1.er\n", verb_stop },
 	{ 0 }

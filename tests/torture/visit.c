@@ -187,7 +187,7 @@ read_words(const char *words, struct outcome *o)
 	if (text) {
 		o->injected = strstr(text, "engine inject,") != NULL;
 		o->unclean = strstr(text, "could not be stopped") != NULL ||
-			strstr(text, "target not clean") != NULL;
+			strstr(text, "NOT clean") != NULL;
 		read_stops(text, o);
 		if (!o->killed && o->status != 0) {
 			o->refused = true;
