@@ -185,16 +185,34 @@ struct snapshot_thread {
 	unsigned char *stack;
 	size_t stack_size;
 	struct thread_facts facts;
+	/* snapshot_running: */
+	bool waited;		/* for a processor, since before came_at: it
+				 * stands where that was taken from it */
+	bool cut_short;		/* see thread_in_transfer */
 };
 struct snapshot {
 	struct snapshot_thread *threads;
 	size_t len;
 	uint64_t pause_ns;	/* longest time anyone stood */
+	uint64_t pause_total_ns;	/* snapshot_running: all of them */
+	unsigned stops;			/* ... and how many */
 };
 /* only: 0 for all threads. max_stack bytes copied per thread. */
 int snapshot_take(struct target *t, pid_t only, size_t max_stack,
 		  struct snapshot *snap);
 void snapshot_fini(struct snapshot *snap);
+/* Copies of n threads that run, each stopped alone and only for its copy; of
+ * facts, what registers tell, and the counts at its stop. came_at: who had a
+ * processor until then lost it to a timer of ours. One that did not stop in
+ * time, has ended or is another tracer's is not in snap; 0 also when there is
+ * none. Go on calling target_next_event: it lets late ones go. */
+int snapshot_running(struct target *t, const pid_t *tids, size_t n,
+		     uint64_t came_at, size_t max_stack,
+		     struct snapshot *snap);
+/* It waits within a call that a stop would cut short and nothing repairs, a
+ * large write into a pipe: better not stopped, now or soon. A stop that seems
+ * to have done so is told by snapshot_running. */
+bool thread_in_transfer(struct target *t, pid_t tid);
 /* The same for one blocked thread without a stop, by /proc/TID/syscall and
  * process_vm_readv, verified by its switch count. -1: it ran meanwhile.
  * regs: only pc and sp are known, all others (the frame pointer too) are 0. */

@@ -61,6 +61,14 @@ machine_first_argument(const struct user_regs_struct *regs)
 	return (int)regs->regs[0];
 }
 
+/* Nor does ptrace show whether it stands behind a call. */
+struct transfer
+machine_transfer(const struct user_regs_struct *regs)
+{
+	(void)regs;
+	return (struct transfer){ 0 };
+}
+
 void
 machine_restart(struct user_regs_struct *regs)
 {

@@ -99,6 +99,25 @@ machine_first_argument(const struct user_regs_struct *regs)
 	return (int)regs->rdi;
 }
 
+struct transfer
+machine_transfer(const struct user_regs_struct *regs)
+{
+	switch (machine_syscall(regs)) {
+	case SYS_read: case SYS_write: case SYS_pread64: case SYS_pwrite64:
+	case SYS_recvfrom: case SYS_sendto:
+		return (struct transfer){ (int)regs->rdi, regs->rdx,
+					  (int64_t)regs->rax };
+	case SYS_sendfile:
+		return (struct transfer){ (int)regs->rdi, regs->r10,
+					  (int64_t)regs->rax };
+	case SYS_splice: case SYS_copy_file_range:
+		return (struct transfer){ (int)regs->rdi, regs->r8,
+					  (int64_t)regs->rax };
+	default:
+		return (struct transfer){ 0 };
+	}
+}
+
 void
 machine_restart(struct user_regs_struct *regs)
 {

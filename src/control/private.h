@@ -169,6 +169,13 @@ bool tick_sleeps_on(struct target *t, pid_t tid);
  * that is about to exit. */
 void tick_accompany(struct pack *p, pid_t tid);
 
+/* ---- transfer.c --------------------------------------------------------- */
+
+/* It stands at the end of a call that moved a part of what was asked for, and
+ * may have been cut short by this stop. */
+bool transfer_was_cut(struct target *t, pid_t tid,
+		      const struct user_regs_struct *regs);
+
 /* ---- facts.c, image.c --------------------------------------------------- */
 
 /* cpu_ns, wait_ns, switches. */
@@ -292,6 +299,14 @@ long machine_syscall(const struct user_regs_struct *regs);
 enum interrupted { INTERRUPTED_NO, INTERRUPTED_YES, INTERRUPTED_IF_SOCKET };
 enum interrupted machine_interrupted(const struct user_regs_struct *regs);
 int machine_first_argument(const struct user_regs_struct *regs);
+/* A call that moved bytes and has just ended: between fd and memory, how many
+ * were asked for and got. asked 0: it is none. */
+struct transfer {
+	int fd;
+	uint64_t asked;
+	int64_t got;
+};
+struct transfer machine_transfer(const struct user_regs_struct *regs);
 /* Make the kernel restart it unless a handler runs first. */
 void machine_restart(struct user_regs_struct *regs);
 /* The number of the call that the kernel is about to restart, or to end with
