@@ -16,7 +16,7 @@
 
 /* ---- settings.c: what to collect ----------------------------------------- */
 
-enum session_engine { ENGINE_AUTO, ENGINE_RING, ENGINE_INJECT };
+enum session_engine { ENGINE_AUTO, ENGINE_RING, ENGINE_INJECT, ENGINE_REMOTE };
 enum session_archive { SESSION_ARCHIVE_OFF, SESSION_ARCHIVE_ON,
 		       SESSION_ARCHIVE_COPY };
 

@@ -88,7 +88,7 @@ session_attach(pid_t pid, bool hold)
 	return s;
 }
 
-/* Where the kernel refuses perf, auto has no other engine. */
+/* Where the kernel refuses perf, auto tries that next. */
 bool
 session_wants_preload(const struct settings *s)
 {

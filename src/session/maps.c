@@ -327,6 +327,12 @@ mapper_add(struct mapper *m, uint64_t time_ns, const struct module *mod)
 	m->now.len++;
 }
 
+bool
+mapper_knows(const struct mapper *m, uint64_t pc)
+{
+	return modules_find(&m->now, pc) != NULL;
+}
+
 int
 mapper_read(void *mapper, uint64_t addr, void *buf, size_t n)
 {

@@ -140,6 +140,8 @@ void mapper_free(struct mapper *m);
 int mapper_sync(struct mapper *m, uint64_t time_ns);
 /* One new mapping, as a record said. */
 void mapper_add(struct mapper *m, uint64_t time_ns, const struct module *mod);
+/* Is code at pc in a mapping that was told? */
+bool mapper_knows(const struct mapper *m, uint64_t pc);
 /* A copy of memory for the unwinder (unwind_memory). */
 int mapper_read(void *mapper, uint64_t addr, void *buf, size_t n);
 
@@ -171,7 +173,7 @@ struct engine_ops {
 	/* Stop; the target is clean afterwards, or text says why not. */
 	void (*stop)(void *engine, struct str *text);
 };
-extern const struct engine_ops engine_ring, engine_inject;
+extern const struct engine_ops engine_ring, engine_inject, engine_remote;
 
 struct recorder *recorder_new(const struct recorder_options *o,
 			      enum session_engine engine);
@@ -204,6 +206,8 @@ void recorder_exec(struct recorder *rec, uint64_t time_ns, const char *comm);
  * clock: what is recorded is to be held against the time between. */
 void recorder_clock(struct recorder *rec, bool on, uint64_t cpu_ns);
 void recorder_stopped(struct recorder *rec, uint64_t pause_ns);
+void recorder_stops(struct recorder *rec, unsigned n, uint64_t total_ns,
+		    uint64_t longest_ns);
 const struct recorder_options *recorder_get_options(const struct recorder *r);
 
 struct recorder_counts {

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	FRAMES_MAX = 65536,
@@ -284,12 +285,19 @@ recorder_clock(struct recorder *rec, bool on, uint64_t cpu_ns)
 }
 
 void
+recorder_stops(struct recorder *rec, unsigned n, uint64_t total_ns,
+	       uint64_t longest_ns)
+{
+	rec->counts.stops += n;
+	rec->counts.stop_total_ns += total_ns;
+	if (longest_ns > rec->counts.stop_ns)
+		rec->counts.stop_ns = longest_ns;
+}
+
+void
 recorder_stopped(struct recorder *rec, uint64_t pause_ns)
 {
-	rec->counts.stops++;
-	rec->counts.stop_total_ns += pause_ns;
-	if (pause_ns > rec->counts.stop_ns)
-		rec->counts.stop_ns = pause_ns;
+	recorder_stops(rec, 1, pause_ns, pause_ns);
 }
 
 size_t
@@ -331,8 +339,66 @@ start(struct recorder *rec, const struct engine_ops *ops)
 	return 0;
 }
 
-/* auto takes the least harmful engine that works here: ring puts nothing
- * into the target. */
+/* "kernel.perf_event_paranoid is 3", or what the kernel answered. */
+static char *
+why_no_perf(void)
+{
+	const char *reason = fail_last()->reason;
+	const char *detail = strstr(reason, ": ");
+	char *text = file_read("/proc/sys/kernel/perf_event_paranoid", NULL);
+	const long level = text ? strtol(text, NULL, 10) : -1;
+
+	free(text);
+	if (geteuid() != 0 && level > 2)
+		return xasprintf("perf refused by perf_event_paranoid %ld",
+				 level);
+	return xasprintf("perf refused: %s", detail ? detail + 2 : reason);
+}
+
+/* The innermost reason: "process 42: load the collector: " is ours. */
+static char *
+why_no_guest(void)
+{
+	const char *reason = fail_last()->reason;
+	const char *detail = strstr(reason, "load the collector: ");
+
+	return xstrdup(detail ? strchr(detail, ':') + 2 : reason);
+}
+
+/*
+ * auto takes the least harmful engine that works here: ring puts nothing into
+ * the target and never stops it; inject stops one thread for a moment; remote
+ * stops what runs again and again, and is for those where nothing can be
+ * loaded.
+ */
+static int
+start_best(struct recorder *rec)
+{
+	if (start(rec, &engine_ring) == 0)
+		return 0;
+	if (fail_last()->kind != FAIL_DENIED)
+		return -1;
+
+	char *no_perf = why_no_perf();
+	int r = start(rec, &engine_inject);
+
+	if (r < 0 && fail_last()->kind == FAIL_UNSUITABLE) {
+		char *no_guest = why_no_guest();
+
+		r = start(rec, &engine_remote);
+		if (r == 0) {
+			char *why = rec->why;
+
+			rec->why = xasprintf("nothing can be loaded (%s), %s: "
+					     "%s", no_guest, no_perf, why);
+			free(why);
+		}
+		free(no_guest);
+	}
+	free(no_perf);
+	return r;
+}
+
 static int
 start_chosen(struct recorder *rec, enum session_engine engine)
 {
@@ -341,14 +407,12 @@ start_chosen(struct recorder *rec, enum session_engine engine)
 		return start(rec, &engine_ring);
 	case ENGINE_INJECT:
 		return start(rec, &engine_inject);
+	case ENGINE_REMOTE:
+		return start(rec, &engine_remote);
 	case ENGINE_AUTO:
 		break;
 	}
-	if (start(rec, &engine_ring) == 0)
-		return 0;
-	if (fail_last()->kind != FAIL_DENIED)
-		return -1;
-	return start(rec, &engine_inject);
+	return start_best(rec);
 }
 
 struct recorder *

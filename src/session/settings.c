@@ -127,14 +127,14 @@ settings_frequency(struct settings *s, const char *word)
 int
 settings_engine(struct settings *s, const char *word)
 {
-	for (enum session_engine e = ENGINE_AUTO; e <= ENGINE_INJECT; e++) {
+	for (enum session_engine e = ENGINE_AUTO; e <= ENGINE_REMOTE; e++) {
 		if (strcmp(settings_engine_name(e), word) == 0) {
 			s->engine = e;
 			return 0;
 		}
 	}
 	fail(FAIL_USAGE, "'%s' is no engine", word);
-	return fail_remedy("engines are auto, ring and inject");
+	return fail_remedy("engines are auto, ring, inject and remote");
 }
 
 const char *
@@ -142,7 +142,7 @@ settings_engine_name(enum session_engine e)
 {
 	static const char *const names[] = {
 		[ENGINE_AUTO] = "auto", [ENGINE_RING] = "ring",
-		[ENGINE_INJECT] = "inject",
+		[ENGINE_INJECT] = "inject", [ENGINE_REMOTE] = "remote",
 	};
 
 	return names[e];

@@ -388,7 +388,7 @@ const struct command collector_subcommands[] = {
 	  sub_disable, NULL },
 	{ "enable", "", "start an experiment; or arm the next run", 0,
 	  sub_enable, NULL },
-	{ "engine", "auto|ring|inject", "how samples are taken", 0, sub_engine,
+	{ "engine", "auto|ring|inject|remote", "how samples are taken", 0, sub_engine,
 	  "collector engine ring" },
 	{ "limit", "MB|unlimited", "stop sampling at this size", 0, sub_limit,
 	  "collector limit 2000" },

@@ -151,7 +151,8 @@ full_name(const struct words *before, size_t i)
 static void
 offer_argument(const struct words *before, const char *typed)
 {
-	static const char *const engines[] = { "auto", "ring", "inject", NULL };
+	static const char *const engines[] = { "auto", "ring", "inject", "remote",
+		NULL };
 	static const char *const store[] = { "directory", "experiment", NULL };
 	static const char *const profile[] = { "on", "off", "timer", NULL };
 	static const char *const timer[] = { "on", "hi", "lo", NULL };

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The remote engine's two files: engine_remote.c decides when to look,
+ * sampler.c looks, and turns what it sees into packets.
+ */
+#ifndef SONDE_SESSION_SAMPLER_H
+#define SONDE_SESSION_SAMPLER_H
+
+#include "inject.h"
+#include "private.h"
+
+struct seen {			/* a thread */
+	pid_t tid;
+	uint64_t cpu_ns;	/* its clock, at the last look */
+	uint64_t moved_at;	/* the look that found it moved */
+	uint64_t booked_ns;	/* of that: charged, or not ours */
+	uint64_t system_base_ns;	/* stime when recording began */
+	int64_t system_due_ns;	/* stime beyond what is charged as system */
+	uint64_t frinfo;	/* its last stack, 0 none yet */
+	uint64_t round;		/* of the last look that found it */
+	int cpu;
+	bool ran;		/* ... and found it running, or about to */
+	bool sampled;		/* ... and sampled it */
+	bool in_call;		/* when sampled: in a system call */
+	bool transfers;		/* better not stopped: peeked at */
+};
+
+struct sampler {
+	struct recorder *rec;
+	const struct recorder_options *opt;
+	struct map threads;	/* tid -> struct seen */
+	uint64_t round;
+	uint64_t looked_at, before;	/* now_ns() of this look, the last */
+	uint64_t came_at;	/* for this look, to a processor */
+	struct urgent urgent;	/* until the last thread goes on */
+	bool hurries;
+	uint64_t clock_ns;	/* process CPU clock, at the last reading */
+	uint64_t clock_start_ns, booked_ns;	/* of this stretch */
+	uint64_t latest_tid;	/* that was sampled */
+	uint64_t synced_at;	/* the maps */
+	pid_t *running;		/* to be stopped in this look */
+	size_t running_count, running_cap;
+	pid_t *waiting;		/* to be peeked at */
+	size_t waiting_count, waiting_cap;
+	uint64_t stood_ns;	/* of all stops together */
+	unsigned stops;
+};
+
+/* We go first, from before the look until no thread stands. */
+void sampler_hurry(struct sampler *s);
+void sampler_share(struct sampler *s);
+/* All CPU time from now on counts, and nothing before it. */
+void sampler_begin(struct sampler *s);
+/* One look at every thread that used CPU time since the last one. came_at:
+ * we have had the processor since then. */
+void sampler_look(struct sampler *s, uint64_t came_at);
+/* No look follows: every thread's rest goes to its last stack. */
+void sampler_end(struct sampler *s);
+void sampler_fini(struct sampler *s);
+
+#endif
