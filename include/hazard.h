@@ -12,8 +12,10 @@
 enum hazard {
 	HAZARD_NONE,
 	HAZARD_AREA_STAYS,	/* record memory, when we have gone */
+	HAZARD_DESCRIPTOR_STAYS, /* in the target, when we are killed */
 	HAZARD_EARLY_TICK,	/* CPU-time ticks that a stop brings forward */
 	HAZARD_EINTR,		/* calls that say EINTR to any stop */
+	HAZARD_FRAME,		/* we are killed while a thread works for us */
 	HAZARD_FROZEN,		/* a frozen control group */
 	HAZARD_HANDLER_STAYS,	/* our handler, when we have gone */
 	HAZARD_HELPER_NUMBER,	/* a clone's result in the next call's place */

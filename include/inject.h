@@ -156,6 +156,11 @@ uint64_t inject_scratch_size(struct target *t, uint64_t at);
 int inject_unmap_scratch(struct target *t, uint64_t at,
 			 struct inject_report *report);
 
+/* Is that descriptor of the target a file of ours? Close it then. */
+bool inject_owns_descriptor(struct target *t, const char *number);
+int inject_close_descriptor(struct target *t, unsigned fd,
+			    struct inject_report *report);
+
 /* Bytes that guest_publish needs for these tables: a good table_bytes. */
 size_t guest_publish_need(const struct step_tables *tables);
 /* GUEST_POSIX_TIMER: a thread has started; the next handler that runs gives

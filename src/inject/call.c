@@ -203,7 +203,9 @@ borrow_write_frame(struct borrow *b, uint64_t room, size_t room_size)
 	int r = 0;
 
 	b->frame = 0;
-	if (!room && borrow_stack_is_plain(b->p, b->regs.rsp, need + RED_ZONE))
+	if (!handled(HAZARD_FRAME))
+		top = 0;
+	else if (!room && borrow_stack_is_plain(b->p, b->regs.rsp, need + RED_ZONE))
 		top = b->regs.rsp - RED_ZONE;
 	if (top >= need && (!room || room_size >= need)) {
 		fpstate = (top - xsize) & ~(uint64_t)(XSTATE_ALIGN - 1);

@@ -44,10 +44,25 @@ open_theirs(struct target *t, pid_t helper, int theirs)
 	return fd;
 }
 
+/* From now on a helper that is left alone closes it. */
+static int
+note_descriptor(struct errand *e, size_t field, int fd)
+{
+	memcpy((char *)&e->block + field, &fd, sizeof fd);
+	return e->s.at ? target_write(e->p->t, e->s.at + STUB_BLOCK + field,
+				      &fd, sizeof fd) : 0;
+}
+
+int
+channel_note_library(struct errand *e, int fd)
+{
+	return note_descriptor(e, offsetof(struct block, library_fd), fd);
+}
+
 int
 channel_memfd(struct errand *e, pid_t helper,
 	      const struct user_regs_struct *regs, const char *name,
-	      int *theirs)
+	      size_t field, int *theirs)
 {
 	const uint64_t at = e->name_at;
 	const uint64_t args[6] = { at, MFD_FLAGS };
@@ -68,6 +83,8 @@ channel_memfd(struct errand *e, pid_t helper,
 		return -1;
 	}
 	*theirs = (int)result;
+	if (note_descriptor(e, field, *theirs) < 0)
+		return -1;
 	return open_theirs(e->p->t, helper, *theirs);
 }
 
@@ -141,6 +158,7 @@ prepare_area(struct errand *e, pid_t helper,
 	void *at = MAP_FAILED;
 	int theirs, r;
 	const int fd = channel_memfd(e, helper, regs, "sonde-records",
+				     offsetof(struct block, area_fd),
 				     &theirs);
 
 	if (fd < 0)

@@ -6,11 +6,14 @@
  * took is still in its area. Scratch memory is known by the code at its
  * start, and nobody's when the threads named in it have ended.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
+#include "hazard.h"
 #include "private.h"
 #include "record.h"
 
@@ -191,44 +194,77 @@ scratch_in_use(struct target *t, uint64_t at)
 						  k.tid_offset));
 }
 
+/* A raw system call disturbs nothing in libc: any thread at any point. */
 static int
-unmap(struct plan *p, uint64_t at, uint64_t size, struct inject_report *report)
+borrowed_call(struct target *t, long nr, const uint64_t args[6],
+	      struct inject_report *report)
 {
-	const uint64_t args[6] = { at, size };
 	struct borrow *b = xcalloc(1, sizeof *b);
+	struct urgent urgent;
+	struct plan p;
 	int64_t result = 0;
-	int r;
+	int r = plan_make(t, &p);
 
-	/* A raw system call disturbs nothing in libc: any point will do. */
-	p->single = false;
-	r = donor_take(p, 0, b, report);
+	urgent_begin(&urgent);
 	if (r == 0) {
-		r = borrow_syscall(b, SYS_munmap, args, &result, NULL);
-		if (borrow_return(b, report) < 0)
-			r = -1;
+		p.single = false;
+		r = donor_take(&p, 0, b, report);
+		if (r == 0) {
+			r = borrow_syscall(b, nr, args, &result, NULL);
+			if (borrow_return(b, report) < 0)
+				r = -1;
+		}
+		plan_fini(&p);
 	}
+	urgent_end(&urgent);
 	free(b);
-	return r == 0 && result < 0 ? fail(FAIL_GENERAL, "munmap in the "
-					   "target fails") : r;
+	errno = (int)-result;
+	return r == 0 && result < 0 ? fail_errno("by a thread of process %d",
+						 target_pid(t)) : r;
 }
 
 int
 inject_unmap_scratch(struct target *t, uint64_t at,
 		     struct inject_report *report)
 {
-	const uint64_t size = inject_scratch_size(t, at);
-	struct urgent urgent;
-	struct plan p;
-	int r;
+	const uint64_t args[6] = { at, inject_scratch_size(t, at) };
 
-	if (!size || scratch_in_use(t, at))
+	if (!args[1] || scratch_in_use(t, at))
 		return fail(FAIL_UNSUITABLE, "a thread of ours still runs in "
 			    "it");
-	if (plan_make(t, &p) < 0)
+	return borrowed_call(t, SYS_munmap, args, report);
+}
+
+/* ---- descriptors ------------------------------------------------------------- */
+
+bool
+inject_owns_descriptor(struct target *t, const char *number)
+{
+	char path[64], link[64];
+	ssize_t n;
+
+	snprintf(path, sizeof path, "fd/%.16s", number);
+	n = readlinkat(target_proc(t), path, link, sizeof link - 1);
+	link[n > 0 ? n : 0] = 0;
+	return str_starts(link, "/memfd:sonde-records") ||
+	       str_starts(link, "/memfd:sonde-collector");
+}
+
+int
+inject_close_descriptor(struct target *t, unsigned fd,
+			struct inject_report *report)
+{
+	const uint64_t args[6] = { fd };
+	const int lock = owner_lock(t);	/* no visit makes one meanwhile */
+	char number[16];
+	int r;
+
+	if (lock < 0)
 		return -1;
-	urgent_begin(&urgent);
-	r = unmap(&p, at, size, report);
-	urgent_end(&urgent);
-	plan_fini(&p);
+	snprintf(number, sizeof number, "%u", fd);
+	r = handled(HAZARD_DESCRIPTOR_STAYS) &&
+		inject_owns_descriptor(t, number) ?
+		borrowed_call(t, SYS_close, args, report) : 0;
+	close(lock);
 	return r;
 }

@@ -78,6 +78,7 @@ move_descriptor(struct errand *e, pid_t helper,
 	    remote_syscall(e->p, helper, regs, SYS_fcntl, move, &moved, NULL,
 			   NULL) < 0 || moved < 0)
 		return fd;
+	(void)channel_note_library(e, (int)moved);
 	(void)remote_syscall(e->p, helper, regs, SYS_close, forget, &closed,
 			     NULL, NULL);
 	return (int)moved;
@@ -88,7 +89,9 @@ load_library_file(struct errand *e, pid_t helper,
 		  const struct user_regs_struct *regs)
 {
 	int theirs, r;
-	const int fd = channel_memfd(e, helper, regs, LIBRARY_NAME, &theirs);
+	const int fd = channel_memfd(e, helper, regs, LIBRARY_NAME,
+				     offsetof(struct block, library_fd),
+				     &theirs);
 
 	if (fd < 0)
 		return -1;

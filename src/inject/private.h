@@ -364,10 +364,13 @@ int owner_lock(struct target *t);
 extern const unsigned char collector_image[], collector_image_end[];
 
 /* A memfd made in the target by a stopped thread of ours. Returns our own
- * descriptor of it, and the target's number in *theirs; -1 on failure. */
+ * descriptor of it, and the target's number in *theirs; -1 on failure. field:
+ * its place in the helper's block, by which it is closed whoever lives. */
 int channel_memfd(struct errand *e, pid_t helper,
 		  const struct user_regs_struct *regs, const char *name,
-		  int *theirs);
+		  size_t field, int *theirs);
+/* The library's has another number now. */
+int channel_note_library(struct errand *e, int fd);
 /* Write the library into a memfd and seal that. */
 int load_fill_library(int fd);
 /* The embedded library as a memfd of the target. */

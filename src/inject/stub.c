@@ -112,12 +112,13 @@ __asm__(
 /* The helper. When we died before it was given its registers, it came here by
  * the return from clone, and its sp is not aligned. */
 "stub_helper:\n"
+"	movl	%eax, %r12d\n"
 "	andq	$-16, %rsp\n"
 "	leaq	stub_begin+4096(%rip), %rbx\n"
 "	xorl	%eax, %eax\n"
 "	movl	$1, %ecx\n"
 "	lock cmpxchgl %ecx, " F(STATE) "\n"
-"	jne	.Lstub_close\n"
+"	jne	.Lstub_cancelled\n"
 "	cmpq	$0, " F(PTHREAD_CREATE) "\n"
 "	jne	0f\n"
 "	call	stub_thread\n"
@@ -157,6 +158,19 @@ __asm__(
 "	syscall\n"
 "	jmp	3b\n"
 "4:	movl	$8, " F(STATE) "\n"
+"	jmp	.Lstub_close\n"
+/* When we died in a call that makes a descriptor it came here by the return
+ * from that, and nobody has noted the number yet. 0 is clone's. */
+".Lstub_cancelled:\n"
+"	cmpl	$1, %r12d\n"
+"	jl	.Lstub_close\n"
+"	cmpl	" F(LIBRARY_FD) ", %r12d\n"
+"	je	.Lstub_close\n"
+"	cmpl	" F(AREA_FD) ", %r12d\n"
+"	je	.Lstub_close\n"
+"	movl	%r12d, %edi\n"
+"	movl	$3, %eax\n"			/* close */
+"	syscall\n"
 ".Lstub_close:\n"
 "	call	.Lstub_forget\n"
 "	call	.Lstub_close_fds\n"

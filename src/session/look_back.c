@@ -29,10 +29,7 @@
 
 #define THREADS_NS	UINT64_C(300000000)	/* for reading them all */
 
-enum { FDS_MAX = 65536, LINK_BYTES = 256, AGAIN_MAX = 40, AGAIN_US = 5000,
-       NAMED_MAX = 6 };
-
-enum trace { TRACE_DESCRIPTOR = 1, TRACE_AREA, TRACE_SCRATCH, TRACE_TIMER };
+enum { FDS_MAX = 65536, AGAIN_MAX = 40, AGAIN_US = 5000, NAMED_MAX = 6 };
 
 /* One look: what it finds goes to note. */
 struct look {
@@ -78,12 +75,7 @@ static void
 note_before(struct look *l, enum trace what, uint64_t where, uint64_t size)
 {
 	map_put(&l->lb->before, key_of(what, where), 1);
-	if (what == TRACE_AREA) {
-		l->lb->area = where;
-		l->lb->area_size = size;
-	}
-	if (what == TRACE_SCRATCH)
-		l->lb->scratch = where;
+	look_back_found(l->lb, what, where, size);
 }
 
 static void
@@ -127,13 +119,7 @@ look_at_descriptors(struct look *l)
 		return;
 	}
 	while ((entry = readdir(dir)) && left-- > 0) {
-		char link[LINK_BYTES];
-		const ssize_t n = readlinkat(fd, entry->d_name, link,
-					     sizeof link - 1);
-
-		link[n > 0 ? n : 0] = '\0';
-		if (str_starts(link, "/memfd:sonde-records") ||
-		    str_starts(link, "/memfd:sonde-collector"))
+		if (inject_owns_descriptor(l->lb->t, entry->d_name))
 			l->note(l, TRACE_DESCRIPTOR,
 				strtoull(entry->d_name, NULL, 10), 0);
 	}
@@ -359,6 +345,7 @@ look_back_new(struct target *t)
 	}
 	free(text);
 	look_at_all(&l);
+	lb->visited |= l.lib != 0;
 	look_fini(&l);
 	look_back_find_orphan(lb);
 	fail_clear();	/* whoever wants more of it will be told again */

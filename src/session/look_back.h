@@ -8,7 +8,8 @@
 #include "inject.h"
 #include "private.h"
 
-enum { BORROWED_MAX = 256 };
+enum { BORROWED_MAX = 256, LEFT_MAX = 64 };
+enum trace { TRACE_DESCRIPTOR = 1, TRACE_AREA, TRACE_SCRATCH, TRACE_TIMER };
 
 struct look_back {
 	struct target *t;
@@ -18,10 +19,15 @@ struct look_back {
 	int signal;		/* of our ticks, 0: none */
 	struct inject_borrowed borrowed[BORROWED_MAX];
 	unsigned nborrowed;
-	/* Of an earlier visit. */
-	bool orphan;
-	uint64_t area, area_size, scratch;
+	/* Of visits that were killed (orphan.c). */
+	bool orphan, visited;
+	uint64_t area, area_size;
 	int records;		/* not taken; -1: unknown */
+	struct left_over {
+		enum trace what;
+		uint64_t where, size;
+	} left[LEFT_MAX];
+	unsigned nleft;
 	struct str tidied;
 };
 
@@ -46,7 +52,10 @@ char *look_back_text(struct look_back *lb, enum look_back_when when);
 
 /* ---- orphan.c ------------------------------------------------------------ */
 
-/* Whom did the record memory belong to that the first look found? */
+/* The first look found this. */
+void look_back_found(struct look_back *lb, enum trace what, uint64_t where,
+		     uint64_t size);
+/* Whom did the record memory belong to that it found? */
 void look_back_find_orphan(struct look_back *lb);
 
 #endif

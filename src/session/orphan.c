@@ -11,6 +11,22 @@
 #include "hazard.h"
 #include "look_back.h"
 
+void
+look_back_found(struct look_back *lb, enum trace what, uint64_t where,
+		uint64_t size)
+{
+	if (what == TRACE_AREA) {
+		lb->area = where;
+		lb->area_size = size;
+	}
+	if (what == TRACE_SCRATCH)
+		lb->visited = true;
+	if ((what == TRACE_SCRATCH || what == TRACE_DESCRIPTOR) &&
+	    lb->nleft < LEFT_MAX)
+		lb->left[lb->nleft++] = (struct left_over){
+			what, where, size };
+}
+
 static void
 ignore_record(void *arg, const struct record *r)
 {
@@ -56,24 +72,65 @@ tidy_orphan(struct look_back *lb)
 	lb->orphan = false;
 }
 
-static void
-tidy_scratch(struct look_back *lb)
+static int
+remove_left(struct look_back *lb, const struct left_over *o)
 {
-	const uint64_t size = inject_scratch_size(lb->t, lb->scratch);
 	struct inject_report report = {0};
+	const int r = o->what == TRACE_SCRATCH ?
+		inject_unmap_scratch(lb->t, o->where, &report) :
+		inject_close_descriptor(lb->t, (unsigned)o->where, &report);
 
-	if (!size)
+	look_back_visit(lb, &report);
+	return r;
+}
+
+/*
+ * Still there, as we found it. Descriptors only of a program that we visited:
+ * a sonde that is visited has such ones, and needs them.
+ */
+static bool
+is_left(struct look_back *lb, const struct left_over *o)
+{
+	char number[24];
+
+	if (o->what == TRACE_SCRATCH)
+		return inject_scratch_size(lb->t, o->where) == o->size;
+	if (!lb->visited)
+		return false;
+	snprintf(number, sizeof number, "%" PRIu64, o->where);
+	return inject_owns_descriptor(lb->t, number);
+}
+
+static void
+tidy_left(struct look_back *lb)
+{
+	uint64_t scratch = 0, descriptors = 0, stays = 0;
+
+	for (unsigned i = 0; i < lb->nleft; i++) {
+		const struct left_over *o = &lb->left[i];
+
+		if (!is_left(lb, o))
+			continue;
+		scratch += o->what == TRACE_SCRATCH ? o->size : 0;
+		descriptors += o->what == TRACE_DESCRIPTOR;
+		stays += remove_left(lb, o) < 0;
+	}
+	lb->nleft = 0;
+	if (!scratch && !descriptors)
 		return;
-	str_addf(&lb->tidied, "%sa visit that was killed had left %" PRIu64
-		 " KB of scratch memory", lb->tidied.len ? "; " : "",
-		 size / 1024);
-	if (inject_unmap_scratch(lb->t, lb->scratch, &report) < 0)
-		str_addf(&lb->tidied, ", which cannot be removed (%s)",
+	str_addf(&lb->tidied, "%svisits that were killed had left",
+		 lb->tidied.len ? "; " : "");
+	if (scratch)
+		str_addf(&lb->tidied, " %" PRIu64 " KB of scratch memory",
+			 scratch / 1024);
+	if (descriptors)
+		str_addf(&lb->tidied, "%s %" PRIu64 " descriptors",
+			 scratch ? " and" : "", descriptors);
+	if (stays)
+		str_addf(&lb->tidied, ", not all of which can be removed (%s)",
 			 fail_last()->reason);
 	else
 		str_add(&lb->tidied, ": removed");
-	look_back_visit(lb, &report);
-	lb->scratch = 0;
 }
 
 void
@@ -83,7 +140,6 @@ look_back_tidy(struct look_back *lb)
 		return;
 	if (lb->orphan)
 		tidy_orphan(lb);
-	if (lb->scratch)
-		tidy_scratch(lb);
+	tidy_left(lb);
 	fail_clear();
 }
