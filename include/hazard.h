@@ -21,6 +21,7 @@ enum hazard {
 	HAZARD_HELPER_NUMBER,	/* a clone's result in the next call's place */
 	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_ORPHAN,		/* what a visit that was killed left */
+	HAZARD_OWN_FAULT,	/* a fault that the program has yet to meet */
 	HAZARD_SHARED_MEMORY,	/* another process in the same memory */
 	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */
 };

@@ -28,6 +28,7 @@ enum {
 	ROUNDS = 200,			/* to find a safe point */
 	OWN_TABLES = 3,			/* the round that makes new ones */
 	FRAME_NEED = 4096,
+	PENDING_MOST = 16,		/* signals looked at */
 };
 #define HOLD_TIMEOUT_NS	UINT64_C(2000000000)
 #define GIVE_UP_NS	UINT64_C(10000000000)
@@ -193,6 +194,26 @@ set_options(const struct plan *p, const struct held *h)
 					"(CONFIG_CHECKPOINT_RESTORE)") : -1;
 }
 
+/*
+ * A fault of the program's own that it has not met yet, since our stop came
+ * first. Its handler must find the registers of that fault, not those of a
+ * call of ours: such a thread runs on.
+ */
+static bool
+has_own_fault(pid_t tid)
+{
+	struct __ptrace_peeksiginfo_args which = { .nr = PENDING_MOST };
+	siginfo_t pending[PENDING_MOST];
+	const long n = ptrace(PTRACE_PEEKSIGINFO, tid, &which, pending);
+	const uint64_t faults = ~maskable_signals();
+
+	for (long i = 0; i < n; i++)
+		if (faults >> (pending[i].si_signo - 1) & 1 &&
+		    pending[i].si_code > 0)
+			return handled(HAZARD_OWN_FAULT);
+	return false;
+}
+
 /* 1 taken, 0 not this one now, -1 give up. */
 static int
 try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
@@ -206,6 +227,8 @@ try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
 	}
 	if (sp)
 		safe = safepoint_reach(sp, &b->held);
+	if (safe == 1 && has_own_fault(tid))
+		safe = 0;
 	if (safe == 1 && set_options(p, &b->held) == 0 &&
 	    borrow_save(b) == 0 && borrow_write_frame(b, 0, 0) == 0)
 		return 1;

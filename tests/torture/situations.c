@@ -148,7 +148,7 @@ const struct situation situations[] = {
 	{ .name = "rounding-1", .argv = { "@compute", "rounding", "1" },
 	  .traits = QUIET },
 	{ .name = "faults-1", .argv = { "@compute", "faults", "1" },
-	  .traits = OWN_SIGNALS },
+	  .traits = OWN_SIGNALS | SHORT_FORM },
 	{ .name = "faults-4", .argv = { "@compute", "faults", "4" },
 	  .traits = OWN_SIGNALS },
 	{ .name = "aborts-1", .argv = { "@compute", "aborts", "1" },
