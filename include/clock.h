@@ -108,13 +108,20 @@ void clock_rest(struct clock *c,
 /* ---- signals: perf overflow -> a signal to that very thread --------------- */
 
 struct signal_clock;
-/* task-clock per thread, user mode only, F_SETSIG signo, F_OWNER_TID. New
- * threads are found by FORK records. Starts disabled. exec ends it: the
- * handler is gone then (a signal that a thread blocked meanwhile stays
- * pending in the new program). Needs Linux 5.13. */
+/* task-clock per thread, user mode only, F_SETSIG signo (0: told later),
+ * F_OWNER_TID. New threads are found by FORK records. Starts disabled. exec
+ * ends it: the handler is gone then (a signal that a thread blocked meanwhile
+ * stays pending in the new program). Needs Linux 5.13. */
 struct signal_clock *signal_clock_open(pid_t pid, uint64_t interval_ns,
 				       int signo, pid_t except_tid);
 void signal_clock_close(struct signal_clock *c);
+/* Which signal. wanted (may be NULL) is asked before the first one of each
+ * thread, also of those to come; fd will be its si_fd. */
+int signal_clock_signal(struct signal_clock *c, int signo,
+			bool (*wanted)(void *arg, int fd, pid_t tid),
+			void *arg);
+/* Begin or cease to send to a thread. Its clock counts on. */
+void signal_clock_send(struct signal_clock *c, pid_t tid, bool on);
 int signal_clock_enable(struct signal_clock *c, bool on);
 size_t signal_clock_pollfds(const struct signal_clock *c, struct pollfd *fds,
 			    size_t max);

@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { COLLECTOR_VERSION = 2 };
+enum { COLLECTOR_VERSION = 3 };
 
 #define COLLECTOR_MAGIC UINT64_C(0x7473657567656473)	/* "sdeguest" */
 
@@ -43,8 +43,11 @@ struct collector_owner {
 	int32_t pid;
 	uint32_t target;	/* the process recorded, by its own count: a
 				 * fork's child has a copy of all this */
+	/* The signal that our handler is in place for, 0: none. Outlives an
+	 * owner that was killed. */
+	uint32_t signo, pad;
 };
-_Static_assert(sizeof(struct collector_owner) == 32, "fixed layout");
+_Static_assert(sizeof(struct collector_owner) == 40, "fixed layout");
 
 enum collector_command {
 	COLLECTOR_MAP,		/* map the area behind fd (closes fd) */
@@ -63,23 +66,22 @@ struct collector_call {
 	uint32_t clock;		/* START: enum collector_clock */
 	uint64_t size;		/* MAP: of the area */
 	uint64_t interval_ns;	/* START */
-	/* MAP: __vdso_clock_gettime, 0: by system call. */
-	uint64_t vdso_clock;
-	/* MAP: offset of the kernel's thread id from the thread pointer, 0:
-	 * by system call (a seccomp filter may forbid that one). */
-	uint64_t tid_offset;
+	uint64_t vdso_clock;	/* MAP: __vdso_clock_gettime */
+	/* START: of the ticks. Its default action is to do nothing: -EBUSY
+	 * when the program has another one in place. */
+	uint32_t signo, pad;
 	/* STOP, LOOK, results. */
 	uint32_t handler_kept;	/* the program had put its own in place */
 	/* The helper thread, which ends right after the call as the caller
 	 * does: no timer for them. 0: the caller is one of the program. */
 	uint32_t helper;
-	/* START, TIMERS: threads in posts that got none, and made. */
+	/* START, TIMERS: threads that have one now, and that got none. */
 	uint32_t timers_made, timers_failed;
 	int64_t result;
 	struct collector_owner owner;	/* who gives the command */
 	/* MAP: token of an owner that has surely ended. */
 	uint64_t ended;
 };
-_Static_assert(sizeof(struct collector_call) == 112, "fixed layout");
+_Static_assert(sizeof(struct collector_call) == 120, "fixed layout");
 
 #endif

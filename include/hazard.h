@@ -12,6 +12,7 @@
 enum hazard {
 	HAZARD_NONE,
 	HAZARD_AREA_STAYS,	/* record memory, when we have gone */
+	HAZARD_DEAF,		/* ticks to threads that block the signal */
 	HAZARD_DESCRIPTOR_STAYS, /* in the target, when we are killed */
 	HAZARD_EARLY_TICK,	/* CPU-time ticks that a stop brings forward */
 	HAZARD_EINTR,		/* calls that say EINTR to any stop */
@@ -19,10 +20,13 @@ enum hazard {
 	HAZARD_FROZEN,		/* a frozen control group */
 	HAZARD_HANDLER_STAYS,	/* our handler, when we have gone */
 	HAZARD_HELPER_NUMBER,	/* a clone's result in the next call's place */
+	HAZARD_IDLE_SIGNAL,	/* a signal that the program uses */
 	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_ORPHAN,		/* what a visit that was killed left */
 	HAZARD_OWN_FAULT,	/* a fault that the program has yet to meet */
 	HAZARD_SHARED_MEMORY,	/* another process in the same memory */
+	HAZARD_SIGNAL_MASK,	/* the program's handlers on top of ours */
+	HAZARD_TICK_CALLS,	/* ticks in a thread that seccomp confines */
 	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */
 };
 

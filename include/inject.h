@@ -97,13 +97,17 @@ struct guest *guest_open_preloaded(struct target *t,
 /* Unmap our side; the target's scratch is gone, the library inert. */
 void guest_close(struct guest *g);
 
-/* Install the SIGPROF handler, and the timers where those are the clock. */
+/* Choose the signal of the ticks, which has no use in the program and whose
+ * default is to do nothing; install its handler, and the timers where those
+ * are the clock. */
 int guest_start(struct guest *g, enum guest_clock clock);
-/* Stop: flag off, timers deleted, SIGPROF ignored then restored if it is
+/* SIGURG or SIGWINCH; 0: not started yet. */
+int guest_signal(const struct guest *g);
+/* Stop: flag off, timers deleted, the signal's default restored if it is
  * still ours, scratch unmapped. Nothing to do where it is not there, or when
  * it has been done. */
 int guest_stop(struct guest *g, struct inject_report *report);
-/* Has the program put a handler of its own for SIGPROF in our place? A visit.
+/* Has the program put a handler of its own for the signal in our place? A visit.
  * -1: it cannot be known. */
 int guest_lost_handler(struct guest *g);
 /* Is the library still where we put it? No: the target has ended, or it is
@@ -163,14 +167,16 @@ int inject_close_descriptor(struct target *t, unsigned fd,
 
 /* Bytes that guest_publish needs for these tables: a good table_bytes. */
 size_t guest_publish_need(const struct step_tables *tables);
-/* GUEST_POSIX_TIMER: a thread has started; the next handler that runs gives
- * it a timer. -1: the queue is full, call guest_refresh. */
-int guest_thread_started(struct guest *g, pid_t tid);
-/* Threads posted that nobody has served yet: when this stays above 0 nothing
- * ticks in the program. */
-uint32_t guest_unserved(const struct guest *g);
-/* GUEST_POSIX_TIMER: timers for all threads that have none, by a call into
- * the target; also arms those that went to sleep when our heartbeat was
+/* GUEST_PERF_SIGNAL: before the first signal of a descriptor, the thread that
+ * it goes to. */
+int guest_ticker(struct guest *g, int fd, pid_t tid);
+/* Does it block the signal, or wait for it in sigtimedwait? Then no tick may
+ * be sent to it. */
+bool inject_thread_is_deaf(struct target *t, pid_t tid, int signo);
+/* GUEST_POSIX_TIMER: all that are deaf; what guest_refresh goes by. */
+void guest_set_deaf(struct guest *g, const pid_t *tids, size_t n);
+/* GUEST_POSIX_TIMER: timers for all threads that have none and are not deaf, by
+ * a call into the target; also arms those that went to sleep when our heartbeat was
  * silent for RECORD_LEASE_NS. */
 int guest_refresh(struct guest *g);
 

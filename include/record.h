@@ -5,14 +5,18 @@
  * store into it can neither fault nor wait for a disk, and its pages are not
  * charged to the target.
  *
- *   [ record_area | record_window x windows | ring x windows
+ *   [ record_area | record_window x windows | tickers | ring x windows
  *     | table half 0 | table half 1 ]
  *
- * One window belongs to one thread at a time and has one writer (SIGPROF is
- * masked in its own handler) and one reader (the tracer): a ring of whole
- * records, `head` written by the guest with a release store after the record
- * is complete, `tail` by the tracer. A record never wraps; a filler takes the
- * rest of a ring.
+ * One window belongs to one thread at a time and has one writer (whoever has
+ * set `busy`; all signals are masked in the handler) and one reader (the
+ * tracer): a ring of whole records, `head` written by the guest with a release
+ * store after the record is complete, `tail` by the tracer. A record never
+ * wraps; a filler takes the rest of a ring.
+ *
+ * tickers[fd] is the thread that a perf signal with that si_fd is sent to, by
+ * the tracer's count of descriptors, 0: none. So a handler need not ask who
+ * it is, by a call that a seccomp filter may punish.
  */
 #ifndef SONDE_RECORD_H
 #define SONDE_RECORD_H
@@ -21,13 +25,16 @@
 
 #define RECORD_MAGIC	UINT64_C(0x3141524165646e73)	/* "sndeArA1" */
 #define RECORD_LEASE_NS	UINT64_C(2000000000)
+/* The lower half of a timer's si_value; the upper one is its thread. */
+#define RECORD_TIMER_MARK	UINT32_C(0x736e6465)
 /* In pcs[]: this is the next instruction, not a return address. */
 #define RECORD_PC_EXACT	(UINT64_C(1) << 63)
 
 enum {
-	RECORD_VERSION = 1,
+	RECORD_VERSION = 2,
 	RECORD_DEPTH_MAX = 1000,
-	RECORD_POSTS = 1024,		/* new threads waiting for a timer */
+	RECORD_DEAF = 1024,		/* threads that get no timer */
+	RECORD_TICKERS = 65536,
 	RECORD_PROBES = 32,		/* windows a thread may look at */
 	RECORD_HEADER_BYTES = 8192,
 	RECORD_WINDOW_MIN = 65536,	/* bytes of a ring */
@@ -57,7 +64,6 @@ enum record_loss {
 	RECORD_LOST_WINDOW,	/* no window was free for the thread */
 	RECORD_LOST_LEASE,	/* our heartbeat was silent */
 	RECORD_LOST_OFF,	/* came after the flag went off */
-	RECORD_LOST_TIMER,	/* a thread's timer could not be made */
 	RECORD_LOSSES
 };
 
@@ -77,7 +83,7 @@ _Static_assert(sizeof(struct record) == 32, "fixed layout");
 
 struct record_window {
 	uint32_t tid;		/* owner; 0: free */
-	uint32_t pad;
+	uint32_t busy;		/* 1: a handler writes */
 	uint64_t head;		/* bytes ever written; the guest's */
 	uint64_t lost;		/* intervals, ring full; the guest's */
 	uint64_t guest_pad[5];
@@ -112,20 +118,22 @@ struct record_area {
 	uint64_t windows_at, rings_at;
 	uint64_t tables_at[2];
 	uint64_t table_bytes;	/* of one half */
-	uint64_t constant_pad[7];
+	uint64_t tickers_at;	/* uint32_t x RECORD_TICKERS */
+	uint64_t constant_pad[6];
 
 	/* Written by the tracer. */
 	uint32_t on;		/* 0: handlers pass through */
 	uint32_t tables;	/* enum record_tables_current */
 	uint64_t beat;		/* grows; silent for RECORD_LEASE_NS: gone */
 	uint64_t main_stack_end;
-	uint32_t posted;	/* tids ever put into posts */
-	uint32_t tracer_pad[9];
+	uint32_t confined;	/* 1: a filter may punish a handler's call */
+	uint32_t ndeaf;		/* in deaf, most of the time */
+	uint32_t tracer_pad[8];
 
 	/* Written by the guest. */
 	uint64_t seen_beat, seen_at;
 	uint32_t readers[2];	/* handlers that walk by a table half */
-	uint32_t taken;		/* posts ever taken */
+	uint32_t foreign;	/* signals that came and were not ours */
 	uint32_t timers;	/* live POSIX timers */
 	uint64_t samples;	/* records written */
 	uint64_t lost[RECORD_LOSSES];	/* intervals, by cause */
@@ -134,7 +142,9 @@ struct record_area {
 	uint32_t left_pad;
 	uint64_t guest_pad[6];
 
-	uint32_t posts[RECORD_POSTS];	/* tids that need a timer */
+	/* The tracer's: threads that block or wait for the signal of the
+	 * ticks, as the target's pid namespace counts. */
+	uint32_t deaf[RECORD_DEAF];
 };
 _Static_assert(sizeof(struct record_area) <= RECORD_HEADER_BYTES,
 	       "the header page holds it");

@@ -11,9 +11,8 @@
  *
  * A thread's descriptor is closed at its end and its count is kept.
  *
- * exec resets the handler of the signal and the next one would kill the
- * target: the kernel itself removes these events then, and none is opened
- * for the new program.
+ * exec resets the handler of the signal: the kernel itself removes these
+ * events then, and none is opened for the new program.
  */
 #include "private.h"
 
@@ -36,7 +35,9 @@ struct ticker {
 struct signal_clock {
 	pid_t pid, except;
 	uint64_t interval_ns;
-	int signo;
+	int signo;		/* 0: not told yet */
+	bool (*wanted)(void *arg, int fd, pid_t tid);
+	void *wanted_arg;
 	bool on, lost, execed;
 	struct perf_kernel kernel;
 	struct rings rings;
@@ -68,15 +69,23 @@ used_before(const struct signal_clock *c, pid_t tid)
 }
 
 static int
-send_to(int fd, int signo, pid_t tid)
+set_sending(int fd, bool on)
+{
+	return fcntl(fd, F_SETFL, on ? O_ASYNC | O_NONBLOCK : O_NONBLOCK);
+}
+
+static int
+send_to(const struct signal_clock *c, int fd, pid_t tid)
 {
 	struct f_owner_ex owner = { .type = F_OWNER_TID, .pid = tid };
 
-	if (fcntl(fd, F_SETSIG, signo) < 0 ||
-	    fcntl(fd, F_SETOWN_EX, &owner) < 0 ||
-	    fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) < 0)
+	if (!c->signo)
+		return 0;
+	if (fcntl(fd, F_SETSIG, c->signo) < 0 ||
+	    fcntl(fd, F_SETOWN_EX, &owner) < 0)
 		return -1;
-	return 0;
+	return set_sending(fd, !c->wanted ||
+			   c->wanted(c->wanted_arg, fd, tid));
 }
 
 static int
@@ -89,7 +98,7 @@ open_ticker(struct signal_clock *c, pid_t tid)
 		return -1;
 	if (descriptor_is_reserve(fd))
 		errno = EMFILE;
-	else if (send_to(fd, c->signo, tid) == 0 &&
+	else if (send_to(c, fd, tid) == 0 &&
 		 (!c->on || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0))
 		return fd;
 
@@ -329,6 +338,37 @@ signal_clock_enable(struct signal_clock *c, bool on)
 					  on ? "start" : "stop",
 					  (int)c->tickers[i].tid);
 	return done;
+}
+
+int
+signal_clock_signal(struct signal_clock *c, int signo,
+		    bool (*wanted)(void *arg, int fd, pid_t tid), void *arg)
+{
+	int done = 0;
+
+	c->signo = signo;
+	c->wanted = wanted;
+	c->wanted_arg = arg;
+	for (size_t i = 0; i < c->len; i++) {
+		const struct ticker *t = &c->tickers[i];
+
+		/* one that has ended gets none, and no error for it */
+		if (t->fd >= 0 && send_to(c, t->fd, t->tid) < 0 &&
+		    errno != ESRCH)
+			done = fail_errno("have the clock of thread %d send a "
+					  "signal", (int)t->tid);
+	}
+	return done;
+}
+
+void
+signal_clock_send(struct signal_clock *c, pid_t tid, bool on)
+{
+	uint64_t at;
+
+	if (map_get(&c->by_tid, (uint64_t)tid, &at) &&
+	    c->tickers[at].fd >= 0)
+		(void)set_sending(c->tickers[at].fd, on);
 }
 
 size_t

@@ -5,11 +5,8 @@
  */
 #include "private.h"
 
-/* Room for the deepest record, and for a copy of a stack behind it that is
- * used while the record is made. */
 enum {
-	LARGEST = sizeof(struct record) +
-		RECORD_DEPTH_MAX * sizeof(uint64_t) + HOT_STACK_COPY
+	LARGEST = sizeof(struct record) + RECORD_DEPTH_MAX * sizeof(uint64_t)
 };
 _Static_assert(2 * LARGEST <= RECORD_WINDOW_MIN, "two fit into a ring");
 
@@ -17,6 +14,20 @@ static struct record_window *
 windows(struct record_area *area)
 {
 	return (struct record_window *)((char *)area + area->windows_at);
+}
+
+/* A tick that was meant for another recorder may carry a wrong number: two
+ * must never write at once. */
+static struct record_window *
+enter(struct record_window *w)
+{
+	return __atomic_exchange_n(&w->busy, 1, __ATOMIC_ACQUIRE) ? NULL : w;
+}
+
+void
+hot_ring_leave(struct record_window *w)
+{
+	__atomic_store_n(&w->busy, 0, __ATOMIC_RELEASE);
 }
 
 struct record_window *
@@ -31,7 +42,7 @@ hot_ring_window(struct record_area *area, uint32_t tid)
 		struct record_window *w = &all[(first + i) % n];
 
 		if (__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE) == tid)
-			return w;
+			return enter(w);
 	}
 	for (i = 0; i < RECORD_PROBES && i < n; i++) {
 		struct record_window *w = &all[(first + i) % n];
@@ -40,7 +51,7 @@ hot_ring_window(struct record_area *area, uint32_t tid)
 		if (__atomic_compare_exchange_n(&w->tid, &none, tid, false,
 						__ATOMIC_ACQ_REL,
 						__ATOMIC_RELAXED))
-			return w;
+			return enter(w);
 	}
 	return NULL;
 }
@@ -70,12 +81,6 @@ hot_ring_reserve(struct record_area *area, struct record_window *w)
 	filler->kind = RECORD_FILLER;
 	__atomic_store_n(&w->head, w->head + rest, __ATOMIC_RELEASE);
 	return (struct record *)ring;
-}
-
-unsigned char *
-hot_ring_scratch(struct record *rec)
-{
-	return (unsigned char *)&rec->pcs[RECORD_DEPTH_MAX];
 }
 
 void

@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The SIGPROF handler. A tick of ours becomes a record or is counted; any
- * other SIGPROF is the program's and goes where it would have gone without
- * us. It makes no library call, so errno cannot change.
+ * The handler of the signal that ticks (include/record.h). A tick of ours
+ * becomes a record or is counted. Any other signal of that number is the
+ * program's, whose action was the default when we came: nothing is done.
+ *
+ * It makes no system call, but for one where no filter is: a program may
+ * confine itself by seccomp at any moment, and would end for it. The signal
+ * tells the thread, the vDSO the time of the kernel's last tick: a finer
+ * clock is the TSC, which the kernel takes away in strict mode. And no library
+ * call, so errno cannot change.
  */
 #include "private.h"
 
 #include <asm/unistd.h>
 #include <time.h>
 
+#include "hazard.h"
+
 enum {
 	PERF_POLL_IN = 1,	/* si_code of F_SETSIG signals */
 	PERF_POLL_HUP = 6,
-	MASK_BYTES = 8,
+	COARSE = 6,		/* CLOCK_MONOTONIC_COARSE */
 };
 
 /* The very bytes by which unwinders know a signal frame. */
@@ -33,24 +41,8 @@ now(void)
 {
 	struct timespec ts = { 0, 0 };
 
-	if (guest.vdso_clock)
-		((int (*)(int, struct timespec *))guest.vdso_clock)
-			(CLOCK_MONOTONIC, &ts);
-	else
-		(void)sys4(__NR_clock_gettime, CLOCK_MONOTONIC, (uint64_t)&ts,
-			   0, 0);
+	((int (*)(int, struct timespec *))guest.vdso_clock)(COARSE, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-static uint32_t
-thread_id(void)
-{
-	uint32_t tid;
-
-	if (!guest.tid_offset)
-		return (uint32_t)sys4(__NR_gettid, 0, 0, 0, 0);
-	__asm__("movl %%fs:(%1), %0" : "=r"(tid) : "r"(guest.tid_offset));
-	return tid;
 }
 
 /* The kernel keeps the processor's number in a segment limit, for this. */
@@ -63,29 +55,43 @@ processor(void)
 	return limit & 0xfff;
 }
 
-static bool
-is_timer(const siginfo_t *info)
+/* 0: no timer of ours. */
+static uint32_t
+thread_of_timer(const siginfo_t *info)
 {
-	return info->si_code == SI_TIMER && info->si_value.sival_ptr == &guest;
+	const uint64_t value = (uint64_t)info->si_value.sival_ptr;
+
+	return info->si_code == SI_TIMER && (uint32_t)value == RECORD_TIMER_MARK ?
+		(uint32_t)(value >> 32) : 0;
 }
 
-/*
- * Also one of a clock that we no longer use: a thread that blocked SIGPROF
- * gets its tick when it pleases, and timers outlive a tracer that was killed.
- * In a forked child nothing ticks for us.
- */
-static bool
-is_ours(const siginfo_t *info)
+static uint32_t
+thread_of_perf(const struct record_area *area, const siginfo_t *info)
 {
-	return !forked() && (is_timer(info) ||
-		(guest.perf_used && (info->si_code == PERF_POLL_IN ||
-				     info->si_code == PERF_POLL_HUP)));
+	const uint32_t *tickers = (const uint32_t *)
+		((const char *)area + area->tickers_at);
+
+	if (info->si_code != PERF_POLL_IN && info->si_code != PERF_POLL_HUP)
+		return 0;
+	return (uint32_t)info->si_fd < RECORD_TICKERS ?
+		__atomic_load_n(&tickers[info->si_fd], __ATOMIC_RELAXED) : 0;
+}
+
+/* Also of a clock that we no longer use: timers outlive a tracer that was
+ * killed. 0: not ours. */
+static uint32_t
+thread_of(const struct record_area *area, const siginfo_t *info)
+{
+	const uint32_t tid = thread_of_timer(info);
+
+	return tid ? tid : thread_of_perf(area, info);
 }
 
 static bool
 is_late(const siginfo_t *info)
 {
-	return is_timer(info) != (guest.clock == COLLECTOR_POSIX_TIMER);
+	return (info->si_code == SI_TIMER) !=
+		(guest.clock == COLLECTOR_POSIX_TIMER);
 }
 
 static void
@@ -112,49 +118,24 @@ lease_holds(struct record_area *area, uint64_t time)
 
 /* Nobody listens: this thread's timer sleeps until someone arms it again. */
 static void
-disarm(const siginfo_t *info)
+disarm(const struct record_area *area, const siginfo_t *info)
 {
 	const struct { int64_t s, ns; } never[2] = { { 0, 0 }, { 0, 0 } };
 
-	if (is_timer(info))
-		(void)sys4(__NR_timer_settime, (uint64_t)info->si_timerid, 0,
-			   (uint64_t)never, 0);
-}
-
-/* The tracer found a new thread; whoever ticks next gives it a timer. */
-static void
-serve_post(struct record_area *area)
-{
-	uint32_t taken = __atomic_load_n(&area->taken, __ATOMIC_ACQUIRE);
-	const uint32_t posted = __atomic_load_n(&area->posted,
-						__ATOMIC_ACQUIRE);
-	uint32_t tid;
-
-	if (taken == posted || guest.clock != COLLECTOR_POSIX_TIMER)
+	if (info->si_code != SI_TIMER ||
+	    (handled(HAZARD_TICK_CALLS) &&
+	     __atomic_load_n(&area->confined, __ATOMIC_RELAXED)))
 		return;
-	tid = __atomic_load_n(&area->posts[taken % RECORD_POSTS],
-			      __ATOMIC_RELAXED);
-	if (!__atomic_compare_exchange_n(&area->taken, &taken, taken + 1,
-					 false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED))
-		return;
-	if (timer_make(tid) < 0)
-		count(&area->lost[RECORD_LOST_TIMER], 1);
+	(void)sys4(__NR_timer_settime, (uint64_t)info->si_timerid, 0,
+		   (uint64_t)never, 0);
 }
 
 static void
-sample(struct record_area *area, uint32_t weight, uint64_t time,
-       const void *context)
+write_record(struct record_area *area, struct record_window *w, uint32_t tid,
+	     uint32_t weight, uint64_t time, const void *context)
 {
-	const uint32_t tid = thread_id();
-	struct record_window *w = hot_ring_window(area, tid);
-	struct record *rec;
+	struct record *rec = hot_ring_reserve(area, w);
 
-	if (!w) {
-		count(&area->lost[RECORD_LOST_WINDOW], weight);
-		return;
-	}
-	rec = hot_ring_reserve(area, w);
 	if (!rec) {
 		w->lost += weight;
 		count(&area->lost[RECORD_LOST_FULL], weight);
@@ -171,10 +152,12 @@ sample(struct record_area *area, uint32_t weight, uint64_t time,
 }
 
 static void
-tick(struct record_area *area, const siginfo_t *info, const void *context)
+tick(struct record_area *area, uint32_t tid, const siginfo_t *info,
+     const void *context)
 {
 	const uint32_t weight = info->si_code == SI_TIMER &&
 		info->si_overrun > 0 ? 1 + (uint32_t)info->si_overrun : 1;
+	struct record_window *w;
 	uint64_t time;
 
 	if (is_late(info) || !__atomic_load_n(&area->on, __ATOMIC_ACQUIRE)) {
@@ -184,69 +167,35 @@ tick(struct record_area *area, const siginfo_t *info, const void *context)
 	time = now();
 	if (!lease_holds(area, time)) {
 		count(&area->lost[RECORD_LOST_LEASE], weight);
-		disarm(info);
+		disarm(area, info);
 		return;
 	}
-	serve_post(area);
-	sample(area, weight, time, context);
-}
-
-/* ---- signals of the program ------------------------------------------------------ */
-
-/* The default action ends the process, and so must this: put the default
- * back and send it again; it is pending until we return. */
-static void
-die_as_without_us(int signo)
-{
-	const struct disposition standard = { .handler = (void *)SIG_DFL };
-	const uint64_t pid = (uint64_t)sys4(__NR_getpid, 0, 0, 0, 0);
-	const uint64_t tid = (uint64_t)sys4(__NR_gettid, 0, 0, 0, 0);
-
-	(void)sys4(__NR_rt_sigaction, (uint64_t)signo, (uint64_t)&standard, 0,
-		   MASK_BYTES);
-	(void)sys4(__NR_tgkill, pid, tid, (uint64_t)signo, 0);
-}
-
-static void
-chain(int signo, siginfo_t *info, void *context)
-{
-	struct disposition *d = &guest.before;
-	void *handler = d->handler;
-	uint64_t mask = d->mask, before = 0;
-
-	if (handler == (void *)SIG_IGN)
-		return;
-	if (handler == (void *)SIG_DFL) {
-		die_as_without_us(signo);
+	if (!handled(HAZARD_TICK_CALLS))
+		(void)sys4(__NR_getpid, 0, 0, 0, 0);
+	w = hot_ring_window(area, tid);
+	if (!w) {
+		count(&area->lost[RECORD_LOST_WINDOW], weight);
 		return;
 	}
-	if (d->flags & SA_RESETHAND)
-		d->handler = (void *)SIG_DFL;
-	if (!(d->flags & SA_NODEFER))
-		mask |= UINT64_C(1) << (signo - 1);
-	(void)sys4(__NR_rt_sigprocmask, SIG_BLOCK, (uint64_t)&mask,
-		   (uint64_t)&before, MASK_BYTES);
-	if (d->flags & SA_SIGINFO)
-		((void (*)(int, siginfo_t *, void *))handler)(signo, info,
-							      context);
-	else
-		((void (*)(int))handler)(signo);
-	(void)sys4(__NR_rt_sigprocmask, SIG_SETMASK, (uint64_t)&before, 0,
-		   MASK_BYTES);
+	write_record(area, w, tid, weight, time, context);
+	hot_ring_leave(w);
 }
 
 void
 hot_signal(int signo, siginfo_t *info, void *context)
 {
 	struct record_area *area;
-	bool ours;
+	uint32_t tid;
 
+	(void)signo;
 	__atomic_fetch_add(&guest.inside, 1, __ATOMIC_SEQ_CST);
-	ours = is_ours(info);
-	area = __atomic_load_n(&guest.area, __ATOMIC_SEQ_CST);
-	if (ours && area)
-		tick(area, info, context);
+	/* in a forked child nothing ticks for us, and there is no area */
+	area = forked() ? NULL : __atomic_load_n(&guest.area,
+						 __ATOMIC_SEQ_CST);
+	tid = area ? thread_of(area, info) : 0;
+	if (tid)
+		tick(area, tid, info, context);
+	else if (area)
+		__atomic_fetch_add(&area->foreign, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_sub(&guest.inside, 1, __ATOMIC_SEQ_CST);
-	if (!ours)
-		chain(signo, info, context);
 }

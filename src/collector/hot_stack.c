@@ -8,19 +8,15 @@
  * (its mapping reaches from sp to its end, since sp stands in it), and, where
  * both stand in one published mapping, the stretch from sp to the thread's
  * own descriptor, which libc puts above the stack. Of any other stack (a new
- * thread's, a signal's, a coroutine's) the kernel makes a bounded copy.
+ * thread's until it is published, a signal's, a coroutine's) it is the rest
+ * of the page that sp points into: to ask the kernel for more is a system
+ * call, and a seccomp filter may end the program for that.
  */
 #include "private.h"
 
-#include <asm/unistd.h>
-#include <sys/uio.h>
 #include <ucontext.h>
 
-enum {
-	ENTER_TRIES = 4,
-	PAGE = 4096,
-	COPY_PIECES = HOT_STACK_COPY / PAGE + 1,
-};
+enum { ENTER_TRIES = 4 };
 #define MAIN_STACK_MAX	(UINT64_C(1) << 30)
 
 static uint64_t
@@ -81,7 +77,13 @@ published(const struct record_tables *t, uint64_t addr)
 	return NULL;
 }
 
-/* The first address above sp that may be gone; 0: nothing is known. */
+static uint64_t
+page_end(uint64_t sp)
+{
+	return (sp | (PAGE_BYTES - 1)) + 1;
+}
+
+/* The first address above sp that may be gone. */
 static uint64_t
 stack_end(const struct record_area *area, const struct record_tables *t,
 	  uint64_t sp)
@@ -93,35 +95,8 @@ stack_end(const struct record_area *area, const struct record_tables *t,
 	if (sp < main_end && main_end - sp < MAIN_STACK_MAX &&
 	    (tp < sp || tp > main_end))
 		return main_end;
-	if (tp <= sp)
-		return 0;
-	s = published(t, sp);
-	return s && tp <= s->end ? tp : 0;
-}
-
-/* A piece per page: the kernel stops before the first that is not there. */
-static uint64_t
-copy_stack(uint64_t sp, unsigned char *to)
-{
-	struct iovec local = { to, HOT_STACK_COPY }, piece[COPY_PIECES];
-	uint64_t at = sp, left = HOT_STACK_COPY;
-	int64_t n;
-	unsigned i = 0;
-
-	if (guest.tid_offset)		/* a filter may forbid the call */
-		return 0;
-	while (left > 0 && i < COPY_PIECES) {
-		uint64_t size = PAGE - at % PAGE;
-
-		size = size < left ? size : left;
-		piece[i++] = (struct iovec){ (void *)at, size };
-		at += size;
-		left -= size;
-	}
-	n = sys6(__NR_process_vm_readv,
-		 (uint64_t)sys4(__NR_getpid, 0, 0, 0, 0), (uint64_t)&local, 1,
-		 (uint64_t)piece, i, 0);
-	return n > 0 ? (uint64_t)n : 0;
+	s = tp > sp ? published(t, sp) : NULL;
+	return s && tp <= s->end ? tp : page_end(sp);
 }
 
 static uint8_t
@@ -170,7 +145,6 @@ hot_stack_walk(struct record_area *area, const void *context,
 	const struct record_tables *t;
 	struct step_stack stack;
 	uint32_t half;
-	uint64_t end;
 
 	rec->pcs[0] = regs.pc | RECORD_PC_EXACT;
 	rec->depth = 1;
@@ -178,17 +152,9 @@ hot_stack_walk(struct record_area *area, const void *context,
 	t = enter(area, &half);
 	if (!t)
 		return;
-	end = stack_end(area, t, regs.sp);
 	stack.base = regs.sp;
-	if (end) {
-		stack.data = (const unsigned char *)regs.sp;
-		stack.size = end - regs.sp;
-	} else {
-		stack.data = hot_ring_scratch(rec);
-		stack.size = copy_stack(regs.sp, hot_ring_scratch(rec));
-	}
-	rec->end = RECORD_NO_STACK;
-	if (stack.size)
-		walk(t, &stack, &regs, rec);
+	stack.data = (const unsigned char *)regs.sp;
+	stack.size = stack_end(area, t, regs.sp) - regs.sp;
+	walk(t, &stack, &regs, rec);
 	leave(area, half);
 }

@@ -22,7 +22,6 @@
 
 enum {
 	TIMERS_MAX = 16384,
-	HOT_STACK_COPY = 16384,	/* of a stack whose extent is not known */
 	PAGE_BYTES = 4096,
 };
 
@@ -46,14 +45,10 @@ struct guest_state {
 	const uint32_t *origin;
 	uint32_t inside;	/* handlers that may use area and origin */
 	uint32_t clock;		/* enum collector_clock */
-	bool perf_used;		/* a late signal of perf may still come */
 	uint64_t interval_ns;
-	uint64_t vdso_clock, tid_offset;
-	bool installed;
-	/* An owner who may live on has lost us: ticks of his may still come,
-	 * and ours is the handler that they do no harm in. */
-	bool orphans;
-	struct disposition before;	/* the program's own */
+	uint64_t vdso_clock;
+	uint32_t signo;		/* our handler is in place for it; 0: none */
+	struct disposition before;	/* its default, as it was written */
 	uint32_t commander;	/* thread that obeys a command; 0: nobody */
 	uint32_t timer_slots;	/* slots ever used */
 	struct timer_slot timers[TIMERS_MAX];
@@ -96,8 +91,7 @@ forked(void)
 
 /* ---- timers.c ---------------------------------------------------------------- */
 
-/* Also from a handler: it only calls the kernel. */
-int timer_make(uint32_t tid);
+/* For all threads but the deaf, which lose theirs. */
 int timers_start(struct collector_call *call);
 void timers_stop(void);
 /* They are another process's. */
@@ -110,13 +104,12 @@ void hot_restorer(void);
 
 /* ---- hot_ring.c ---------------------------------------------------------------- */
 
-/* The thread's window, claimed if need be; NULL: none is free. */
+/* The thread's window, claimed if need be, until _leave; NULL: none is free. */
 struct record_window *hot_ring_window(struct record_area *area, uint32_t tid);
+void hot_ring_leave(struct record_window *w);
 /* Room for a record of the greatest depth; NULL: full. */
 struct record *hot_ring_reserve(struct record_area *area,
 				struct record_window *w);
-/* HOT_STACK_COPY bytes that are free until the record is published. */
-unsigned char *hot_ring_scratch(struct record *rec);
 /* Publish it with the size it turned out to have. */
 void hot_ring_commit(struct record_window *w, struct record *rec);
 

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "hazard.h"
+
 /* A linker's choice of names in this file is nobody's business. */
 int64_t collector_entry(struct collector_call *call, uint64_t size);
 
@@ -32,7 +34,7 @@ __asm__(
 "	.long sonde_name - sonde_entry\n"
 "	.long sonde_owner - sonde_entry\n"
 "	.quad 0x7473657567656473\n"
-"	.long 2\n"
+"	.long 3\n"
 "	.long sonde_leave - sonde_entry\n"
 "	.globl sonde_entry\n"
 "	.hidden sonde_entry\n"
@@ -48,7 +50,7 @@ __asm__(
 "	hlt\n"
 );
 _Static_assert(COLLECTOR_MAGIC == 0x7473657567656473 &&
-	       COLLECTOR_VERSION == 2, "the identity above");
+	       COLLECTOR_VERSION == 3, "the identity above");
 
 /* The compiler calls these on its own. */
 void *
@@ -143,8 +145,9 @@ forget_parent(void)
 	guest.area = NULL;
 	guest.origin = NULL;
 	guest.inside = 0;
-	guest.orphans = false;
+	guest.signo = 0;
 	sonde_owner.token = 0;
+	sonde_owner.signo = 0;
 	timers_forget();
 	if (origin)
 		(void)sys4(__NR_munmap, (uint64_t)origin, PAGE_BYTES, 0, 0);
@@ -184,7 +187,6 @@ map_area(const struct collector_call *call)
 	leave_children_out(at, call->size);
 	guest.area_size = call->size;
 	guest.vdso_clock = call->vdso_clock;
-	guest.tid_offset = call->tid_offset;
 	__atomic_store_n(&guest.area, (struct record_area *)at,
 			 __ATOMIC_SEQ_CST);
 	return 0;
@@ -195,59 +197,71 @@ map_area(const struct collector_call *call)
 enum { MASK_BYTES = 8 };
 
 static int64_t
-disposition_swap(const struct disposition *set, struct disposition *old)
+disposition_swap(uint32_t signo, const struct disposition *set,
+		 struct disposition *old)
 {
-	return sys4(__NR_rt_sigaction, SIGPROF, (uint64_t)set, (uint64_t)old,
+	return sys4(__NR_rt_sigaction, signo, (uint64_t)set, (uint64_t)old,
 		    MASK_BYTES);
 }
 
+/*
+ * Nothing of the program runs on top of our handler: one of its handlers that
+ * left by siglongjmp would leave us inside for ever.
+ */
+static uint64_t
+handler_mask(void)
+{
+	return handled(HAZARD_SIGNAL_MASK) ? ~UINT64_C(0) : 0;
+}
+
+/* Only where the default is in place: a program that has an action of its own
+ * uses the signal, and so does one that ignores it, for whom it starts. */
 static int64_t
-handler_in(void)
+handler_in(uint32_t signo)
 {
 	const struct disposition ours = {
 		.handler = (void *)hot_signal,
 		.flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
 		.restorer = (void *)hot_restorer,
+		.mask = handler_mask(),
 	};
 	struct disposition now;
 	int64_t r;
 
-	/* Before ours is in place: it reads what it chains to. */
-	r = disposition_swap(NULL, &now);
-	/* Also put back by the program, which found it there once. */
-	if (r == 0 && now.handler == (void *)hot_signal) {
-		guest.installed = true;
+	r = disposition_swap(signo, NULL, &now);
+	if (r < 0)
+		return r;
+	/* Left by an owner who was killed, or put back by the program. */
+	if (now.handler == (void *)hot_signal && guest.signo == signo)
 		return 0;
-	}
-	if (r == 0) {
-		guest.before = now;
-		r = disposition_swap(&ours, NULL);
-	}
-	guest.installed = r == 0;
+	if (now.handler != (void *)SIG_DFL)
+		return -EBUSY;
+	guest.before = now;
+	r = disposition_swap(signo, &ours, NULL);
+	if (r == 0)
+		sonde_owner.signo = guest.signo = signo;
 	return r;
 }
 
-/* Ignoring first throws away what is still pending: under the default
- * disposition one late tick would end the program. */
+/* The default is to ignore the signal: what is pending of it is dropped. */
 static int64_t
 handler_out(struct collector_call *call)
 {
-	const struct disposition ignore = { .handler = (void *)SIG_IGN };
 	struct disposition now;
 	int64_t r;
 
-	if (!guest.installed || guest.orphans)
+	if (!guest.signo)
 		return 0;
-	r = disposition_swap(NULL, &now);
+	r = disposition_swap(guest.signo, NULL, &now);
 	if (r < 0)
 		return r;
-	guest.installed = false;
-	if (now.handler != (void *)hot_signal) {
+	if (now.handler != (void *)hot_signal)
 		call->handler_kept = 1;
-		return 0;
-	}
-	r = disposition_swap(&ignore, NULL);
-	return r < 0 ? r : disposition_swap(&guest.before, NULL);
+	else
+		r = disposition_swap(guest.signo, &guest.before, NULL);
+	if (r == 0)
+		sonde_owner.signo = guest.signo = 0;
+	return r;
 }
 
 /* ---- the owner ---------------------------------------------------------------------- */
@@ -283,10 +297,12 @@ owner_lives(void)
 	return false;
 }
 
-/* All that was the old owner's goes but the handler, which may be needed. */
+/* All that was the old owner's goes. Should he live on, his ticks are ignored
+ * by the kernel from here on. */
 static int64_t
 take_over(const struct collector_call *call)
 {
+	struct collector_call out = {0};
 	const uint64_t token = sonde_owner.token;
 	const bool ended = token == call->ended ||
 		token == call->owner.token;
@@ -295,10 +311,10 @@ take_over(const struct collector_call *call)
 		return 0;
 	if (!ended && owner_lives())
 		return -EBUSY;
-	guest.orphans = guest.orphans || (!ended && guest.perf_used);
 	if (guest.area)
 		__atomic_store_n(&guest.area->left, 1, __ATOMIC_RELEASE);
 	timers_stop();
+	(void)handler_out(&out);
 	(void)unmap_area();	/* what a frozen handler holds stays */
 	__atomic_store_n(&sonde_owner.token, 0, __ATOMIC_SEQ_CST);
 	return 0;
@@ -336,11 +352,9 @@ start(struct collector_call *call)
 		return -ENXIO;
 	guest.clock = call->clock;
 	guest.interval_ns = call->interval_ns;
-	if (call->clock == COLLECTOR_PERF_SIGNAL) {
-		guest.perf_used = true;
+	if (call->clock == COLLECTOR_PERF_SIGNAL)
 		timers_stop();	/* of a tracer that was killed */
-	}
-	r = handler_in();
+	r = handler_in(call->signo);
 	if (r == 0 && call->clock == COLLECTOR_POSIX_TIMER)
 		r = timers_start(call);
 	return r;
@@ -358,7 +372,7 @@ static int64_t
 look(struct collector_call *call)
 {
 	struct disposition now;
-	const int64_t r = disposition_swap(NULL, &now);
+	const int64_t r = disposition_swap(guest.signo, NULL, &now);
 
 	call->handler_kept = r == 0 && now.handler != (void *)hot_signal;
 	return r;
@@ -380,7 +394,7 @@ obey(struct collector_call *call)
 	case COLLECTOR_STOP:
 		return stop(call);
 	case COLLECTOR_TIMERS:
-		return guest.installed ? timers_start(call) : -ENXIO;
+		return guest.signo ? timers_start(call) : -ENXIO;
 	case COLLECTOR_LOOK:
 		return look(call);
 	default:

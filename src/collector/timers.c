@@ -12,6 +12,8 @@
 #include <fcntl.h>
 #include <time.h>
 
+#include "hazard.h"
+
 enum { CPUCLOCK_THREAD_SCHED = 6 };
 
 /* struct sigevent as the kernel reads it. */
@@ -37,11 +39,9 @@ arm(int32_t id, uint64_t interval_ns)
 static struct timer_slot *
 slot_of(uint32_t tid)
 {
-	const uint32_t n = __atomic_load_n(&guest.timer_slots,
-					   __ATOMIC_ACQUIRE);
 	uint32_t i;
 
-	for (i = 0; i < n && i < TIMERS_MAX; i++)
+	for (i = 0; i < guest.timer_slots; i++)
 		if (guest.timers[i].tid == tid)
 			return &guest.timers[i];
 	return NULL;
@@ -51,33 +51,24 @@ slot_of(uint32_t tid)
 static struct timer_slot *
 slot_claim(uint32_t tid)
 {
-	uint32_t n = __atomic_load_n(&guest.timer_slots, __ATOMIC_ACQUIRE);
-	uint32_t i;
+	struct timer_slot *slot = slot_of(0);
 
-	for (i = 0; i < n && i < TIMERS_MAX; i++) {
-		uint32_t none = 0;
-
-		if (__atomic_compare_exchange_n(&guest.timers[i].tid, &none,
-						tid, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_RELAXED))
-			return &guest.timers[i];
-	}
-	n = __atomic_fetch_add(&guest.timer_slots, 1, __ATOMIC_ACQ_REL);
-	if (n >= TIMERS_MAX) {
-		__atomic_fetch_sub(&guest.timer_slots, 1, __ATOMIC_ACQ_REL);
-		return NULL;
-	}
-	guest.timers[n].tid = tid;
-	return &guest.timers[n];
+	if (!slot && guest.timer_slots < TIMERS_MAX)
+		slot = &guest.timers[guest.timer_slots++];
+	if (slot)
+		slot->tid = tid;
+	return slot;
 }
 
-int
+/* The signal itself tells whose it is: a handler need not ask. */
+static int
 timer_make(uint32_t tid)
 {
 	const uint64_t clock = (uint64_t)(int64_t)(int32_t)
 		((~tid << 3) | CPUCLOCK_THREAD_SCHED);
 	struct kernel_sigevent event = {
-		.value = &guest, .signo = SIGPROF, .notify = SIGEV_THREAD_ID,
+		.value = (void *)((uint64_t)tid << 32 | RECORD_TIMER_MARK),
+		.signo = (int32_t)guest.signo, .notify = SIGEV_THREAD_ID,
 		.tid = (int32_t)tid,
 	};
 	struct timer_slot *slot = slot_of(tid);
@@ -98,7 +89,7 @@ timer_make(uint32_t tid)
 			(void)sys4(__NR_timer_delete, (uint64_t)id, 0, 0, 0);
 	}
 	if (r < 0)
-		__atomic_store_n(&slot->tid, 0, __ATOMIC_RELEASE);
+		slot->tid = 0;
 	return r;
 }
 
@@ -106,7 +97,7 @@ static void
 slot_delete(struct timer_slot *slot)
 {
 	(void)sys4(__NR_timer_delete, (uint64_t)slot->id, 0, 0, 0);
-	__atomic_store_n(&slot->tid, 0, __ATOMIC_RELEASE);
+	slot->tid = 0;
 }
 
 static void
@@ -114,7 +105,7 @@ sweep_dead(uint64_t pid)
 {
 	uint32_t i;
 
-	for (i = 0; i < guest.timer_slots && i < TIMERS_MAX; i++) {
+	for (i = 0; i < guest.timer_slots; i++) {
 		struct timer_slot *slot = &guest.timers[i];
 
 		if (slot->tid && sys4(__NR_tgkill, pid, slot->tid, 0,
@@ -131,6 +122,30 @@ number(const char *text)
 	for (; *text >= '0' && *text <= '9'; text++)
 		n = n * 10 + (uint32_t)(*text - '0');
 	return *text ? 0 : n;
+}
+
+/* It blocks the signal: a tick would wait, and be seen by whoever waits for
+ * all signals there are. */
+static bool
+is_deaf(uint32_t tid)
+{
+	const struct record_area *area = guest.area;
+	uint32_t i;
+
+	for (i = 0; area && i < area->ndeaf && i < RECORD_DEAF; i++)
+		if (area->deaf[i] == tid)
+			return handled(HAZARD_DEAF);
+	return false;
+}
+
+static int
+timer_take_back(uint32_t tid)
+{
+	struct timer_slot *slot = slot_of(tid);
+
+	if (slot)
+		slot_delete(slot);
+	return -ESRCH;
 }
 
 struct entry {
@@ -152,7 +167,7 @@ make_listed(const char *at, const char *end, uint32_t self,
 		at += e->size;
 		if (!tid || tid == self || tid == call->helper)
 			continue;
-		r = timer_make(tid);
+		r = is_deaf(tid) ? timer_take_back(tid) : timer_make(tid);
 		if (r == 0)
 			call->timers_made++;
 		else if (r != -ESRCH && r != -EINVAL)
@@ -190,7 +205,7 @@ timers_stop(void)
 {
 	uint32_t i;
 
-	for (i = 0; i < guest.timer_slots && i < TIMERS_MAX; i++)
+	for (i = 0; i < guest.timer_slots; i++)
 		if (guest.timers[i].tid)
 			slot_delete(&guest.timers[i]);
 	guest.timer_slots = 0;
@@ -201,7 +216,7 @@ timers_forget(void)
 {
 	uint32_t i;
 
-	for (i = 0; i < guest.timer_slots && i < TIMERS_MAX; i++)
+	for (i = 0; i < guest.timer_slots; i++)
 		guest.timers[i].tid = 0;
 	guest.timer_slots = 0;
 }

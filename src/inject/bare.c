@@ -99,9 +99,9 @@ is_pending(struct target *t, int signo)
 }
 
 /*
- * A tick that its thread had blocked outlives an exec, which puts the default
- * back: the new program would end when it unblocks the signal. (Timers'
- * signals the kernel drops at the exec.)
+ * A tick that its thread had blocked outlives an exec. The new program would
+ * not end of it, but see it if it waits for all signals. (Timers' signals the
+ * kernel drops at the exec.)
  */
 int
 inject_drop_tick(struct target *t, int signo)

@@ -113,6 +113,8 @@ lay_out(struct record_area *a, const struct guest_options *opt)
 	a->windows_at = at;
 	at = round_page(at + (uint64_t)a->windows *
 			sizeof(struct record_window));
+	a->tickers_at = at;
+	at += RECORD_TICKERS * sizeof(uint32_t);
 	a->rings_at = at;
 	at = round_page(at + (uint64_t)a->windows * a->window_bytes);
 	a->table_bytes = round_page(opt->table_bytes + PAGE);
@@ -165,6 +167,8 @@ prepare_area(struct errand *e, pid_t helper,
 		return -1;
 	e->block.area_fd = theirs;
 	layout.main_stack_end = e->p->main_stack_end;
+	layout.ndeaf = e->p->ndeaf;
+	memcpy(layout.deaf, e->p->deaf, sizeof layout.deaf);
 	r = size_and_seal(fd, &layout);
 	if (r == 0) {
 		at = mmap(NULL, layout.size, PROT_READ | PROT_WRITE,
@@ -273,7 +277,7 @@ visit(struct guest *g, const struct guest_options *opt,
 	if (fill_area(g) < 0)
 		return -1;
 	if (opt->start)
-		guest_started(g);
+		guest_started(g, &start);
 	return 0;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The guest at work: start it, keep it alive by a heartbeat, give new threads
- * their timers, stop it. Each command is an errand of its own; between them
+ * The guest at work: start it, keep it alive by a heartbeat, tell it of
+ * threads, stop it. Each command is an errand of its own; between them
  * nothing of ours runs in the target but the handler.
  */
+#include <signal.h>
 #include <string.h>
 
 #include "private.h"
@@ -40,8 +41,10 @@ guest_start_call(const struct guest *g, enum guest_clock clock,
 }
 
 void
-guest_started(struct guest *g)
+guest_started(struct guest *g, const struct collector_call *call)
 {
+	/* read back from the target: one of the two */
+	g->signo = call->signo == SIGWINCH ? SIGWINCH : SIGURG;
 	guest_heartbeat(g);
 	switch_on(g, 1);
 	g->started = true;
@@ -56,7 +59,7 @@ guest_start(struct guest *g, enum guest_clock clock)
 	guest_start_call(g, clock, &call);
 	if (guest_command(g, &call, NULL, &report) < 0)
 		return fail_in("start the collector");
-	guest_started(g);
+	guest_started(g, &call);
 	return 0;
 }
 
@@ -92,27 +95,37 @@ guest_lost_handler(struct guest *g)
 	return call.handler_kept != 0;
 }
 
-/* ---- timers for new threads ------------------------------------------------- */
+int
+guest_signal(const struct guest *g)
+{
+	return g->signo;
+}
+
+/* ---- threads ------------------------------------------------------------------ */
 
 int
-guest_thread_started(struct guest *g, pid_t tid)
+guest_ticker(struct guest *g, int fd, pid_t tid)
 {
-	struct record_area *a = g->area;
+	uint32_t *tickers = (uint32_t *)((unsigned char *)g->area +
+					 g->layout.tickers_at);
 
-	if (guest_unserved(g) >= RECORD_POSTS)
-		return fail(FAIL_PARTIAL, "too many new threads wait for a "
-			    "timer");
-	a->posts[a->posted % RECORD_POSTS] =
-		(uint32_t)guest_inner_tid(g, tid);
-	__atomic_store_n(&a->posted, a->posted + 1, __ATOMIC_RELEASE);
+	if (fd < 0 || fd >= RECORD_TICKERS)
+		return fail(FAIL_PARTIAL, "thread %d: descriptor %d is too "
+			    "high for a tick", (int)tid, fd);
+	__atomic_store_n(&tickers[fd], (uint32_t)guest_inner_tid(g, tid),
+			 __ATOMIC_RELEASE);
 	return 0;
 }
 
-uint32_t
-guest_unserved(const struct guest *g)
+void
+guest_set_deaf(struct guest *g, const pid_t *tids, size_t n)
 {
-	return g->area->posted -
-		__atomic_load_n(&g->area->taken, __ATOMIC_ACQUIRE);
+	size_t i;
+
+	n = n < RECORD_DEAF ? n : RECORD_DEAF;
+	for (i = 0; i < n; i++)
+		g->area->deaf[i] = (uint32_t)guest_inner_tid(g, tids[i]);
+	g->area->ndeaf = (uint32_t)n;
 }
 
 int
@@ -122,8 +135,6 @@ guest_refresh(struct guest *g)
 	struct collector_call call = { .command = COLLECTOR_TIMERS };
 
 	guest_heartbeat(g);
-	/* It lists the threads itself: what is posted is among them. */
-	__atomic_store_n(&g->area->taken, g->area->posted, __ATOMIC_RELEASE);
 	if (guest_command(g, &call, NULL, &report) < 0)
 		return fail_in("give timers to new threads");
 	return 0;

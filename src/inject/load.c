@@ -130,14 +130,30 @@ run_command(struct errand *e)
 static int
 judge_answer(const struct errand *e)
 {
+	const struct collector_call *last = e->then ? e->then : e->call;
 	const int64_t answer = e->result;
 
 	if (answer >= 0)
 		return 0;
+	if (last->command == COLLECTOR_START && last->result == -EBUSY)
+		return plan_refuse_signal(e->p, "has just taken SIGURG or "
+					  "SIGWINCH");
 	if (e->call->command == COLLECTOR_MAP && e->call->result == -EBUSY)
 		return owner_refused(e->p);
 	errno = (int)-answer;
 	return fail_errno("the collector in process %d", target_pid(e->p->t));
+}
+
+/* Where the ticks are about to begin. */
+static int
+choose_signal(struct plan *p, struct collector_call *call)
+{
+	if (!call || call->command != COLLECTOR_START)
+		return 0;
+	if (plan_choose_signal(p) < 0)
+		return -1;
+	call->signo = (uint32_t)p->signo;
+	return 0;
 }
 
 static int
@@ -155,10 +171,13 @@ command(struct target *t, struct errand *e, uint64_t *entry)
 	snprintf(report->libc, sizeof report->libc, "%s", p.libc_name);
 	report->reused = p.library != 0;
 	call->vdso_clock = p.vdso_clock;
-	call->tid_offset = p.seccomp ? p.off_tid : 0;
 	e->p = &p;
 	if (call->command == COLLECTOR_MAP && owner_check(&p, call) < 0) {
 		call->result = -EBUSY;
+		plan_fini(&p);
+		return -1;
+	}
+	if (choose_signal(&p, call) < 0 || choose_signal(&p, e->then) < 0) {
 		plan_fini(&p);
 		return -1;
 	}

@@ -163,7 +163,7 @@ owner_left(const struct plan *p, struct collector_owner *o)
 }
 
 int
-owner_check(const struct plan *p, struct collector_call *call)
+owner_check(struct plan *p, struct collector_call *call)
 {
 	const uint64_t ours = p->library ? p->library + p->library_entry : 0;
 	size_t i;
@@ -179,8 +179,10 @@ owner_check(const struct plan *p, struct collector_call *call)
 		fate = fate_of(&o);
 		if (fate == OWNER_LIVES)
 			return refuse(p->t, &o);
-		if (fate == OWNER_ENDED && img->entry == ours)
+		if (fate == OWNER_ENDED && img->entry == ours) {
 			call->ended = o.token;
+			p->signal_left = (int)o.signo;
+		}
 	}
 	return 0;
 }

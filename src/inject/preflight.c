@@ -149,6 +149,9 @@ plan_fill(struct plan *p)
 	if (check_class(p->t) < 0 || check_status(p->t, p) < 0 ||
 	    read_map(p) < 0)
 		return -1;
+	if (!p->vdso_clock)
+		return plan_refuse("it has no vDSO, which tells the time "
+				   "without a system call");
 	head = plan_link_maps(p);
 	if (!head)
 		return plan_no_loader(p);

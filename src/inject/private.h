@@ -90,6 +90,10 @@ struct plan {
 	uint64_t library;	/* bias of our library when it is there */
 	uint64_t library_entry, library_leave, library_name;
 	uint64_t library_map;	/* its link map */
+	/* The signal that ticks; one that our handler was left in place for
+	 * by an owner who has ended; who gets no ticks. 0: not chosen yet */
+	int signo, signal_left;
+	uint32_t ndeaf, deaf[RECORD_DEAF];
 	const struct step_tables *tables;	/* of all of it, when given */
 };
 
@@ -100,6 +104,12 @@ int plan_refuse(const char *reason);
 /* As the option of a verb, and as a command. */
 #define PLAN_ENGINE_RING "--engine ring (in the shell: collector engine ring)"
 #define PLAN_OTHER_ENGINE PLAN_ENGINE_RING " loads nothing"
+
+/* ---- idle.c ---------------------------------------------------------------- */
+
+int plan_choose_signal(struct plan *p);
+/* FAIL_UNSUITABLE; why says what the program does with the signals. */
+int plan_refuse_signal(const struct plan *p, const char *why);
 
 /* ---- room.c ---------------------------------------------------------------- */
 
@@ -349,8 +359,8 @@ int standing_call(struct errand *e);
 /* Us, for one recording. */
 void owner_make(struct collector_owner *o);
 /* Does somebody who lives record it already? FAIL_UNSUITABLE. If one who has
- * ended does, the call tells the guest. */
-int owner_check(const struct plan *p, struct collector_call *call);
+ * ended does, the call tells the guest, and the plan his signal. */
+int owner_check(struct plan *p, struct collector_call *call);
 /* Does our library work for somebody who has ended? Then that is *o. */
 bool owner_left(const struct plan *p, struct collector_owner *o);
 /* The guest said so: -1 with the same words. */
@@ -383,6 +393,7 @@ struct guest {
 	uint64_t size;		/* mapped; 0: area is only a plan */
 	uint64_t spoiled;	/* rings that made no sense */
 	unsigned seed;
+	int signo;		/* of the ticks, once started */
 	uint64_t interval_ns;
 	uint64_t library;	/* its entry in the target, 0: not yet in */
 	bool only_present, started, stopped;
@@ -403,7 +414,7 @@ int guest_command(struct guest *g, struct collector_call *call,
 /* The command of guest_start; and what is true once it was obeyed. */
 void guest_start_call(const struct guest *g, enum guest_clock clock,
 		      struct collector_call *call);
-void guest_started(struct guest *g);
+void guest_started(struct guest *g, const struct collector_call *call);
 /* Our number of a thread that the target calls tid; 0: it has ended. */
 pid_t guest_outer_tid(struct guest *g, pid_t tid);
 pid_t guest_inner_tid(struct guest *g, pid_t tid);

@@ -6,7 +6,6 @@
  * POSIX CPU timers where the kernel refuses perf to this user.
  */
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +17,7 @@ enum {
 	WINDOW_BYTES = 256 * 1024,
 	WINDOWS_BYTES_MAX = 64 << 20,
 	TABLE_MARGIN = 4 << 20,
+	REFRESH_EVERY_NS = 300 * 1000 * 1000,
 };
 
 /* ---- records of the kernel ---------------------------------------------------------------- */
@@ -31,9 +31,11 @@ on_kernel_record(void *arg, const struct clock_record *rec)
 
 	if (rec->pid != target_pid(t))
 		return;
-	/* at once: what waits is deadly from the first unblocking on */
-	if (rec->kind == CLOCK_EXEC)
-		(void)inject_drop_tick(t, SIGPROF);
+	/* at once: what waits may be seen by the new program */
+	if (rec->kind == CLOCK_EXEC && e->guest)
+		(void)inject_drop_tick(t, guest_signal(e->guest));
+	if (rec->kind == CLOCK_FORK)
+		e->births = true;
 	if (sideband_take(e->rec, rec))
 		e->maps_changed = true;
 }
@@ -47,16 +49,6 @@ note_counter(void *arg, pid_t tid, uint64_t cpu_ns)
 
 	inject_thread(e, tid)->cpu_ns = cpu_ns;
 	e->counted_ns += cpu_ns;
-}
-
-static void
-post_thread(struct inject *e, pid_t tid)
-{
-	if (e->mute_cause)
-		return;
-	/* a full queue: one call into the target serves them all */
-	if (guest_thread_started(e->guest, tid) < 0)
-		(void)guest_refresh(e->guest);	/* not served: counted */
 }
 
 /* The whole of it within a moment, with 500 threads, too: no other facts. */
@@ -76,6 +68,18 @@ thread_cpu(const struct inject *e, pid_t tid, uint64_t *cpu_ns)
 
 enum reading { READ_LIST, READ_BASES, READ_CLOCKS };
 
+/* One that was there at the last look, too, is worth a visit to the guest,
+ * who makes timers for all that have none. */
+static void
+want_timer(struct inject *e, struct thread *th)
+{
+	if (th->timed || !th->drain || th->drain + 1 != e->drains)
+		return;
+	th->timed = true;
+	(void)inject_wants_ticks(e, th->tid);
+	e->refresh_due = e->births = true;
+}
+
 /*
  * Without perf: exact CPU times and new threads from /proc. The list is of
  * those that the guest will find by itself; what is not on it needs a timer.
@@ -88,18 +92,19 @@ read_threads(struct inject *e, enum reading what)
 	const ssize_t n = target_threads(e->opt->target, &tids, &cap);
 
 	for (ssize_t i = 0; i < n; i++) {
-		uint64_t known, cpu_ns;
+		uint64_t cpu_ns;
 
 		if (!thread_cpu(e, tids[i], &cpu_ns))
 			continue;	/* it ended meanwhile */
-		if (what != READ_LIST &&
-		    !map_get(&e->threads, (uint64_t)tids[i], &known))
-			post_thread(e, tids[i]);
 
 		struct thread *th = inject_thread(e, tids[i]);
 
+		if (what == READ_LIST)
+			th->timed = true;
 		if (what != READ_CLOCKS)
 			th->base_ns = cpu_ns - th->booked_ns;
+		else
+			want_timer(e, th);
 		th->cpu_ns = cpu_ns - th->base_ns;
 		th->drain = e->drains;
 	}
@@ -139,7 +144,8 @@ inject_pollfds(void *engine, struct pollfd *fds, size_t max)
 static int
 publish(struct inject *e)
 {
-	e->maps_changed = false;
+	e->maps_changed = e->births = false;
+	e->published_ns = now_ns();
 	return guest_publish(e->guest, unwind_space_tables(e->opt->space));
 }
 
@@ -186,6 +192,28 @@ read_clock(struct inject *e)
 	e->clock_read_at = now_ns();
 }
 
+/* Visits to the guest: at once when we slept past the lease, for the timers
+ * went to sleep, too; else not often. */
+static void
+refresh(struct inject *e)
+{
+	inject_tell_guest(e);
+	if (!e->slept && (!e->refresh_due ||
+			  now_ns() - e->refreshed_ns < REFRESH_EVERY_NS))
+		return;
+	e->refresh_due = false;
+	e->refreshed_ns = now_ns();
+	(void)guest_refresh(e->guest);	/* not served: unsampled */
+}
+
+/* New threads have new stacks. */
+static bool
+publish_is_due(const struct inject *e)
+{
+	return e->maps_changed ||
+		(e->births && now_ns() - e->published_ns > REFRESH_EVERY_NS);
+}
+
 static void
 inject_drain(void *engine, bool final)
 {
@@ -215,11 +243,10 @@ inject_drain(void *engine, bool final)
 		signal_clock_each(e->clock, note_counter, e);
 	inject_compare_clocks(e);
 	inject_book_threads(e);
-	/* we slept past the lease: the timers went to sleep, too */
-	if (e->slept && !e->clock && !e->mute_cause && !final && !execed)
-		(void)guest_refresh(e->guest);
+	if (!e->clock && !e->mute_cause && !final && !execed)
+		refresh(e);
 	/* a table that does not fit leaves the old one: failed walks count */
-	if (e->maps_changed && guest_is_there(e->guest))
+	if (publish_is_due(e) && guest_is_there(e->guest))
 		(void)publish(e);
 }
 
@@ -275,6 +302,7 @@ free_inject(struct inject *e)
 	free(e->pcs);
 	free(e->exact);
 	free(e->why);
+	free(e->mute_text);
 	free(e);
 }
 
@@ -312,7 +340,7 @@ open_clock(struct inject *e, const char **why)
 {
 	const pid_t pid = target_pid(e->opt->target);
 
-	e->clock = signal_clock_open(pid, e->opt->interval_ns, SIGPROF, 0);
+	e->clock = signal_clock_open(pid, e->opt->interval_ns, 0, 0);
 	if (!e->clock && fail_last()->kind != FAIL_DENIED)
 		return -1;
 	if (!e->clock)
@@ -327,10 +355,35 @@ open_clock(struct inject *e, const char **why)
 	return 0;
 }
 
+/* signal_clock asks before it sends. */
+static bool
+is_wanted(void *arg, int fd, pid_t tid)
+{
+	struct inject *e = arg;
+	const bool wanted = inject_wants_ticks(e, tid);
+
+	return guest_ticker(e->guest, fd, tid) == 0 && wanted;
+}
+
+/* Without perf the guest has left these out already. */
+static void
+note_deaf(struct inject *e)
+{
+	size_t at = 0;
+	uint64_t tid, slot;
+
+	while (map_next(&e->threads, &at, &tid, &slot))
+		(void)inject_wants_ticks(e, (pid_t)tid);
+}
+
 /* The guest is ready: from here on all CPU time counts. */
 static int
 begin(struct inject *e)
 {
+	look_back_signal(e->opt->look, guest_signal(e->guest));
+	if (e->clock && signal_clock_signal(e->clock, guest_signal(e->guest),
+					    is_wanted, e) < 0)
+		return -1;
 	/* who was born meanwhile had used nothing that counts */
 	if (e->clock)
 		signal_clock_drain(e->clock, on_kernel_record, e);
@@ -342,6 +395,7 @@ begin(struct inject *e)
 	if (e->clock)
 		return signal_clock_enable(e->clock, true);
 	read_threads(e, READ_BASES);
+	note_deaf(e);
 	return 0;
 }
 
@@ -400,7 +454,6 @@ inject_start(struct recorder *rec, const struct recorder_options *o,
 
 	e->rec = rec;
 	e->opt = o;
-	look_back_signal(o->look, SIGPROF);
 	e->pcs = xcalloc(RECORD_DEPTH_MAX, sizeof *e->pcs);
 	e->exact = xcalloc(RECORD_DEPTH_MAX / 8 + 1, 1);
 	urgent_begin(&urgent);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The inject engine's two files: engine_inject.c runs it, inject_weights.c
- * turns what it brings into packets.
+ * The inject engine's files: engine_inject.c runs it, inject_weights.c turns
+ * what it brings into packets, inject_mute.c and inject_deaf.c look whether
+ * ticks may be sent.
  */
 #ifndef SONDE_SESSION_ENGINE_INJECT_H
 #define SONDE_SESSION_ENGINE_INJECT_H
@@ -20,6 +21,8 @@ struct thread {
 	uint64_t frinfo;	/* last user stack, 0 none yet */
 	uint64_t drain;		/* when cpu_ns was read, of the POSIX form */
 	bool ticked;		/* a record came since the last drain */
+	bool deaf;		/* it gets no ticks: see inject_deaf.c */
+	bool timed;		/* POSIX: a timer was asked for */
 };
 
 struct inject {
@@ -48,10 +51,15 @@ struct inject {
 	bool running, final, maps_changed;
 	bool slept;		/* the lease ran out before this drain */
 	/* Since when no tick can come, NULL: they do; and why. */
-	const char *mute_cause, *mute_text;
+	const char *mute_cause;
+	char *mute_text;
 	uint64_t mute_ns;
 	uint64_t activity, user_ns, patience_ns;	/* see inject_mute.c */
 	uint64_t last_beat_ns;
+	bool refresh_due;	/* POSIX: timers to be made or taken back */
+	uint64_t refreshed_ns;
+	bool births;		/* stacks to be published */
+	uint64_t published_ns;
 	char *why;
 };
 
@@ -63,6 +71,12 @@ void inject_note_report(struct inject *e, const struct inject_report *report);
 void inject_guest_record(void *engine, const struct record *r);
 /* Do our ticks still come to us? If not they are stopped. */
 void inject_watch_handler(struct inject *e);
+/* Asked before its first tick: shall this thread get any? */
+bool inject_wants_ticks(struct inject *e, pid_t tid);
+/* It used its CPU time and no tick came: is it deaf, or has it been? */
+bool inject_is_deaf(struct inject *e, struct thread *th);
+/* POSIX: tell the guest who is deaf, and whether a handler may make calls. */
+void inject_tell_guest(struct inject *e);
 /* What the guest has counted as lost since the last time. */
 void inject_book_losses(struct inject *e);
 /* What the threads' clocks counted beyond their ticks. */

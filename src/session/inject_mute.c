@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Ticks that no longer come to us. A program may put a handler of its own in
- * place of ours while it is recorded, or ignore SIGPROF, or want it to be
- * deadly again; and when we slept past our lease another recorder may have
- * taken the guest. Then each tick is lost, and disturbs: they are stopped at
- * once, and the time from here on is booked as lost.
+ * Ticks that no longer come to us, or disturb. A program may put a handler of
+ * its own in place of ours while it is recorded, or ignore the signal, or want
+ * the default again; it may send itself the signal, and with us there its calls
+ * are interrupted by it; and when we slept past our lease another recorder may
+ * have taken the guest. Then the ticks are stopped at once, and the time from
+ * here on is booked as lost.
  *
- * Whether SIGPROF is caught at all stands in /proc. By whom does not: where
+ * Whether the signal is caught at all stands in /proc. By whom does not: where
  * the program used time in user mode and not one tick came, the guest is
  * asked, and rarely again if it was ours after all (one whose only busy
- * thread blocks the signal). A program that makes SIGPROF deadly may be dead
- * before we look; nobody outside of it can help that.
+ * thread blocks the signal).
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -77,10 +77,10 @@ be_patient(struct inject *e)
 }
 
 static bool
-catches_sigprof(struct inject *e)
+catches_signal(struct inject *e)
 {
 	static const char name[] = "\nSigCgt:";
-	const uint64_t bit = UINT64_C(1) << (SIGPROF - 1);
+	const uint64_t bit = UINT64_C(1) << (guest_signal(e->guest) - 1);
 	struct target *t = e->opt->target;
 	char *path = xasprintf("task/%d/status", target_live_thread(t));
 	char *text = file_read_at(target_proc(t), path, NULL);
@@ -93,13 +93,16 @@ catches_sigprof(struct inject *e)
 	return caught;
 }
 
+/* text: with the signal's name in it, where there is a %s. */
+__attribute__((format(printf, 3, 0)))
 static void
 fall_silent(struct inject *e, const char *cause, const char *text)
 {
 	struct inject_report report = {0};
 
 	e->mute_cause = cause;
-	e->mute_text = text;
+	e->mute_text = xasprintf(text, guest_signal(e->guest) == SIGURG ?
+				 "SIGURG" : "SIGWINCH");
 	e->mute_ns = now_ns();
 	if (e->clock)
 		(void)signal_clock_enable(e->clock, false);
@@ -119,17 +122,22 @@ inject_watch_handler(struct inject *e)
 		return;
 	}
 	/* after an exec nothing is caught either */
-	if (!catches_sigprof(e)) {
+	if (!catches_signal(e)) {
 		if (guest_is_there(e->guest))
-			fall_silent(e, "handler", "the program catches "
-				    "SIGPROF no more");
+			fall_silent(e, "handler", "the program catches %s "
+				    "no more");
+		return;
+	}
+	if (__atomic_load_n(&guest_area(e->guest)->foreign,
+			    __ATOMIC_RELAXED)) {
+		fall_silent(e, "handler", "the program uses %s itself");
 		return;
 	}
 	if (!is_quiet(e) || !guest_is_there(e->guest))
 		return;
 	if (guest_lost_handler(e->guest) == 1)
 		fall_silent(e, "handler", "the program has a handler of its "
-			    "own for SIGPROF");
+			    "own for %s");
 	else
 		be_patient(e);
 }

@@ -14,7 +14,6 @@
  * time already. So counters are scaled, and rests wait, or shrink at the end,
  * where they would be more than the process used.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +27,6 @@ enum {
 static const char *const loss_names[RECORD_LOSSES] = {
 	[RECORD_LOST_FULL] = "buffer", [RECORD_LOST_WINDOW] = "window",
 	[RECORD_LOST_LEASE] = "lease", [RECORD_LOST_OFF] = "off",
-	[RECORD_LOST_TIMER] = "timer",
 };
 
 /* ---- threads -------------------------------------------------------------------- */
@@ -48,29 +46,6 @@ inject_thread(struct inject *e, pid_t tid)
 		*slot = (uintptr_t)th;
 	}
 	return (struct thread *)(uintptr_t)*slot;
-}
-
-static uint64_t
-signal_set(const char *status, const char *name)
-{
-	const char *at = status ? strstr(status, name) : NULL;
-
-	return at ? strtoull(at + strlen(name), NULL, 16) : 0;
-}
-
-/* Blocked, and a tick waits: inside our handler it is blocked, too. */
-static bool
-blocks_sigprof(const struct inject *e, const struct thread *th)
-{
-	const uint64_t bit = UINT64_C(1) << (SIGPROF - 1);
-	char *path = xasprintf("task/%d/status", th->tid);
-	char *text = file_read_at(target_proc(e->opt->target), path, NULL);
-	const uint64_t both = signal_set(text, "\nSigBlk:") &
-		signal_set(text, "\nSigPnd:");
-
-	free(text);
-	free(path);
-	return both & bit;
 }
 
 /* ---- weights ---------------------------------------------------------------------- */
@@ -186,7 +161,7 @@ book_rest(struct inject *e, struct thread *th, uint64_t rest)
 		book_gap(e, th, rest, e->mute_cause, "");
 		return;
 	}
-	if (!th->ticked && rest >= interval && blocks_sigprof(e, th)) {
+	if (!th->ticked && rest >= interval && inject_is_deaf(e, th)) {
 		book_gap(e, th, rest, "blocked", th->name);
 		return;
 	}

@@ -180,12 +180,11 @@ look_at_mappings(struct look *l)
 
 /* ---- timers ------------------------------------------------------------------------- */
 
-/* Behind look_at_mappings, which finds the library. */
 static bool
 timer_is_ours(const struct look *l, int signal, uint64_t value,
 	      const char *notify)
 {
-	if (value >= l->lib && value < l->lib_end)
+	if ((uint32_t)value == RECORD_TIMER_MARK)
 		return true;
 	return l->lb->signal && signal == l->lb->signal &&
 	       str_starts(notify, "signal/tid");

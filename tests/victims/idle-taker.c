@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * sigprof-taker MODE: burns CPU in a thread. At its first mark it takes
- * SIGPROF for itself: `handler` (counting what comes to it as foreign) or
- * `ignore`. At the end it must still have what it took.
+ * idle-taker MODE: burns CPU in a thread. At its first mark it takes SIGURG
+ * for itself: `handler` (counting what comes to it as foreign), `ignore`, or
+ * `send`, which sends it to itself, by the default for no effect. With a
+ * second word, `now`, it has taken it before it says ready. At the end it must
+ * still have what it took.
  */
 #include <pthread.h>
 
@@ -40,19 +42,29 @@ work(void *arg)
 static void *
 wanted(void)
 {
+	if (strcmp(mode, "send") == 0)
+		return (void *)SIG_DFL;
 	return strcmp(mode, "ignore") == 0 ? (void *)SIG_IGN :
 		(void *)on_signal;
 }
 
 static void
-mark(void)
+take(void)
 {
 	struct sigaction action = { .sa_flags = SA_RESTART };
 
 	action.sa_handler = (void (*)(int))wanted();
-	if (!taken && sigaction(SIGPROF, &action, NULL) < 0)
+	if (strcmp(mode, "send") == 0 ? raise(SIGURG) != 0 :
+	    sigaction(SIGURG, &action, NULL) < 0)
 		exit(99);
 	taken = true;
+}
+
+static void
+mark(void)
+{
+	if (!taken)
+		take();
 	victim_say("foreign", atomic_load(&foreign));
 }
 
@@ -64,11 +76,13 @@ main(int argc, char **argv)
 
 	mode = argc > 1 ? argv[1] : "handler";
 	victim_init();
+	if (argc > 2)
+		take();
 	if (pthread_create(&thread, NULL, work, NULL) != 0)
 		return 99;
 	victim_ready();
 	victim_serve(mark);
 	pthread_join(thread, NULL);
-	return victim_end(sigaction(SIGPROF, NULL, &now) == 0 &&
+	return victim_end(sigaction(SIGURG, NULL, &now) == 0 &&
 			  (!taken || (void *)now.sa_handler == wanted()));
 }
