@@ -24,6 +24,7 @@ enum hazard {
 	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_ORPHAN,		/* what a visit that was killed left */
 	HAZARD_OWN_FAULT,	/* a fault that the program has yet to meet */
+	HAZARD_SETUID,		/* libc's signal to change the user */
 	HAZARD_SHARED_MEMORY,	/* another process in the same memory */
 	HAZARD_SIGNAL_MASK,	/* the program's handlers on top of ours */
 	HAZARD_TICK_CALLS,	/* ticks in a thread that seccomp confines */

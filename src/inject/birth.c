@@ -12,6 +12,7 @@
 
 #include <linux/sched.h>
 
+#include "hazard.h"
 #include "private.h"
 
 enum { TID_BY_HAND = 64 };
@@ -86,6 +87,9 @@ fill_block(struct errand *e)
 		.area = e->s.at, .area_size = e->s.size,
 		.helper_tid_at = e->s.at + e->s.tp + p->off_tid,
 		.function = e->function,
+		/* setuid(2) of any thread waits until all have heard of it */
+		.unblock = p->by_hand || !handled(HAZARD_SETUID) ? 0 :
+			UINT64_C(1) << (SIGNAL_SETXID - 1),
 	};
 	memcpy(k->args, e->args, sizeof k->args);
 	if (!e->entry)

@@ -236,7 +236,11 @@ struct block {
 	uint64_t name_offset;	/* of what the loader shall call the library */
 	/* Where the kernel has put the helper's tid: is it over? */
 	uint64_t helper_tid_at;
+	uint64_t unblock;	/* signals that the thread must take */
 };
+
+/* libc's own, to every thread on its list: change your user as well. */
+enum { SIGNAL_SETXID = 33 };
 
 enum block_state {
 	BLOCK_READY, BLOCK_STARTED, BLOCK_LOADING, BLOCK_CALLING, BLOCK_DONE,

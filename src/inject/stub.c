@@ -56,6 +56,7 @@
 #define CALL_TLS_DTORS	696
 #define THEN		704
 #define NAME_OFFSET	712
+#define UNBLOCK		728
 
 #define CHECK(field, offset) \
 	_Static_assert(offsetof(struct block, field) == offset, "stub.c")
@@ -93,6 +94,7 @@ CHECK(thread_keys, THREAD_KEYS);
 CHECK(call_tls_dtors, CALL_TLS_DTORS);
 CHECK(then, THEN);
 CHECK(name_offset, NAME_OFFSET);
+CHECK(unblock, UNBLOCK);
 _Static_assert(BLOCK_STARTED == 1 && BLOCK_LOADING == 2 &&
 	       BLOCK_CALLING == 3 && BLOCK_DONE == 4 &&
 	       BLOCK_NOT_LOADED == 5 && BLOCK_WRONG_LIBRARY == 6 &&
@@ -263,6 +265,12 @@ __asm__(
 "stub_thread:\n"
 "	pushq	%rbx\n"
 "	leaq	stub_begin+4096(%rip), %rbx\n"
+"	movl	$14, %eax\n"			/* rt_sigprocmask, SIG_UNBLOCK */
+"	movl	$1, %edi\n"
+"	leaq	" F(UNBLOCK) ", %rsi\n"
+"	xorl	%edx, %edx\n"
+"	movl	$8, %r10d\n"
+"	syscall\n"
 "	movq	%rsp, " F(SAVED_SP) "\n"
 "	movl	$1, %eax\n"
 "	movl	$2, %ecx\n"

@@ -89,6 +89,8 @@ on_signal(struct errand *e, pid_t tid, enum thread_run how)
 		return fail_errno("read a signal of thread %d", tid);
 	if (si.si_code > 0)
 		return on_fault(e, tid, how, &si);
+	if (si.si_signo == SIGNAL_SETXID)
+		return thread_resume(tid, how, si.si_signo);
 	return pass_on(e, tid, how, &si);
 }
 
