@@ -37,6 +37,8 @@ void clock_close(struct clock *c);
 
 /* The kernel refuses perf to this process whatever the target is. */
 bool clock_is_refused(void);
+/* May this thread of the target be sampled? -1 with reason and remedy. */
+int clock_possible(pid_t pid, pid_t tid);
 
 struct clock_traits {
 	enum clock_form form;

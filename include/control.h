@@ -46,7 +46,8 @@ int target_check_frozen(struct target *t);
 /* The control group that takes no `wanted` tasks more (pids.max), NULL: none
  * is so full. The caller frees it. */
 char *target_full_pids(struct target *t, long long wanted);
-/* One line per finding for `doctor`; visit gets ok, subject and text. */
+/* What is particular about it, a line per finding, for `doctor`; visit gets
+ * ok, subject and text. */
 void target_doctor(struct target *t,
 		   void (*visit)(void *arg, bool ok, const char *subject,
 				 const char *text),

@@ -182,8 +182,8 @@ char *session_maps(struct session *s);
 /* ---- looking without a session -------------------------------------------- */
 
 /* `doctor`: findings about the host, or about pid when it is not 0. visit:
- * ok, subject, one line with the remedy. 1: nothing can be done with pid, and
- * why is the last failure. */
+ * ok, subject, one line; what mends it comes next, with the subject "fix". 1:
+ * nothing can be done with pid, and why is the last failure. */
 int session_doctor(pid_t pid,
 		   void (*visit)(void *arg, bool ok, const char *subject,
 				 const char *text),

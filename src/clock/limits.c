@@ -150,6 +150,9 @@ threads_list(pid_t pid, pid_t **tids, size_t *cap)
 	return n;
 }
 
+/* As the option of a verb, and as a command. */
+#define OTHER_ENGINE "--engine inject (in the shell: collector engine inject)"
+
 /* ---- refusals ------------------------------------------------------------ */
 
 static long long
@@ -216,15 +219,15 @@ refusal_remedy(int error, pid_t pid)
 	const long long level = paranoid();
 
 	if (error == ENOSYS) {
-		(void)fail_remedy("this kernel has no perf events; use "
-				  "`collector engine inject`");
+		(void)fail_remedy("this kernel has no perf events: "
+				  OTHER_ENGINE);
 		return;
 	}
 	if (geteuid() != 0 && level > 2) {
-		(void)fail_remedy("sysctl kernel.perf_event_paranoid=2 (it is "
-				  "%lld), or give sonde CAP_PERFMON (setcap "
-				  "cap_perfmon,cap_bpf=ep), or use `collector "
-				  "engine inject`", level);
+		(void)fail_remedy("%ssysctl -w kernel.perf_event_paranoid=2 "
+				  "(it is %lld), or give sonde CAP_PERFMON "
+				  "(setcap cap_perfmon,cap_bpf=ep), or: "
+				  OTHER_ENGINE, fail_sudo(), level);
 		return;
 	}
 	if (other_user(pid, &owner)) {
@@ -239,15 +242,15 @@ refusal_remedy(int error, pid_t pid)
 		(void)fail_remedy("a seccomp filter forbids perf_event_open "
 				  "here: allow it in the container's profile "
 				  "or add CAP_PERFMON to the container "
-				  "(kernel.perf_event_paranoid is %lld), or "
-				  "use `collector engine inject`", level);
+				  "(kernel.perf_event_paranoid is %lld), or: "
+				  OTHER_ENGINE, level);
 		return;
 	}
 	(void)fail_remedy("give sonde CAP_PERFMON or run it as root "
 			  "(kernel.perf_event_paranoid is %lld; a process "
 			  "that is not dumpable, a security module or kernel "
-			  "lockdown can refuse too), or use `collector engine "
-			  "inject`", level);
+			  "lockdown can refuse too), or: " OTHER_ENGINE,
+			  level);
 }
 
 int
@@ -257,8 +260,8 @@ fail_refused(int error, pid_t pid, const char *what)
 		(void)fail(FAIL_UNSUITABLE, "%s of process %d: this kernel "
 			   "does not know a part of the request", what,
 			   (int)pid);
-		return fail_remedy("sampling by perf needs Linux 5.13; use "
-				   "`collector engine inject`");
+		return fail_remedy("sampling by perf needs Linux 5.13: "
+				   OTHER_ENGINE);
 	}
 	errno = error;
 	if (error != EACCES && error != EPERM && error != ENOSYS)
@@ -282,19 +285,36 @@ fail_rings(int error)
 
 /* ---- no perf at all ------------------------------------------------------- */
 
-bool
-clock_is_refused(void)
+/* The least that any form needs; it never ticks. 0 or errno. */
+static int
+try_clock(pid_t tid)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr,
 		.config = PERF_COUNT_SW_TASK_CLOCK, .disabled = 1,
 		.exclude_kernel = 1, .exclude_hv = 1,
 	};
-	const int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1,
+	const int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1,
 				    PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
-		return errno == EACCES || errno == EPERM;
+		return errno;
 	close(fd);
-	return false;
+	return 0;
+}
+
+bool
+clock_is_refused(void)
+{
+	const int error = try_clock(0);
+
+	return error == EACCES || error == EPERM;
+}
+
+int
+clock_possible(pid_t pid, pid_t tid)
+{
+	const int error = try_clock(tid);
+
+	return error ? fail_refused(error, pid, "perf_event_open") : 0;
 }

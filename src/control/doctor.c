@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What can be done with a target, one line per finding: what is so, what
- * follows, what to do. Looks only; the target runs on untouched.
+ * What is particular about a target, one line per finding: what is so, and
+ * what follows. Looks only; the target runs on untouched.
  */
 #include "private.h"
 
@@ -37,50 +37,29 @@ say(struct exam *e, bool ok, const char *subject, const char *fmt, ...)
 }
 
 static void
-say_failure(struct exam *e, const char *subject)
-{
-	const struct failure *f = fail_last();
-
-	say(e, false, subject, "%s%s%s", f->reason, *f->remedy ? "; " : "",
-	    f->remedy);
-	fail_clear();
-}
-
-static void
-examine_rights(struct exam *e)
-{
-	if (target_check_rights(e->t) < 0)
-		say_failure(e, "look and measure");
-	else
-		say(e, true, "look and measure", "permitted");
-	if (target_check_ptrace(e->t) < 0)
-		say_failure(e, "stop and inject");
-	else
-		say(e, true, "stop and inject", "permitted");
-}
-
-static void
 examine_identity(struct exam *e)
 {
+	const pid_t tracer = attach_tracer(e->t);
+
 	say(e, true, "user", "uid %u, gid %u", e->st.uid[1], e->st.gid[1]);
 	if (attach_is_private(e->t, &e->st))
 		say(e, e->us.cap_effective >> CAP_SYS_PTRACE & 1, "privacy",
-		    "it is not dumpable: only root can look at it");
-	if (e->st.tracer)
-		say(e, false, "tracer", "traced by process %d: end that "
-		    "session, or collect with engine ring",
-		    (int)e->st.tracer);
+		    "it is not dumpable: only root may look at it");
+	if (tracer)
+		say(e, false, "tracer", "traced by process %d", (int)tracer);
+	if (e->t->pid == 1)
+		say(e, false, "init", "it is the first process: what it "
+		    "starts and reaps waits while it is held");
 }
 
 static void
 examine_seccomp(struct exam *e)
 {
-	if (!e->st.seccomp)
-		return;
-	say(e, e->us.cap_effective >> CAP_SYS_ADMIN & 1, "seccomp",
-	    "%s: loading the collector needs CAP_SYS_ADMIN (to "
-	    "suspend the filter); engine ring needs nothing",
-	    e->st.seccomp == 1 ? "strict mode" : "a filter is installed");
+	if (e->st.seccomp)
+		say(e, e->us.cap_effective >> CAP_SYS_ADMIN & 1, "seccomp",
+		    "%s: suspended while we load, which needs CAP_SYS_ADMIN",
+		    e->st.seccomp == 1 ? "strict mode" :
+		    "a filter is installed");
 }
 
 static void
@@ -103,8 +82,8 @@ examine_namespaces(struct exam *e)
 {
 	examine_namespace(e, "mnt", "mount namespace: files are opened through "
 			  "its root, the collector goes in without a path");
-	examine_namespace(e, "user", "user namespace: attach from outside as "
-			  "root");
+	examine_namespace(e, "user", "user namespace");
+	examine_namespace(e, "net", "network namespace");
 	if (e->st.ns_depth > 1)
 		say(e, true, "namespace", "in its own pid namespace it is %d",
 		    (int)e->st.ns_pid);
@@ -145,9 +124,10 @@ static void
 examine_sharing(struct exam *e)
 {
 	const bool has_memory = e->maps && *e->maps;	/* no kernel thread */
+	pid_t with;
 
-	if (has_memory && target_check_alone(e->t) < 0)
-		say_failure(e, "memory");
+	if (has_memory && target_shares_memory(e->t, &with))
+		say(e, false, "memory", "shared with process %d", (int)with);
 }
 
 static bool
@@ -159,21 +139,16 @@ maps_file(const struct exam *e, const char *part)
 static void
 examine_program(struct exam *e)
 {
-	if (!e->program.known)
-		return;
-	if (!e->program.is_64 || !e->program.is_native)
+	const struct program *p = &e->program;
+
+	if (!p->known || !p->is_64 || !p->is_native)
 		return;			/* the rights said so */
-	if (e->program.is_go)
-		say(e, !e->program.is_static, "program", "Go: %s",
-		    e->program.is_static ? "without libc nothing can be "
-		    "loaded; engine ring works, inject does not" :
-		    "with cgo");
-	else if (e->program.is_static)
-		say(e, false, "program", "statically linked: nothing can be "
-		    "loaded; engine ring works, inject does not");
+	if (p->is_static)
+		say(e, true, "program", "%sstatically linked",
+		    p->is_go ? "Go, " : "");
 	else
-		say(e, true, "program", "dynamically linked (%s)",
-		    e->program.interpreter);
+		say(e, true, "program", "%sdynamically linked (%s)",
+		    p->is_go ? "Go, " : "", p->interpreter);
 }
 
 static void
@@ -181,13 +156,12 @@ examine_libc(struct exam *e)
 {
 	if (!e->maps || e->program.is_static)
 		return;
-	if (strstr(e->program.interpreter, "/ld-musl-"))
+	if (maps_file(e, "/ld-musl-") || maps_file(e, "/libc.musl"))
 		say(e, true, "libc", "musl");
 	else if (maps_file(e, "/libc.so.6") || maps_file(e, "/libc-2."))
 		say(e, true, "libc", "glibc");
 	else
-		say(e, false, "libc", "none that we know is mapped: engine "
-		    "ring works, inject may not");
+		say(e, false, "libc", "none that we know is mapped");
 }
 
 void
@@ -196,16 +170,11 @@ target_doctor(struct target *t, visit_fn *visit, void *arg)
 	struct exam e = { .t = t, .visit = visit, .arg = arg };
 
 	e.tid = target_live_thread(t);
-	if (e.tid < 0 || proc_status_thread(t, e.tid, &e.st) < 0) {
-		fail(FAIL_MISSING, "process %d has ended", (int)t->pid);
-		say_failure(&e, "process");
-		return;
-	}
+	if (e.tid < 0 || proc_status_thread(t, e.tid, &e.st) < 0)
+		return;			/* it has ended */
 	(void)proc_status_of(-1, "/proc/self/status", &e.us);
 	program_read(t, &e.program);
 	e.maps = target_maps(t);
-	say(&e, true, "process", "%d (%s)", (int)t->pid, t->name);
-	examine_rights(&e);
 	examine_identity(&e);
 	examine_seccomp(&e);
 	examine_namespaces(&e);

@@ -351,26 +351,3 @@ session_stop_experiment(const char *path, char **receipt)
 	vec_free_items(&s.events);
 	return result;
 }
-
-int
-session_doctor(pid_t pid,
-	       void (*visit)(void *arg, bool ok, const char *subject,
-			     const char *text),
-	       void *arg)
-{
-	if (!pid) {
-		host_doctor(visit, arg);
-		return 0;
-	}
-
-	struct target *t = target_open(pid);
-
-	if (!t)
-		return -1;
-	target_doctor(t, visit, arg);
-
-	const int result = target_check_rights(t) < 0;
-
-	target_close(t);
-	return result;
-}

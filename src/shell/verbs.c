@@ -298,17 +298,21 @@ verb_stop(struct shell *sh, int argc, char **argv)
 
 /* ---- doctor -------------------------------------------------------------------------- */
 
+/* What mends the line before stands below it, to be copied. */
 static void
 print_finding(void *arg, bool ok, const char *subject, const char *text)
 {
 	const struct shell *sh = arg;
+	const bool fix = strcmp(subject, "fix") == 0;
 	const char *mark = ok ? "ok" : "no";
 
-	if (sh->color)
-		fprintf(sh->out, "\033[%sm%s\033[0m  %-14s %s\n",
+	if (fix)
+		fprintf(sh->out, "    %12s: %s\n", subject, text);
+	else if (sh->color)
+		fprintf(sh->out, "\033[%sm%s\033[0m  %-12s  %s\n",
 			ok ? "32" : "31", mark, subject, text);
 	else
-		fprintf(sh->out, "%s  %-14s %s\n", mark, subject, text);
+		fprintf(sh->out, "%s  %-12s  %s\n", mark, subject, text);
 }
 
 static int
