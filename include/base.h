@@ -143,5 +143,9 @@ char *file_read(const char *path, size_t *size);
 bool file_is_private(const char *path);
 /* Write it all or fail; -1 with errno. Restarts after EINTR. */
 int write_all(int fd, const void *data, size_t n);
+/* Raise the soft limit of descriptors; more where we are allowed to. */
+void descriptors_raise(void);
+/* fd is so near to the limit that the rest of the process needs it. */
+bool descriptor_is_reserve(int fd);
 
 #endif

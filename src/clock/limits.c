@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the machine and its settings allow: CPUs, descriptors, threads; and
- * when perf is refused, which setting refused it.
+ * What the machine and its settings allow: CPUs, threads; and when perf is
+ * refused, which setting refused it.
  */
 #include "perf.h"
 
@@ -9,14 +9,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
-	DESCRIPTORS_KEPT = 64,		/* for the rest of this process */
-	DESCRIPTORS_WANTED = 1 << 20,	/* the default of fs.nr_open */
 	CPU_MAX = 1 << 16,
 	INTERVAL_LEAST_NS = 100 * 1000,
 };
@@ -90,39 +87,6 @@ cpus_fini(struct cpus *c)
 {
 	free(c->id);
 	*c = (struct cpus){0};
-}
-
-/* ---- descriptors --------------------------------------------------------- */
-
-void
-descriptors_raise(void)
-{
-	struct rlimit now;
-
-	if (getrlimit(RLIMIT_NOFILE, &now) < 0)
-		return;
-
-	struct rlimit more = {
-		.rlim_cur = DESCRIPTORS_WANTED,
-		.rlim_max = now.rlim_max > DESCRIPTORS_WANTED ?
-			now.rlim_max : DESCRIPTORS_WANTED,
-	};
-
-	if (now.rlim_cur >= DESCRIPTORS_WANTED ||
-	    setrlimit(RLIMIT_NOFILE, &more) == 0)
-		return;
-	now.rlim_cur = now.rlim_max;
-	/* where even that is refused we open fewer and say so */
-	(void)setrlimit(RLIMIT_NOFILE, &now);
-}
-
-bool
-descriptor_is_reserve(int fd)
-{
-	struct rlimit now;
-
-	return getrlimit(RLIMIT_NOFILE, &now) == 0 &&
-		(rlim_t)fd + DESCRIPTORS_KEPT >= now.rlim_cur;
 }
 
 /* ---- threads ------------------------------------------------------------- */

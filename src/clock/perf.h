@@ -55,10 +55,6 @@ void cpus_init(struct cpus *c);
 void cpus_fini(struct cpus *c);
 /* Not too often for a target to live: beyond 10 kHz it collapses. */
 int interval_check(uint64_t interval_ns);
-/* Raise the soft limit of descriptors; more where we are allowed to. */
-void descriptors_raise(void);
-/* fd is so near to the limit that the rest of the process needs it. */
-bool descriptor_is_reserve(int fd);
 /* Threads of a process by one listing; *tids grows. -1: none, with errno. */
 ssize_t threads_list(pid_t pid, pid_t **tids, size_t *cap);
 /* Turn a refusal (errno error) into a failure with the exact remedy. */
