@@ -248,17 +248,27 @@ int launch_to_start(struct target *t);
 
 /* ---- breakpoints -------------------------------------------------------- */
 
-/* Traps in the text, seen by target_next_event while the target runs by
- * target_continue_all; while it is held its text is its own. A vforked child
- * runs without them; forked ones are freed of them. Should we be killed, the
- * guardian takes them out; without one the next hit ends the target. */
+/* Seen by target_next_event while the target runs by target_continue_all.
+ * Each is a watch that the processor keeps in every thread, and that goes with
+ * us should we be killed; or, where that cannot be, a trap in the text. While
+ * the target is held its text is its own. A vforked child runs without traps;
+ * forked ones are freed of them. Should we be killed, the guardian takes them
+ * out; without one the next hit ends the target. */
 struct breakpoint;
 /* The target must be held. */
 struct breakpoint *breakpoint_insert(struct target *t, uint64_t addr);
 int breakpoint_remove(struct target *t, struct breakpoint *bp);
 uint64_t breakpoint_address(const struct breakpoint *bp);
-/* The thread stands at a breakpoint (its pc is already put back), all others
- * are held: execute the original instruction, keep the breakpoint. */
+/* Why it is a trap for now, in a few words; NULL: it is none. */
+const char *breakpoint_why_trap(const struct target *t,
+				const struct breakpoint *bp);
+/* Is any of them a trap, so that hits must be seen at once? */
+bool target_has_traps(const struct target *t);
+/* Call target_next_event at least this often, ms; -1: at news only. */
+int target_look_ms(const struct target *t);
+/* The thread stands at a breakpoint, its pc at the address; all others are
+ * held. Execute the original instruction, or see to it that this comes first
+ * when it goes on; keep the breakpoint. */
 int breakpoint_step_over(struct target *t, struct breakpoint *bp, pid_t tid);
 
 /* Start a guardian, a child of the calling thread, for all breakpoints from

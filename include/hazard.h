@@ -12,6 +12,8 @@
 enum hazard {
 	HAZARD_NONE,
 	HAZARD_AREA_STAYS,	/* record memory, when we have gone */
+	HAZARD_BREAKPOINT_KILLED, /* a trap that our death leaves behind */
+	HAZARD_BREAKPOINT_SIGNAL, /* a watch's signal that the program has */
 	HAZARD_DEAF,		/* ticks to threads that block the signal */
 	HAZARD_DESCRIPTOR_STAYS, /* in the target, when we are killed */
 	HAZARD_EARLY_TICK,	/* CPU-time ticks that a stop brings forward */

@@ -1,41 +1,125 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Breakpoints: trap instructions in the text.
+ * Breakpoints: each is a watch of the processor in every thread (watch.c), or,
+ * where that cannot be, a trap in the text (trap.c). Which of them is chosen
+ * whenever the target is to run on: signals that were free may be so no more,
+ * and a moment in which they were not passes.
  *
- * The rule that keeps the target alive: whoever has executed a trap of ours
- * gets its pc put back and never sees the signal, whatever we were doing at
- * that moment. So traps are taken out only when every thread stands and no
- * trap is still queued (hold.c, thread.c), and whoever stands at one simply
- * hits it again when it runs on.
+ *              a thread cannot be watched, or a hit came late
+ *	watched ------------------------------------------------> trap
+ *	        <------------------------------------------------
+ *	              the next time, unless it is one for good
  *
- * And should we be killed: traps are in the text only while the target runs,
- * never while it is held, and guard.c takes them out for us. What remains is
- * a thread that has hit a trap but has not been seen by us, or hits one
- * before the guardian has acted: the kernel then delivers its SIGTRAP
- * (exit_ptrace wakes it; get_signal, 6.18). That moment is as long as two
- * wake-ups, ours and the guardian's: some 50 us when both go first.
- *
- * One thing cannot be undone: the kernel unblocks SIGTRAP in a thread that
- * hits a trap while blocking it, and resets its handler.
+ * Both are the same to the caller: the thread stands with its pc at the
+ * address, and executes the instruction when it goes on. A thread that must
+ * be stopped for other reasons just after a hit is taken back, so that it hits
+ * once more when it runs: each hit is told once.
  */
-#include "private.h"
+#include "breakpoint.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum {
-	TRAP_SIZE_MAX = 4,
-	STEP_LIMIT_MS = 1000,
-	KERNEL_SIGSET_SIZE = 8,
-};
+enum { CHOOSE_MS = 100 };	/* the signal again, at the soonest */
 
-struct breakpoint {
-	struct breakpoint *next;
-	uint64_t addr;
-	unsigned char original[TRAP_SIZE_MAX];
-};
+/* ---- the list ----------------------------------------------------------- */
+
+void
+breakpoint_becomes_trap(struct target *t, struct breakpoint *bp,
+			const char *why)
+{
+	bp->was_watched = bp->was_watched || bp->watches.len;
+	watches_fini(&bp->watches);
+	t->traps += !bp->why;
+	bp->why = why;
+}
+
+static void
+free_one(struct target *t, struct breakpoint *bp)
+{
+	watches_fini(&bp->watches);
+	t->traps -= breakpoint_is_trap(bp);
+	free(bp);
+}
+
+void
+breakpoints_free(struct target *t)
+{
+	guard_forget(t);
+	while (t->breakpoints) {
+		struct breakpoint *bp = t->breakpoints;
+
+		t->breakpoints = bp->next;
+		free_one(t, bp);
+	}
+	t->choose_again = false;
+}
+
+struct breakpoint *
+breakpoint_at(const struct target *t, uint64_t addr)
+{
+	struct breakpoint *bp = t->breakpoints;
+
+	while (bp && bp->addr != addr)
+		bp = bp->next;
+	return bp;
+}
+
+struct breakpoint *
+breakpoint_trap_at(const struct target *t, uint64_t addr)
+{
+	struct breakpoint *bp = breakpoint_at(t, addr);
+
+	return bp && breakpoint_is_trap(bp) ? bp : NULL;
+}
+
+/* ---- watched, or a trap ------------------------------------------------- */
+
+void
+breakpoints_arm(struct target *t, struct hold *h)
+{
+	if (h->armed || h->foreign)
+		return;
+	h->armed = true;
+	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
+		if (breakpoint_is_trap(bp) ||
+		    watches_arm(&bp->watches, bp->addr, t->signal,
+				h->tid) == 0)
+			continue;
+		breakpoint_becomes_trap(t, bp, watch_refusal(errno));
+		bp->for_good = true;
+		t->choose_again = true;	/* so that it is planted */
+	}
+}
+
+void
+breakpoints_disarm(struct target *t, pid_t tid)
+{
+	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next)
+		watches_disarm(&bp->watches, tid);
+}
+
+/* It has hit the watch, and executes the instruction when it goes on. */
+static bool
+has_passed(const struct breakpoint *bp, const struct hold *h)
+{
+	struct user_regs_struct regs;
+
+	return h->stopped && !h->group_signal && thread_get_regs(h->tid, &regs) == 0 &&
+		machine_pc(&regs) == bp->addr && machine_passes(&regs);
+}
+
+/* A trap does not know of that: they execute it before there is one. */
+static int
+pass_all(struct target *t, const struct breakpoint *bp)
+{
+	for (size_t i = t->pack.len; i-- > 0;)
+		if (i < t->pack.len &&
+		    has_passed(bp, &t->pack.items[i]) &&
+		    trap_step_over(t, bp->addr, t->pack.items[i].tid) < 0)
+			return -1;
+	return 0;
+}
 
 static int
 poke(struct target *t, uint64_t addr, const void *bytes)
@@ -51,62 +135,91 @@ poke(struct target *t, uint64_t addr, const void *bytes)
 	return 0;
 }
 
-/* Also called when there is no memory left: these two allocate nothing. */
-void
-breakpoints_lift_copy(const struct target *t, int proc_fd, pid_t tid)
+/* What cannot be written, or guarded, is told now: it is written as it was. */
+static int
+try_trap(struct target *t, const struct breakpoint *bp)
 {
-	for (const struct breakpoint *bp = t->breakpoints; bp; bp = bp->next)
-		/* it fails only where there is no such memory any more */
-		(void)memory_swap(proc_fd, tid, bp->addr, machine_trap,
-				  bp->original, machine_trap_size);
-}
-
-void
-breakpoints_lift(struct target *t, pid_t tid)
-{
-	breakpoints_lift_copy(t, t->proc_fd, tid);
-	guard_clear(t);
-}
-
-/* A library may have been unloaded, and another may be in its place. */
-int
-breakpoints_plant(struct target *t)
-{
-	const pid_t tid = t->breakpoints ? target_live_thread(t) : 0;
-
-	if (tid < 0)
-		return -1;
-	if (t->held || t->vforks)
+	if (!breakpoint_is_trap(bp))
 		return 0;
-	for (const struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
-		if (guard_note(t, bp->addr, bp->original) < 0)
-			return -1;
-		(void)memory_swap(t->proc_fd, tid, bp->addr, bp->original,
-				  machine_trap, machine_trap_size);
+	/* a sharer would find nobody to take the trap; it would end that */
+	if (target_check_alone(t) < 0 ||
+	    poke(t, bp->addr, bp->original) < 0)
+		return -1;
+	return guard_watch(t, bp->addr, bp->original);
+}
+
+/* With another signal all is armed anew; without one all are traps, until
+ * there is one again. */
+static void
+choose_signal(struct target *t)
+{
+	const char *why;
+	const int signal = watch_signal(t, &why);
+
+	t->chosen_at = now_ns();
+	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
+		if (signal != t->signal)
+			watches_fini(&bp->watches);
+		if (!signal && !bp->why)
+			breakpoint_becomes_trap(t, bp, why);
+		if (signal && bp->why && !bp->for_good) {
+			bp->why = NULL;
+			t->traps--;
+		}
 	}
+	t->signal = signal;
+	for (size_t i = 0; i < t->pack.len; i++)
+		t->pack.items[i].armed = false;
+}
+
+int
+breakpoints_choose(struct target *t)
+{
+	if (!t->breakpoints)
+		return 0;
+	if (t->choose_again ||
+	    now_ns() - t->chosen_at > (uint64_t)CHOOSE_MS * NS_PER_MS)
+		choose_signal(t);
+	for (size_t i = 0; i < t->pack.len; i++)
+		breakpoints_arm(t, &t->pack.items[i]);
+	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
+		if (!breakpoint_is_trap(bp) || !bp->was_watched)
+			continue;
+		if (try_trap(t, bp) < 0 || pass_all(t, bp) < 0)
+			return -1;
+		bp->was_watched = false;
+	}
+	t->choose_again = false;
 	return 0;
 }
 
+/* A watch must become a trap, which needs everybody to stand. A trap that
+ * cannot be is no reason for them to go on standing. */
 void
-breakpoints_free(struct target *t)
+breakpoints_choose_again(struct target *t)
 {
-	guard_forget(t);
-	while (t->breakpoints) {
-		struct breakpoint *bp = t->breakpoints;
-
-		t->breakpoints = bp->next;
-		free(bp);
-	}
+	if (!t->choose_again || t->held || target_hold_all(t) < 0)
+		return;
+	if (target_continue_all(t) == 0)
+		return;
+	breakpoints_free(t);
+	(void)target_continue_all(t);
+	fail_clear();
 }
 
-static struct breakpoint *
-find(const struct target *t, uint64_t addr)
-{
-	struct breakpoint *bp = t->breakpoints;
+/* ---- made and removed --------------------------------------------------- */
 
-	while (bp && bp->addr != addr)
-		bp = bp->next;
-	return bp;
+static void
+unlink_one(struct target *t, struct breakpoint *bp)
+{
+	struct breakpoint **at = &t->breakpoints;
+
+	while (*at && *at != bp)
+		at = &(*at)->next;
+	*at = bp->next;
+	free_one(t, bp);
+	if (!t->breakpoints)
+		guard_forget(t);
 }
 
 struct breakpoint *
@@ -119,47 +232,44 @@ breakpoint_insert(struct target *t, uint64_t addr)
 		     (unsigned long long)addr, (int)t->pid);
 		return NULL;
 	}
-	if (find(t, addr)) {
+	if (breakpoint_at(t, addr)) {
 		fail(FAIL_GENERAL, "there is a breakpoint at %#llx already",
 		     (unsigned long long)addr);
 		return NULL;
 	}
-	/* there nobody would take the trap; it would end that process */
-	if (target_check_alone(t) < 0) {
-		fail_in("breakpoint");
-		return NULL;
-	}
 	bp = xcalloc(1, sizeof *bp);
 	bp->addr = addr;
-	/* written as it was: what cannot be written is told here */
-	if (target_read(t, addr, bp->original, machine_trap_size) < 0 ||
-	    poke(t, addr, bp->original) < 0 ||
-	    (!t->breakpoints && guard_watch(t, addr, bp->original) < 0)) {
-		fail_in("breakpoint");
-		free(bp);
-		return NULL;
-	}
 	bp->next = t->breakpoints;
 	t->breakpoints = bp;
-	return bp;
+	t->choose_again = true;
+	descriptors_raise();
+	if (target_read(t, addr, bp->original, machine_trap_size) == 0 &&
+	    breakpoints_choose(t) == 0 && try_trap(t, bp) == 0)
+		return bp;
+	fail_in("breakpoint");
+	unlink_one(t, bp);
+	return NULL;
+}
+
+static bool
+is_listed(const struct target *t, const struct breakpoint *bp)
+{
+	const struct breakpoint *at = t->breakpoints;
+
+	while (at && at != bp)
+		at = at->next;
+	return at;
 }
 
 int
 breakpoint_remove(struct target *t, struct breakpoint *bp)
 {
-	struct breakpoint **at = &t->breakpoints;
-
-	while (*at && *at != bp)
-		at = &(*at)->next;
-	if (!*at)
+	if (!is_listed(t, bp))
 		return 0;	/* forgotten at an exec or at the end */
 	if (!t->held)
 		return fail(FAIL_GENERAL, "remove a breakpoint: process %d "
 			    "runs", (int)t->pid);
-	*at = bp->next;
-	free(bp);
-	if (!t->breakpoints)
-		guard_forget(t);
+	unlink_one(t, bp);
 	return 0;
 }
 
@@ -169,154 +279,26 @@ breakpoint_address(const struct breakpoint *bp)
 	return bp->addr;
 }
 
-/* ---- traps -------------------------------------------------------------- */
-
-static bool
-has_sigtrap(pid_t tid)
+const char *
+breakpoint_why_trap(const struct target *t, const struct breakpoint *bp)
 {
-	siginfo_t info = { 0 };
-
-	return waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | WNOWAIT |
-		      WAIT_FLAGS) == 0 &&
-		info.si_pid == tid && info.si_status == SIGTRAP &&
-		signal_of_stop(tid, &info) == SIGTRAP && info.si_code > 0;
-}
-
-bool
-breakpoint_put_back(pid_t tid)
-{
-	struct hold *h = NULL;
-	struct target *t = target_of_tid(tid, &h);
-	struct user_regs_struct regs;
-	struct breakpoint *bp;
-
-	if (!t || !t->breakpoints || h->at_trap || !has_sigtrap(tid) ||
-	    thread_get_regs(tid, &regs) < 0)
-		return false;
-	bp = find(t, machine_pc(&regs) - machine_trap_advance);
-	if (!bp)
-		return false;
-	machine_set_pc(&regs, bp->addr);
-	h->at_trap = thread_set_regs(tid, &regs) == 0;
-	return h->at_trap;
-}
-
-struct breakpoint *
-breakpoint_take_trap(struct target *t, pid_t tid, const siginfo_t *info)
-{
-	struct hold *h = pack_find(&t->pack, tid);
-	struct user_regs_struct regs;
-	struct breakpoint *bp;
-
-	/* Sent by kill or tgkill it is the program's own affair. */
-	if (!t->breakpoints || info->si_code <= 0 ||
-	    thread_get_regs(tid, &regs) < 0)
-		return NULL;
-	if (h && h->at_trap) {
-		h->at_trap = false;
-		return find(t, machine_pc(&regs));
-	}
-	bp = find(t, machine_pc(&regs) - machine_trap_advance);
-	if (!bp)
-		return NULL;
-	machine_set_pc(&regs, bp->addr);
-	return thread_set_regs(tid, &regs) < 0 ? NULL : bp;
-}
-
-bool
-breakpoint_trap_queued(struct target *t, pid_t tid)
-{
-	struct user_regs_struct regs;
-	struct proc_status st;
-
-	return t->breakpoints && thread_get_regs(tid, &regs) == 0 &&
-		machine_syscall(&regs) < 0 &&
-		find(t, machine_pc(&regs) - machine_trap_advance) &&
-		proc_status_tid(tid, &st) == 0 &&
-		st.sig_pending >> (SIGTRAP - 1) & 1;
-}
-
-/* One instruction, whatever stops come in between. 0, or -1. */
-static int
-step(pid_t tid)
-{
-	const uint64_t deadline = deadline_in_ms(STEP_LIMIT_MS);
-
-	for (int signal = 0;;) {
-		struct event ev;
-
-		if (thread_resume(tid, RUN_STEP, signal) < 0 ||
-		    thread_wait(tid, STEP_LIMIT_MS * (uint64_t)NS_PER_MS,
-				&ev) < 0)
-			return -1;
-		/* The step's own trap, or a fault of the instruction: the
-		 * one is nobody's signal, the other is delivered later.
-		 * SIGSTOP alone cannot be held back. */
-		signal = ev.kind == EVENT_SIGNAL ? ev.signal : 0;
-		if (signal && signal != SIGSTOP)
-			return 0;
-		if (now_ns() > deadline)
-			return fail(FAIL_GENERAL, "thread %d does not step",
-				    (int)tid);
-	}
-}
-
-static uint64_t
-signal_bit(int signal)
-{
-	return UINT64_C(1) << (signal - 1);
-}
-
-/*
- * With signals held back, so that no handler is entered instead; but not
- * those that the instruction itself can raise: the kernel resets the handler
- * of such a signal when it finds it blocked.
- */
-static int
-step_alone(pid_t tid)
-{
-	const uint64_t held_back = ~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) |
-		signal_bit(SIGILL) | signal_bit(SIGFPE) | signal_bit(SIGTRAP) |
-		signal_bit(SIGSYS));
-	uint64_t mask;
-
-	if (ptrace(PTRACE_GETSIGMASK, tid, KERNEL_SIGSET_SIZE, &mask) < 0 ||
-	    ptrace(PTRACE_SETSIGMASK, tid, KERNEL_SIGSET_SIZE, &held_back) < 0)
-		return ptrace_failed(tid, "set the signal mask");
-
-	const int r = step(tid);
-
-	if (ptrace(PTRACE_SETSIGMASK, tid, KERNEL_SIGSET_SIZE, &mask) < 0 &&
-	    r == 0)
-		return ptrace_failed(tid, "set the signal mask");
-	return r;
+	return is_listed(t, bp) ? bp->why : NULL;
 }
 
 int
 breakpoint_step_over(struct target *t, struct breakpoint *bp, pid_t tid)
 {
-	struct hold *h = pack_find(&t->pack, tid);
-	struct user_regs_struct regs;
-	int r;
+	const struct hold *h = pack_find(&t->pack, tid);
 
 	if (!t->held || !h || !h->stopped)
 		return fail(FAIL_GENERAL, "step over the breakpoint at %#llx: "
 			    "process %d runs", (unsigned long long)bp->addr,
 			    (int)t->pid);
-	if (thread_get_regs(tid, &regs) < 0)
-		return -1;
-	if (machine_pc(&regs) != bp->addr)
-		return 0;	/* a handler, or the user, led it elsewhere */
-	if (machine_emulate(t, &regs))
-		return thread_set_regs(tid, &regs);
-	r = step_alone(tid);
-	h = pack_find(&t->pack, tid);
-	if (r < 0 || !h)
-		return fail_in("step over the breakpoint at %#llx",
-			       (unsigned long long)bp->addr);
-	if (signal_of_stop(tid, NULL))
-		return 0;
-	hold_ask_through(h, 0);
-	(void)hold_settle(&t->pack, tid, deadline_in_ms(STEP_LIMIT_MS));
-	return 0;
+	return breakpoint_is_trap(bp) ? trap_step_over(t, bp->addr, tid) : 0;
+}
+
+bool
+target_has_traps(const struct target *t)
+{
+	return t->traps;
 }

@@ -250,9 +250,9 @@ guard_watch(struct target *t, uint64_t addr, const void *original)
 {
 	struct guard_page *page = guard.page;
 
-	if (!page)
+	if (!page || guard.watched == t)
 		return 0;
-	if (guard.watched && guard.watched != t && guard.watched->breakpoints)
+	if (guard.watched && guard.watched->traps)
 		return fail(FAIL_GENERAL, "the guardian watches process %d",
 			    (int)guard.watched->pid);
 	guard.watched = NULL;

@@ -25,6 +25,12 @@ enum {
 		       PTRACE_O_TRACEVFORKDONE,
 };
 
+static unsigned long
+options(const struct target *t)
+{
+	return STOP_OPTIONS | (t->traps ? TRAP_OPTIONS : 0);
+}
+
 /* Those that stand first: nobody waits for one that is late. */
 static void
 let_go_stopped(struct pack *p)
@@ -51,7 +57,7 @@ let_go_rest(struct pack *p)
 static void
 take_other_hits(struct target *t)
 {
-	for (size_t i = t->pack.len; t->breakpoints && i-- > 0;) {
+	for (size_t i = t->pack.len; t->traps && i-- > 0;) {
 		const struct hold *h = i < t->pack.len ? &t->pack.items[i] :
 			NULL;
 		int status;
@@ -72,7 +78,7 @@ target_hold_all(struct target *t)
 	if (t->gone)
 		return fail(FAIL_MISSING, "process %d %s", (int)t->pid,
 			    t->how);
-	t->pack.options = STOP_OPTIONS | (t->breakpoints ? TRAP_OPTIONS : 0);
+	t->pack.options = options(t);
 	if (pack_stop(&t->pack) < 0) {
 		/* all go, so no trap may stay */
 		breakpoints_lift(t, t->live_tid);
@@ -81,7 +87,7 @@ target_hold_all(struct target *t)
 		return fail_in("stop process %d", (int)t->pid);
 	}
 	t->held = true;
-	if (t->breakpoints)
+	if (t->traps)
 		breakpoints_lift(t, target_live_thread(t));
 	pack_let_newborn_go(&t->pack);
 	return 0;
@@ -107,7 +113,7 @@ target_release_all(struct target *t)
 		return 0;
 	}
 	/* Traps go while nobody can be about to hit one. */
-	if (t->breakpoints && !t->held && target_hold_all(t) < 0 && !t->gone)
+	if (t->traps && !t->held && target_hold_all(t) < 0 && !t->gone)
 		return -1;
 	breakpoints_free(t);
 
@@ -151,19 +157,18 @@ hold_run_on(struct target *t, struct hold *h)
 int
 target_continue_all(struct target *t)
 {
-	const unsigned long options = STOP_OPTIONS |
-		(t->breakpoints ? TRAP_OPTIONS : 0);
-
 	if (!t->held)
 		return fail(FAIL_GENERAL, "process %d is not held",
 			    (int)t->pid);
+	if (breakpoints_choose(t) < 0)
+		return -1;
 	t->held = false;
 	if (breakpoints_plant(t) < 0) {
 		breakpoints_lift(t, t->live_tid);
 		t->held = !t->gone;
 		return -1;
 	}
-	t->pack.options = options;
+	t->pack.options = options(t);
 	for (size_t i = 0; i < t->pack.len; i++) {
 		struct hold *h = &t->pack.items[i];
 
@@ -173,7 +178,7 @@ target_continue_all(struct target *t)
 			h->want = WANT_RUNNING;
 		if (!h->stopped || h->want != WANT_RUNNING)
 			continue;	/* it will run on when its stop comes */
-		(void)ptrace(PTRACE_SETOPTIONS, h->tid, 0, options);
+		(void)ptrace(PTRACE_SETOPTIONS, h->tid, 0, t->pack.options);
 		hold_run_on(t, h);
 	}
 	t->pause_ns = now_ns() - t->pack.asked_at;
@@ -254,11 +259,13 @@ take_signal(struct target *t, struct hold *h, struct event *ev)
 	siginfo_t info;
 	const int signal = signal_of_stop(tid, &info);
 
-	if (signal == SIGTRAP)
-		ev->breakpoint = breakpoint_take_trap(t, tid, &info);
+	ev->breakpoint = signal == SIGTRAP ?
+		breakpoint_take_trap(t, tid, &info) :
+		breakpoint_take_watch(t, tid, &info);
 	if (!ev->breakpoint) {
 		if (signal)
 			tick_delivered(t, tid, &info);
+		breakpoint_take_back(t, tid);
 		run_on(h, signal);
 		return signal != 0;
 	}
@@ -299,7 +306,9 @@ take_running(struct target *t, struct hold *h, struct event *ev)
 		return false;
 	default:
 		/* a newborn's first stop, the end of a group stop, ... */
-		run_on(h, 0);
+		breakpoints_arm(t, h);
+		if (!t->choose_again)
+			run_on(h, 0);
 		return false;
 	}
 }
@@ -349,12 +358,14 @@ target_next_event(struct target *t, struct event *ev)
 	pid_t tid;
 	int status;
 
+	breakpoints_choose_again(t);
 	while ((tid = next_tid(t))) {
 		if (take_status(tid, &status) != tid)
 			return false;
 		*ev = event_of_status(tid, status);
 		if (take(t, ev))
 			return true;
+		breakpoints_choose_again(t);
 	}
-	return false;
+	return breakpoint_take_missed(t, ev);
 }

@@ -20,6 +20,21 @@ const long machine_restart_call = SYS_restart_syscall;
 const unsigned char machine_trap[] = { 0xcc };
 const size_t machine_trap_size = sizeof machine_trap;
 const size_t machine_trap_advance = sizeof machine_trap;
+const bool machine_can_watch = true;
+
+enum { RESUME_FLAG = 1 << 16 };
+
+bool
+machine_passes(const struct user_regs_struct *regs)
+{
+	return regs->eflags & RESUME_FLAG;
+}
+
+void
+machine_meet_again(struct user_regs_struct *regs)
+{
+	regs->eflags &= ~(unsigned long long)RESUME_FLAG;
+}
 
 uint64_t
 machine_pc(const struct user_regs_struct *regs)

@@ -55,6 +55,8 @@ pack_drop(struct pack *p, pid_t tid)
 
 	if (!h)
 		return;
+	if (p == &p->target->pack)
+		breakpoints_disarm(p->target, tid);
 	map_remove(&p->by_tid, (uint64_t)tid);
 	*h = p->items[--p->len];
 	if (h != &p->items[p->len])
@@ -80,7 +82,7 @@ hold_note(struct hold *h, const struct event *ev)
 void
 vfork_begins(struct target *t, struct hold *parent)
 {
-	if (parent->vforking || !t->breakpoints)
+	if (parent->vforking || !t->traps)
 		return;
 	parent->vforking = true;
 	if (t->vforks++ == 0)

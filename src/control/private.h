@@ -76,6 +76,7 @@ struct hold {
 	bool lift;		/* ... with a copy of our breakpoints */
 	bool vforking;		/* it waits for its vforked child */
 	bool at_trap;		/* it hit one, and its pc is put back */
+	bool armed;		/* all watches of breakpoints are set */
 	int group_signal;	/* it stands in a group stop of this signal */
 	uint64_t stopped_at;
 };
@@ -199,7 +200,7 @@ struct program {
 
 void program_read(struct target *t, struct program *p);
 
-/* ---- memory.c, attach.c, breakpoint.c ----------------------------------- */
+/* ---- memory.c, attach.c, breakpoint.c, trap.c --------------------------- */
 
 /* Writes also where the page is read-only. -1 with errno. */
 int memory_poke(int proc_fd, pid_t tid, uint64_t addr, const void *buf,
@@ -218,8 +219,17 @@ pid_t attach_tracer(struct target *t);
 /* A process whose number inside a container is pid, or 0. */
 pid_t attach_outer_pid(pid_t pid);
 
-/* All breakpoints' original bytes into the text; they stay in the list. The
- * rule: traps are in it only while the target runs, seized, without a vforked
+/* Who is watched, and where there must be traps: before the target runs on,
+ * while all of it is held. */
+int breakpoints_choose(struct target *t);
+/* Where choose_again is set: hold it, and let it run on. */
+void breakpoints_choose_again(struct target *t);
+/* A thread that we have seized, and what we do not trace any more. Where it
+ * cannot be watched choose_again is set. */
+void breakpoints_arm(struct target *t, struct hold *h);
+void breakpoints_disarm(struct target *t, pid_t tid);
+/* All traps' original bytes into the text; they stay in the list. The rule:
+ * traps are in it only while the target runs, seized, without a vforked
  * child. tid: one that lives. */
 void breakpoints_lift(struct target *t, pid_t tid);
 /* The same for a forked copy. */
@@ -236,15 +246,27 @@ bool breakpoint_put_back(pid_t tid);
  * it? Its pc is put back. The breakpoint, or NULL. */
 struct breakpoint *breakpoint_take_trap(struct target *t, pid_t tid,
 					const siginfo_t *info);
-/* It stands at a plain stop while the trap is still queued: take that. */
+/* The same for any signal and a hit of a watch; it passes when it goes on. */
+struct breakpoint *breakpoint_take_watch(struct target *t, pid_t tid,
+					 const siginfo_t *info);
+/* It stands at a watch that it has hit, and nobody was told: when it runs it
+ * hits it once more. */
+void breakpoint_take_back(struct target *t, pid_t tid);
+/* This signal was made by a watch of ours and is for nobody else. */
+bool breakpoint_owns_signal(pid_t tid, const siginfo_t *info);
+/* It stands at a plain stop while the signal of a hit is still queued: take
+ * that. */
+bool breakpoint_signal_queued(struct target *t, pid_t tid);
 bool breakpoint_trap_queued(struct target *t, pid_t tid);
+/* Now and then, by itself: a hit of a watch that stopped nobody. */
+bool breakpoint_take_missed(struct target *t, struct event *ev);
 
 /* ---- guard.c: should this process be killed ------------------------------ */
 
 /* Without a guardian all of these do nothing, and well. */
 
-/* Before the first breakpoint of a target, and the first after an exec; it is
- * held, and this is its text there. */
+/* Before the first trap of a target, and the first after an exec; its text
+ * there is as given. */
 int guard_watch(struct target *t, uint64_t addr, const void *original);
 /* This trap is about to be planted. */
 int guard_note(const struct target *t, uint64_t addr, const void *original);
@@ -333,6 +355,12 @@ extern const unsigned char machine_trap[];
 extern const size_t machine_trap_size;
 /* How far behind the trap instruction the pc stands after it. */
 extern const size_t machine_trap_advance;
+/* perf's breakpoints work here as watch.c says. */
+extern const bool machine_can_watch;
+/* The instruction at pc is executed even where there is a watch. */
+bool machine_passes(const struct user_regs_struct *regs);
+/* And no more. */
+void machine_meet_again(struct user_regs_struct *regs);
 
 /* ---- target.c ----------------------------------------------------------- */
 
@@ -353,7 +381,11 @@ struct target {
 	bool stand_at_exec;		/* wait for the holder there */
 	uint64_t pause_ns;
 	struct breakpoint *breakpoints;
-	unsigned vforks;		/* breakpoints are lifted until 0 */
+	unsigned traps;			/* how many of them are */
+	int signal;			/* of their watches; 0: none is free */
+	uint64_t chosen_at, look_at;
+	bool choose_again;		/* before it runs on */
+	unsigned vforks;		/* traps are lifted until 0 */
 	unsigned char *arena;		/* stacks of a snapshot */
 	size_t arena_size;
 	struct modules maps;		/* ... and where they may end */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * From wherever a seized thread is to a plain stop, and from there to
- * freedom. On the way signals are delivered, births and execs noted, traps of
- * ours taken.
+ * freedom. On the way signals are delivered, births and execs noted, hits of
+ * breakpoints taken back.
  */
 #include "hazard.h"
 #include "private.h"
@@ -24,6 +24,8 @@ hold_due_signal(struct pack *p, pid_t tid)
 		return 0;
 	if (signal)
 		tick_delivered(p->target, tid, &info);
+	if (p == &p->target->pack)
+		breakpoint_take_back(p->target, tid);
 	return signal;
 }
 
@@ -73,7 +75,7 @@ hold_step(struct pack *p, pid_t tid, int status)
 
 	const bool drain = ev.kind == EVENT_STOPPED;
 
-	if (drain && !breakpoint_trap_queued(p->target, tid))
+	if (drain && !breakpoint_signal_queued(p->target, tid))
 		return 1;
 
 	const int signal = pass_stop(p, &ev);
@@ -82,7 +84,7 @@ hold_step(struct pack *p, pid_t tid, int status)
 	/*
 	 * Any stop takes a request for a plain one back (ptrace_stop clears
 	 * JOBCTL_TRAP_STOP; a 1 kHz timer shows it within 200 stops): ask
-	 * again. But not while a trap of ours is queued behind this stop: the
+	 * again. But not while a hit of ours is queued behind this stop: the
 	 * new one would come in front of it for ever.
 	 */
 	if (!drain)

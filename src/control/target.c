@@ -33,7 +33,7 @@ enum { LISTINGS_MAX = 64, LAST_STOP_LIMIT_MS = 200 };
 static void
 settle_for_good(struct target *t)
 {
-	for (size_t i = t->pack.len; t->breakpoints && i-- > 0;) {
+	for (size_t i = t->pack.len; t->traps && i-- > 0;) {
 		struct hold *h = i < t->pack.len ? &t->pack.items[i] : NULL;
 
 		if (!h || h->stopped)

@@ -144,7 +144,7 @@ thread_wait(pid_t tid, uint64_t timeout_ns, struct event *ev)
  * Asked of the kernel and not of our memory, so that no path forgets one. At
  * every stop but a signal's delivery si_code holds the event, or repeats
  * SIGTRAP. A trap of single-stepping or of a debug register was made by a
- * tracer and is for nobody else.
+ * tracer and is for nobody else; nor is the signal of a watch of ours.
  */
 int
 signal_of_stop(pid_t tid, siginfo_t *info)
@@ -156,6 +156,8 @@ signal_of_stop(pid_t tid, siginfo_t *info)
 		return 0;
 	if (info->si_code > 0 && info->si_code >> SI_EVENT_SHIFT &&
 	    (info->si_code & 0x7f) == info->si_signo)
+		return 0;
+	if (breakpoint_owns_signal(tid, info))
 		return 0;
 	if (info->si_signo != SIGTRAP)
 		return info->si_signo;

@@ -296,6 +296,16 @@ session_unbreak(struct session *s, int number)
 	return client_ask_simple(s, WIRE_UNBREAK, (uint64_t)number);
 }
 
+int
+session_why_trap(struct session *s, int number, char **why)
+{
+	struct wire_message request;
+
+	wire_init(&request, WIRE_WHY_TRAP);
+	wire_put(&request, (uint64_t)number);
+	return client_ask_text(s, &request, why);
+}
+
 /* Signals that end our waiting: those that do something here. */
 static void
 endings(sigset_t *set)

@@ -325,6 +325,20 @@ do_unbreak(struct tracer *tr, struct wire_message *in,
 	return ran ? go_on(tr) : 0;
 }
 
+static int
+do_why_trap(struct tracer *tr, struct wire_message *in,
+	    struct wire_message *out)
+{
+	const uint64_t number = wire_take(in);
+
+	if (need_target(tr) < 0)
+		return -1;
+	wire_put_text(out, number < tr->trap_count && tr->traps[number].at ?
+		      breakpoint_why_trap(tr->target, tr->traps[number].at) :
+		      NULL);
+	return 0;
+}
+
 enum { CALL_ARGS = 6 };
 #define CALL_OWN_NS	10000000000ull
 #define CALL_WALL_NS	(3 * CALL_OWN_NS)
@@ -536,6 +550,7 @@ static const struct handler handlers[] = {
 	{ WIRE_KILL, do_kill, false },
 	{ WIRE_BREAK, do_break, false },
 	{ WIRE_UNBREAK, do_unbreak, false },
+	{ WIRE_WHY_TRAP, do_why_trap, false },
 	{ WIRE_CALL, do_call, false },
 	{ WIRE_WHERE, do_where, false },
 	{ WIRE_THREADS, do_threads, false },

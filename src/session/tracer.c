@@ -218,12 +218,15 @@ work_left(const struct tracer *tr)
 static int
 poll_timeout(const struct tracer *tr)
 {
+	const int look = tr->target ? target_look_ms(tr->target) : -1;
+
 	if (!tr->col)
-		return -1;
+		return look;
 
 	const uint64_t now = now_ns(), due = collection_deadline(tr->col);
+	const int work = due <= now ? 0 : (int)((due - now) / 1000000 + 1);
 
-	return due <= now ? 0 : (int)((due - now) / 1000000 + 1);
+	return look >= 0 && look < work ? look : work;
 }
 
 enum { SLOT_SIGNALS, SLOT_SHELL, SLOT_TARGET, SLOT_LISTENER, SLOT_CONTROLS,
@@ -280,7 +283,8 @@ wake_first(const struct tracer *tr)
 {
 	const struct sched_param first = { .sched_priority = 1 };
 
-	return tr->target && tr->trap_count && !target_held(tr->target) &&
+	return tr->target && target_has_traps(tr->target) &&
+		!target_held(tr->target) &&
 		sched_getscheduler(0) == SCHED_OTHER &&
 		sched_setscheduler(0, SCHED_FIFO, &first) == 0;
 }

@@ -301,6 +301,23 @@ cmd_delete(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
+/* A trap is a danger, so it is told: see "breakpoints" in the manual. */
+static void
+print_handler(struct shell *sh, const struct handler *h)
+{
+	char *why = NULL;
+
+	fprintf(sh->out, "(%d) %s%s", h->number, h->what,
+		h->kind == HANDLER_IN && h->breakpoint < 0 ?
+		"   (waits for a process)" : "");
+	if (h->breakpoint >= 0 && sh->session &&
+	    session_state(sh->session) != SESSION_ENDED &&
+	    session_why_trap(sh->session, h->breakpoint, &why) == 0 && why)
+		fprintf(sh->out, "   (by a trap: %s)", why);
+	fputc('\n', sh->out);
+	free(why);
+}
+
 static enum result
 cmd_status(struct shell *sh, size_t n, char **words)
 {
@@ -309,13 +326,8 @@ cmd_status(struct shell *sh, size_t n, char **words)
 		return USAGE;
 	if (!sh->handlers.len)
 		fputs("No handlers.\n", sh->out);
-	for (size_t i = 0; i < sh->handlers.len; i++) {
-		const struct handler *h = sh->handlers.items[i];
-
-		fprintf(sh->out, "(%d) %s%s\n", h->number, h->what,
-			h->kind == HANDLER_IN && h->breakpoint < 0 ?
-			"   (waits for a process)" : "");
-	}
+	for (size_t i = 0; i < sh->handlers.len; i++)
+		print_handler(sh, sh->handlers.items[i]);
 	return DONE;
 }
 

@@ -3,7 +3,8 @@
  * Every call of a function that has a breakpoint is seen once and only once,
  * by one thread and by four at once, while signals rain, with holds thrown in
  * at any moment; forked and vforked children run through it unharmed; and
- * afterwards the text is what it was.
+ * afterwards the text is what it was. All that with breakpoints of the
+ * processor, and with traps, for a program that uses the signals of those.
  * mission: X2
  */
 #include "control-test.h"
@@ -20,7 +21,7 @@ struct shared {
 	_Atomic uint64_t ticks;
 	_Atomic int children;
 	int threads;
-	bool forks;
+	bool forks, traps;
 };
 
 static struct shared *sh;
@@ -104,6 +105,10 @@ victim(void *arg)
 
 	(void)arg;
 	sigaction(SIGALRM, &sa, NULL);
+	if (sh->traps) {
+		sigaction(SIGURG, &sa, NULL);
+		sigaction(SIGWINCH, &sa, NULL);
+	}
 	setitimer(ITIMER_REAL, &often, NULL);
 	for (int i = 1; i < sh->threads; i++)
 		if (pthread_create(&th[i], NULL, caller,
@@ -171,8 +176,22 @@ count_hits(struct target *t, struct breakpoint *bp, int wanted)
 	return hits;
 }
 
+/* Where perf is refused there are only traps; that is as it should be. */
+static bool
+is_as_wanted(const struct target *t, const struct breakpoint *bp, bool traps)
+{
+	const char *why = breakpoint_why_trap(t, bp);
+
+	if (!traps && only_traps_here(why)) {
+		printf("there are only traps here: %s\n", why);
+		return true;
+	}
+	return traps == (why && strstr(why, "SIGURG")) &&
+		target_has_traps(t) == (why != NULL);
+}
+
 static void
-count(int threads, bool forks)
+count(int threads, bool forks, bool traps)
 {
 	unsigned char before[TEXT_BYTES], after[TEXT_BYTES];
 	const uint64_t at = (uint64_t)(uintptr_t)called;
@@ -181,6 +200,7 @@ count(int threads, bool forks)
 	sh = shared_page(sizeof *sh);
 	sh->threads = threads;
 	sh->forks = forks;
+	sh->traps = traps;
 
 	const pid_t pid = fork_victim(victim, NULL);
 	struct target *t = target_open(pid);
@@ -192,6 +212,7 @@ count(int threads, bool forks)
 	check(target_read(t, at, before, sizeof before) == 0, "its text");
 	check(target_hold_all(t) == 0 && (bp = breakpoint_insert(t, at)),
 	      "insert");
+	check(is_as_wanted(t, bp, traps), "a trap");
 	check(!breakpoint_insert(t, at), "not twice");
 	fail_clear();
 	check(target_continue_all(t) == 0, "run");
@@ -215,13 +236,14 @@ count(int threads, bool forks)
 
 /* Let go in the middle of the storm: whoever is about to trap must not. */
 static void
-let_go_at_once(void)
+let_go_at_once(bool traps)
 {
 	const uint64_t at = (uint64_t)(uintptr_t)called;
 
 	for (int i = 0; i < 30; i++) {
 		sh = shared_page(sizeof *sh);
 		sh->threads = THREADS_MAX;
+		sh->traps = traps;
 
 		const pid_t pid = fork_victim(victim, NULL);
 		struct target *t = target_open(pid);
@@ -315,10 +337,12 @@ static void
 body(void)
 {
 	leave_others_alone();
-	count(1, false);
-	count(THREADS_MAX, false);
-	count(1, true);
-	let_go_at_once();
+	for (int traps = 0; traps < 2; traps++) {
+		count(1, false, traps);
+		count(THREADS_MAX, false, traps);
+		count(1, true, traps);
+		let_go_at_once(traps);
+	}
 }
 
 int

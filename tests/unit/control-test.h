@@ -51,6 +51,14 @@ check(bool ok, const char *fmt, ...)
 	(void)fflush(stdout);
 }
 
+/* Why breakpoints are traps: because perf is refused to this test? */
+static inline bool
+only_traps_here(const char *why)
+{
+	return why && (strstr(why, "permitted") || strstr(why, "register") ||
+		       strstr(why, "perf cannot"));
+}
+
 static inline pid_t
 own_tid(void)
 {

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a breakpoint is made of: watches, one per thread, which the processor
+ * keeps and the kernel drops when we die; or, where they cannot be had, a trap
+ * instruction in the text.
+ */
+#ifndef CONTROL_BREAKPOINT_H
+#define CONTROL_BREAKPOINT_H
+
+#include "private.h"
+
+/* ---- watch.c ------------------------------------------------------------ */
+
+struct watch {
+	pid_t tid;
+	int fd;
+	uint64_t seen;		/* hits that are told, or taken back */
+	uint64_t looked_at;	/* seen, at a look that found an untold hit */
+};
+
+struct watches {
+	struct watch *items;
+	size_t len, cap;
+	struct map by_tid;	/* tid -> place in items + 1 */
+};
+
+/* A signal that no thread of ours minds, at whatever moment we die; 0: there
+ * is none, and why. */
+int watch_signal(struct target *t, const char **why);
+/* 0 also when the thread is gone; -1 with errno. */
+int watches_arm(struct watches *w, uint64_t addr, int signal, pid_t tid);
+void watches_disarm(struct watches *w, pid_t tid);
+void watches_fini(struct watches *w);
+struct watch *watches_find(const struct watches *w, pid_t tid);
+/* Hits that nobody was told of yet. */
+uint64_t watch_hits(const struct watch *w);
+/* What a refused watches_arm means, in a few words. */
+const char *watch_refusal(int error);
+
+/* ---- trap.c ------------------------------------------------------------- */
+
+enum { TRAP_SIZE_MAX = 4 };
+
+/* The thread stands at a trap's address, all others are held. */
+int trap_step_over(struct target *t, uint64_t addr, pid_t tid);
+
+/* ---- breakpoint.c ------------------------------------------------------- */
+
+struct breakpoint {
+	struct breakpoint *next;
+	uint64_t addr;
+	const char *why;	/* it is a trap; NULL: it is watched */
+	bool for_good;		/* ... and stays one */
+	bool was_watched;	/* ... and threads may have passed it */
+	struct watches watches;
+	unsigned char original[TRAP_SIZE_MAX];
+};
+
+static inline bool
+breakpoint_is_trap(const struct breakpoint *bp)
+{
+	return bp->why;
+}
+
+struct breakpoint *breakpoint_at(const struct target *t, uint64_t addr);
+/* When the target is to run on. why: a constant. */
+void breakpoint_becomes_trap(struct target *t, struct breakpoint *bp,
+			     const char *why);
+/* The trap at addr, or NULL. */
+struct breakpoint *breakpoint_trap_at(const struct target *t, uint64_t addr);
+
+#endif

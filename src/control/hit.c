@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Hits of watches: told once each, whatever else the thread is stopped for.
+ *
+ *	its signal, at the address	told; it passes when it goes on
+ *	its signal, elsewhere		told, late: the thread had it blocked
+ *	another signal or stop first	taken back: it hits once more
+ *	no stop at all			told, late, by a look now and then
+ *
+ * A hit is untold while the event counts more than we have seen; so nothing
+ * depends on signals that are lost, merged with the program's own, or stale.
+ * After a late one the breakpoint is a trap, which no thread can hold back.
+ */
+#include "breakpoint.h"
+
+#include <signal.h>
+
+enum { LOOK_MS = 200 };
+
+/* The watch that has a new hit at this pc. */
+static struct watch *
+hit_at(const struct target *t, pid_t tid, uint64_t pc, struct breakpoint **of)
+{
+	struct breakpoint *bp = breakpoint_at(t, pc);
+	struct watch *w = bp ? watches_find(&bp->watches, tid) : NULL;
+
+	if (!w || !watch_hits(w))
+		return NULL;
+	*of = bp;
+	return w;
+}
+
+static struct watch *
+watch_of_signal(const struct target *t, pid_t tid, const siginfo_t *info,
+		struct breakpoint **of)
+{
+	if (!t->signal || info->si_signo != t->signal ||
+	    info->si_code < POLL_IN || info->si_code > POLL_HUP)
+		return NULL;
+	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
+		struct watch *w = watches_find(&bp->watches, tid);
+
+		if (w && w->fd == info->si_fd) {
+			*of = bp;
+			return w;
+		}
+	}
+	return NULL;
+}
+
+bool
+breakpoint_owns_signal(pid_t tid, const siginfo_t *info)
+{
+	const struct target *t = info->si_signo == SIGURG ||
+		info->si_signo == SIGWINCH ? target_of_tid(tid, NULL) : NULL;
+	struct breakpoint *bp;
+
+	return t && watch_of_signal(t, tid, info, &bp);
+}
+
+/* From now on it is a trap, when the target is to run on. */
+static struct breakpoint *
+came_late(struct target *t, struct breakpoint *bp)
+{
+	breakpoint_becomes_trap(t, bp, "a thread blocks signals where it "
+				"hits it");
+	bp->for_good = true;
+	t->choose_again = true;
+	return bp;
+}
+
+struct breakpoint *
+breakpoint_take_watch(struct target *t, pid_t tid, const siginfo_t *info)
+{
+	struct user_regs_struct regs;
+	struct breakpoint *bp;
+	struct watch *w;
+
+	if (!t->signal || info->si_signo != t->signal ||
+	    thread_get_regs(tid, &regs) < 0)
+		return NULL;
+	w = hit_at(t, tid, machine_pc(&regs), &bp);
+	if (w) {
+		w->seen += watch_hits(w);
+		return bp;
+	}
+	w = watch_of_signal(t, tid, info, &bp);
+	return w && watch_hits(w) ? came_late(t, bp) : NULL;
+}
+
+/* Is it to hit the watch at which it stands once more? */
+static struct watch *
+untold_hit(const struct target *t, pid_t tid, struct user_regs_struct *regs)
+{
+	struct breakpoint *bp;
+
+	if (!t->signal || thread_get_regs(tid, regs) < 0)
+		return NULL;
+	return hit_at(t, tid, machine_pc(regs), &bp);
+}
+
+void
+breakpoint_take_back(struct target *t, pid_t tid)
+{
+	struct user_regs_struct regs;
+	struct watch *w = untold_hit(t, tid, &regs);
+
+	if (!w)
+		return;
+	machine_meet_again(&regs);
+	if (thread_set_regs(tid, &regs) == 0)
+		w->seen += watch_hits(w);
+}
+
+bool
+breakpoint_signal_queued(struct target *t, pid_t tid)
+{
+	struct user_regs_struct regs;
+	struct proc_status st;
+
+	if (breakpoint_trap_queued(t, tid))
+		return true;
+	if (!untold_hit(t, tid, &regs))
+		return false;
+	if (proc_status_tid(tid, &st) == 0 &&
+	    (st.sig_pending & ~st.sig_blocked) >> (t->signal - 1) & 1)
+		return true;
+	breakpoint_take_back(t, tid);
+	return false;
+}
+
+/* ---- hits that made no stop --------------------------------------------- */
+
+/* Untold at two looks in a row: nothing is on its way. */
+static bool
+is_missed(const struct target *t, struct watch *w)
+{
+	const struct hold *h = pack_find(&t->pack, w->tid);
+	const bool untold = h && !h->stopped && h->want == WANT_RUNNING &&
+		watch_hits(w);
+	const bool again = untold && w->looked_at == w->seen;
+
+	w->looked_at = untold ? w->seen : UINT64_MAX;
+	return again;
+}
+
+static struct breakpoint *
+find_missed(const struct target *t, pid_t *tid)
+{
+	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next)
+		for (size_t i = 0; i < bp->watches.len; i++) {
+			*tid = bp->watches.items[i].tid;
+			if (is_missed(t, &bp->watches.items[i]))
+				return bp;
+		}
+	return NULL;
+}
+
+/* A hit of a watch that stopped nobody. */
+static struct breakpoint *
+look(struct target *t, pid_t *tid)
+{
+	const uint64_t now = now_ns();
+
+	if (!t->signal || t->held || now < t->look_at)
+		return NULL;
+	t->look_at = now + (uint64_t)LOOK_MS * NS_PER_MS;
+
+	struct breakpoint *bp = find_missed(t, tid);
+
+	return bp ? came_late(t, bp) : NULL;
+}
+
+/* The thread may be anywhere by now. */
+bool
+breakpoint_take_missed(struct target *t, struct event *ev)
+{
+	pid_t tid;
+	struct breakpoint *bp = look(t, &tid);
+	const struct hold *h;
+
+	if (!bp || target_hold_all(t) < 0)
+		return false;
+	h = pack_find(&t->pack, tid);
+	if (h && h->stopped && t->breakpoints) {
+		*ev = (struct event){ .kind = EVENT_BREAKPOINT, .tid = tid,
+				      .breakpoint = bp };
+		return true;
+	}
+	(void)target_continue_all(t);
+	return false;
+}
+
+int
+target_look_ms(const struct target *t)
+{
+	return t->breakpoints && t->signal && !t->held && !t->gone ? LOOK_MS :
+		-1;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Traps: breakpoints that are an instruction in the text, for where the
+ * processor cannot watch (watch.c).
+ *
+ * The rule that keeps the target alive: whoever has executed a trap of ours
+ * gets its pc put back and never sees the signal, whatever we were doing at
+ * that moment. So traps are taken out only when every thread stands and no
+ * trap is still queued (hold.c, thread.c), and whoever stands at one simply
+ * hits it again when it runs on.
+ *
+ * And should we be killed: traps are in the text only while the target runs,
+ * never while it is held, and guard.c takes them out for us. What remains is
+ * a thread that has hit a trap but has not been seen by us, or hits one
+ * before the guardian has acted: the kernel then delivers its SIGTRAP
+ * (exit_ptrace wakes it; get_signal, 6.18). That moment is as long as two
+ * wake-ups, ours and the guardian's: some 50 us when both go first.
+ *
+ * One thing cannot be undone: the kernel unblocks SIGTRAP in a thread that
+ * hits a trap while blocking it, and resets its handler.
+ */
+#include "breakpoint.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+enum {
+	STEP_LIMIT_MS = 1000,
+	KERNEL_SIGSET_SIZE = 8,
+};
+
+/* ---- in the text -------------------------------------------------------- */
+
+/* Also called when there is no memory left: these two allocate nothing. */
+void
+breakpoints_lift_copy(const struct target *t, int proc_fd, pid_t tid)
+{
+	for (const struct breakpoint *bp = t->breakpoints; bp; bp = bp->next)
+		/* it fails only where there is no such memory any more */
+		if (breakpoint_is_trap(bp))
+			(void)memory_swap(proc_fd, tid, bp->addr, machine_trap,
+					  bp->original, machine_trap_size);
+}
+
+void
+breakpoints_lift(struct target *t, pid_t tid)
+{
+	if (!t->traps)
+		return;
+	breakpoints_lift_copy(t, t->proc_fd, tid);
+	guard_clear(t);
+}
+
+static int
+plant(struct target *t, const struct breakpoint *bp, pid_t tid)
+{
+	if (guard_watch(t, bp->addr, bp->original) < 0 ||
+	    guard_note(t, bp->addr, bp->original) < 0)
+		return -1;
+	/* a library may have been unloaded, and another be in its place */
+	(void)memory_swap(t->proc_fd, tid, bp->addr, bp->original,
+			  machine_trap, machine_trap_size);
+	return 0;
+}
+
+int
+breakpoints_plant(struct target *t)
+{
+	const pid_t tid = t->traps ? target_live_thread(t) : 0;
+
+	if (tid < 0)
+		return -1;
+	if (!t->traps || t->held || t->vforks)
+		return 0;
+	for (const struct breakpoint *bp = t->breakpoints; bp; bp = bp->next)
+		if (breakpoint_is_trap(bp) && plant(t, bp, tid) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- hits --------------------------------------------------------------- */
+
+static bool
+has_sigtrap(pid_t tid)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | WNOWAIT |
+		      WAIT_FLAGS) == 0 &&
+		info.si_pid == tid && info.si_status == SIGTRAP &&
+		signal_of_stop(tid, &info) == SIGTRAP && info.si_code > 0;
+}
+
+bool
+breakpoint_put_back(pid_t tid)
+{
+	struct hold *h = NULL;
+	struct target *t = target_of_tid(tid, &h);
+	struct user_regs_struct regs;
+	struct breakpoint *bp;
+
+	if (!t || !t->traps || h->at_trap || !has_sigtrap(tid) ||
+	    thread_get_regs(tid, &regs) < 0)
+		return false;
+	bp = breakpoint_trap_at(t, machine_pc(&regs) -
+				machine_trap_advance);
+	if (!bp)
+		return false;
+	machine_set_pc(&regs, bp->addr);
+	h->at_trap = thread_set_regs(tid, &regs) == 0;
+	return h->at_trap;
+}
+
+struct breakpoint *
+breakpoint_take_trap(struct target *t, pid_t tid, const siginfo_t *info)
+{
+	struct hold *h = pack_find(&t->pack, tid);
+	struct user_regs_struct regs;
+	struct breakpoint *bp;
+
+	/* Sent by kill or tgkill it is the program's own affair. */
+	if (!t->traps || info->si_code <= 0 ||
+	    thread_get_regs(tid, &regs) < 0)
+		return NULL;
+	if (h && h->at_trap) {
+		h->at_trap = false;
+		return breakpoint_trap_at(t, machine_pc(&regs));
+	}
+	bp = breakpoint_trap_at(t, machine_pc(&regs) -
+				machine_trap_advance);
+	if (!bp)
+		return NULL;
+	machine_set_pc(&regs, bp->addr);
+	return thread_set_regs(tid, &regs) < 0 ? NULL : bp;
+}
+
+bool
+breakpoint_trap_queued(struct target *t, pid_t tid)
+{
+	struct user_regs_struct regs;
+	struct proc_status st;
+
+	return t->traps && thread_get_regs(tid, &regs) == 0 &&
+		machine_syscall(&regs) < 0 &&
+		breakpoint_trap_at(t, machine_pc(&regs) -
+				   machine_trap_advance) &&
+		proc_status_tid(tid, &st) == 0 &&
+		st.sig_pending >> (SIGTRAP - 1) & 1;
+}
+
+/* One instruction, whatever stops come in between. 0, or -1. */
+static int
+step(pid_t tid)
+{
+	const uint64_t deadline = deadline_in_ms(STEP_LIMIT_MS);
+
+	for (int signal = 0;;) {
+		struct event ev;
+
+		if (thread_resume(tid, RUN_STEP, signal) < 0 ||
+		    thread_wait(tid, STEP_LIMIT_MS * (uint64_t)NS_PER_MS,
+				&ev) < 0)
+			return -1;
+		/* The step's own trap, or a fault of the instruction: the
+		 * one is nobody's signal, the other is delivered later.
+		 * SIGSTOP alone cannot be held back. */
+		signal = ev.kind == EVENT_SIGNAL ? ev.signal : 0;
+		if (signal && signal != SIGSTOP)
+			return 0;
+		if (now_ns() > deadline)
+			return fail(FAIL_GENERAL, "thread %d does not step",
+				    (int)tid);
+	}
+}
+
+static uint64_t
+signal_bit(int signal)
+{
+	return UINT64_C(1) << (signal - 1);
+}
+
+/*
+ * With signals held back, so that no handler is entered instead; but not
+ * those that the instruction itself can raise: the kernel resets the handler
+ * of such a signal when it finds it blocked.
+ */
+static int
+step_alone(pid_t tid)
+{
+	const uint64_t held_back = ~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) |
+		signal_bit(SIGILL) | signal_bit(SIGFPE) | signal_bit(SIGTRAP) |
+		signal_bit(SIGSYS));
+	uint64_t mask;
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, KERNEL_SIGSET_SIZE, &mask) < 0 ||
+	    ptrace(PTRACE_SETSIGMASK, tid, KERNEL_SIGSET_SIZE, &held_back) < 0)
+		return ptrace_failed(tid, "set the signal mask");
+
+	const int r = step(tid);
+
+	if (ptrace(PTRACE_SETSIGMASK, tid, KERNEL_SIGSET_SIZE, &mask) < 0 &&
+	    r == 0)
+		return ptrace_failed(tid, "set the signal mask");
+	return r;
+}
+
+int
+trap_step_over(struct target *t, uint64_t addr, pid_t tid)
+{
+	struct user_regs_struct regs;
+
+	if (thread_get_regs(tid, &regs) < 0)
+		return -1;
+	if (machine_pc(&regs) != addr)
+		return 0;	/* a handler, or the user, led it elsewhere */
+	if (machine_emulate(t, &regs))
+		return thread_set_regs(tid, &regs);
+
+	const int r = step_alone(tid);
+	struct hold *h = pack_find(&t->pack, tid);
+
+	if (r < 0 || !h)
+		return fail_in("step over the breakpoint at %#llx",
+			       (unsigned long long)addr);
+	if (signal_of_stop(tid, NULL))
+		return 0;
+	hold_ask_through(h, 0);
+	(void)hold_settle(&t->pack, tid, deadline_in_ms(STEP_LIMIT_MS));
+	return 0;
+}
