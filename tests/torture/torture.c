@@ -10,9 +10,6 @@
  */
 #include "torture.h"
 
-#include <ctype.h>
-#include <dirent.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,7 +17,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 const char *sonde, *victims_dir, *source_dir, *work_dir;
@@ -29,119 +25,30 @@ static const char *build;
 static struct {
 	const char *name, *out, *engine;
 	unsigned visits, kill_percent;
-	uint64_t word;
 	bool list;
 } opt = { .name = "all", .visits = 20, .kill_percent = 25 };
-
-struct count {
-	unsigned visits, injected, killed, refused, unexpected, hung, lost;
-	unsigned unclean, standing, others, of, measured;
-	uint64_t eintr, wrong, missed;
-	double *stops;
-	size_t nstops;
-	char reason[300];
-};
-
-uint64_t
-clock_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
-
-uint64_t
-random_below(uint64_t n)
-{
-	opt.word ^= opt.word << 13;
-	opt.word ^= opt.word >> 7;
-	opt.word ^= opt.word << 17;
-	return n ? (opt.word >> 11) % n : 0;
-}
-
-void
-rest_ms(unsigned ms)
-{
-	const struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
-
-	(void)nanosleep(&ts, NULL);
-}
-
-char *
-path_in(const char *dir, const char *name)
-{
-	char *path;
-
-	if (asprintf(&path, "%s/%s", dir, name) < 0)
-		abort();
-	return path;
-}
-
-char *
-read_text(const char *path)
-{
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t n = 0, cap = 8192;
-	char *text;
-	ssize_t r;
-
-	if (fd < 0)
-		return NULL;
-	text = malloc(cap);
-	while ((r = read(fd, text + n, cap - n - 1)) > 0) {
-		n += (size_t)r;
-		if (cap - n < 4096)
-			text = realloc(text, cap *= 2);
-	}
-	close(fd);
-	text[n] = '\0';
-	return text;
-}
-
-static pid_t
-parent_of(const char *pid)
-{
-	char path[300], *text, *at;
-	int parent = 0;
-
-	snprintf(path, sizeof path, "/proc/%s/stat", pid);
-	text = read_text(path);
-	at = text ? strrchr(text, ')') : NULL;
-	if (at)
-		(void)sscanf(at + 1, " %*c %d", &parent);
-	free(text);
-	return parent;
-}
-
-size_t
-children_of(pid_t pid, pid_t *out, size_t max)
-{
-	DIR *d = opendir("/proc");
-	struct dirent *e;
-	size_t n = 0;
-
-	while (d && n < max && (e = readdir(d)))
-		if (isdigit((unsigned char)e->d_name[0]) &&
-		    parent_of(e->d_name) == pid)
-			out[n++] = (pid_t)atoi(e->d_name);
-	if (d)
-		closedir(d);
-	return n;
-}
 
 /* ---- one visit ------------------------------------------------------------------- */
 
 /* What a killed visit's moment is drawn from: it follows the whole ones. */
 static unsigned usual_us = 60000;
 
+static const char *
+draw_engine(bool last)
+{
+	const unsigned which = (unsigned)random_below(100);
+
+	if (opt.engine)
+		return opt.engine;
+	return last || which < 88 ? "inject" : which < 94 ? "auto" : "remote";
+}
+
 /* The last one is whole, and tidies up after those that were killed. */
 static struct visit
 draw(const struct situation *s, bool last)
 {
 	struct visit v = {
-		.engine = opt.engine ? opt.engine :
-			last || random_below(100) < 90 ? "inject" : "auto",
+		.engine = draw_engine(last),
 		.ms = 1 + (unsigned)random_below(25),
 		.seed = 1 + (unsigned)random_below(1000000),
 		.by_shell = random_below(100) < 15,
@@ -329,61 +236,7 @@ visit_one_life(const struct situation *s, struct count *c, unsigned visits)
 	return true;
 }
 
-/* ---- the words about it ---------------------------------------------------------------- */
-
-static int
-by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static bool
-is_bad(const struct count *c)
-{
-	return c->lost || c->eintr || c->wrong || c->missed || c->unclean ||
-		c->standing || c->hung || c->unexpected;
-}
-
-static void
-print_line(const struct situation *s, const struct count *c)
-{
-	printf("%-22s %3u visits, %3u injected, %3u killed, %3u refused%s; "
-	       "lost %u eintr %llu wrong %llu missed %llu%s", s->name,
-	       c->visits, c->injected, c->killed, c->refused,
-	       c->unexpected ? " (UNEXPECTED)" : "", c->lost,
-	       (unsigned long long)c->eintr, (unsigned long long)c->wrong,
-	       (unsigned long long)c->missed,
-	       c->unclean || c->standing || c->hung ? " NOT AS BEFORE" : "");
-	if (c->nstops)
-		printf("; stop p50 %.2f max %.2f ms",
-		       c->stops[c->nstops / 2], c->stops[c->nstops - 1]);
-	if (c->of)
-		printf("; others stopped %u of %u", c->others, c->of);
-	putchar('\n');
-	fflush(stdout);
-}
-
-static void
-write_line(const struct situation *s, const struct count *c, const char *how)
-{
-	FILE *f = opt.out ? fopen(opt.out, "a") : NULL;
-	size_t i;
-
-	if (!f)
-		return;
-	fprintf(f, "%s\t%s\t%u\t%u\t%u\t%u\t%u\t%u\t%llu\t%llu\t%llu\t%u\t%u\t"
-		"%u\t%u\t", s->name, how, c->visits, c->injected, c->killed,
-		c->refused, c->unexpected, c->lost,
-		(unsigned long long)c->eintr, (unsigned long long)c->wrong,
-		(unsigned long long)c->missed, c->unclean + c->standing,
-		c->hung, c->others, c->of);
-	for (i = 0; i < c->nstops; i++)
-		fprintf(f, "%s%.3f", i ? "," : "", c->stops[i]);
-	fprintf(f, "\t%s\n", c->reason);
-	fclose(f);
-}
+/* ---- all of them ------------------------------------------------------------- */
 
 /* 0 well, 1 bad. */
 static int
@@ -391,28 +244,28 @@ torture(const struct situation *s)
 {
 	const unsigned visits = s->traits & SLOW ? (opt.visits + 2) / 3 :
 		s->traits & MEASURE ? 2 * opt.visits : opt.visits;
-	const char *missing = victim_missing(s);
+	const char *missing = words_missing(s);
 	struct count c = {0};
 	bool begun;
 
 	if (missing) {
 		printf("%-22s not available: %s\n", s->name, missing);
 		snprintf(c.reason, sizeof c.reason, "%s", missing);
-		write_line(s, &c, "missing");
+		count_write(s, &c, "missing", opt.out);
 		return 0;
 	}
 	begun = s->traits & ENDS ? visit_short_lives(s, &c, visits) :
 		visit_one_life(s, &c, visits);
 	if (!begun) {
 		snprintf(c.reason, sizeof c.reason, "it did not begin");
-		write_line(s, &c, "broken");
+		count_write(s, &c, "broken", opt.out);
 		return 1;
 	}
-	qsort(c.stops, c.nstops, sizeof *c.stops, by_value);
-	print_line(s, &c);
-	write_line(s, &c, is_bad(&c) ? "bad" : "well");
+	count_sort(&c);
+	count_print(s, &c);
+	count_write(s, &c, count_is_bad(&c) ? "bad" : "well", opt.out);
 	free(c.stops);
-	return is_bad(&c);
+	return count_is_bad(&c);
 }
 
 static bool
@@ -456,7 +309,7 @@ read_options(int argc, char **argv)
 			exit(99);
 		}
 	printf("seed %llu\n", (unsigned long long)seed);
-	opt.word = seed * 0x9e3779b97f4a7c15u + 1;
+	random_begin(seed);
 }
 
 static void

@@ -9,7 +9,10 @@
  *	victim.c	one life: start, find, tell to end, judge
  *	visit.c		one visit, whole or killed; what its receipt says
  *	health.c	is the target as it was?
- *	torture.c	the loop, the counts, one line for each situation
+ *	threads.c	who stands, who was made to wait
+ *	words.c		the words of the table, and what they need
+ *	report.c	what came of each situation
+ *	torture.c	the loop
  */
 #ifndef TORTURE_H
 #define TORTURE_H
@@ -56,6 +59,13 @@ struct situation {
 
 extern const struct situation situations[];	/* ended by name NULL */
 
+/* ---- words.c -------------------------------------------------------------------- */
+
+/* What one word of the table stands for; the caller frees it. */
+char *word_of(const char *word);
+/* What a situation needs and is not here, or NULL. */
+const char *words_missing(const struct situation *s);
+
 /* ---- victim.c ----------------------------------------------------------------- */
 
 struct victim {
@@ -69,8 +79,6 @@ struct victim {
 	uint64_t eintr, wrong, missed;
 };
 
-/* The path of what a situation needs, or NULL. */
-const char *victim_missing(const struct situation *s);
 /* 0, or -1 and a sentence in *why. */
 int victim_start(struct victim *v, const struct situation *s,
 		 const char **why);
@@ -117,6 +125,8 @@ struct health *health_take(const struct victim *v);
 void health_free(struct health *h);
 /* Number of things that are not as before; each is printed. */
 unsigned health_compare(const struct health *was, const struct victim *v);
+/* ---- threads.c -------------------------------------------------------------------- */
+
 /* A thread that stands or is traced, and should not; printed. */
 unsigned health_standing(const struct victim *v);
 /* Threads with their counts of waits: to see who was stopped. */
@@ -125,15 +135,37 @@ struct waits *waits_take(pid_t pid);
 /* How many of them waited meanwhile, of how many; frees. */
 unsigned waits_grown(struct waits *was, pid_t pid, unsigned *of);
 
-/* ---- torture.c -------------------------------------------------------------------- */
+/* ---- report.c ------------------------------------------------------------------- */
 
-extern const char *sonde, *victims_dir, *source_dir, *work_dir;
-uint64_t clock_us(void);
+struct count {
+	unsigned visits, injected, killed, refused, unexpected, hung, lost;
+	unsigned unclean, standing, others, of, measured;
+	uint64_t eintr, wrong, missed;
+	double *stops;
+	size_t nstops;
+	char reason[300];
+};
+
+void count_sort(struct count *c);
+bool count_is_bad(const struct count *c);
+void count_print(const struct situation *s, const struct count *c);
+/* A line more in the file `out`, NULL: none. how: well, bad, missing, broken. */
+void count_write(const struct situation *s, const struct count *c,
+		 const char *how, const char *out);
+
+/* ---- tools.c --------------------------------------------------------------------- */
+
+void random_begin(uint64_t seed);
 uint64_t random_below(uint64_t n);
+uint64_t clock_us(void);
 void rest_ms(unsigned ms);
 char *path_in(const char *dir, const char *name);	/* caller frees */
 /* Not by /proc/PID/task/TID/children: not every kernel has it. */
 size_t children_of(pid_t pid, pid_t *out, size_t max);
 char *read_text(const char *path);	/* NULL, or caller frees */
+
+/* ---- torture.c -------------------------------------------------------------------- */
+
+extern const char *sonde, *victims_dir, *source_dir, *work_dir;
 
 #endif
