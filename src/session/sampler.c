@@ -31,6 +31,7 @@ enum {
 	STACK_MAX = 64 * 1024,
 	PATIENCE = 8,		/* intervals of CPU time without a sample */
 	SLACK = 4,		/* intervals that user and system may be off */
+	WATCH_LOOKS = 3,
 	GAP_NS = 500 * 1000 * 1000,
 	NEGLIGIBLE_NS = 10 * 1000,
 	LAG_NS = 10 * 1000 * 1000,	/* a tick of the scheduler, at most */
@@ -112,6 +113,7 @@ add_thread(struct sampler *s, pid_t tid, uint64_t cpu_ns, uint64_t system_ns)
 	const uint64_t most = s->before ? s->looked_at - s->before : 0;
 
 	th->tid = tid;
+	th->newborn = s->looks > 0;
 	/* born since the last look, or not readable then */
 	th->booked_ns = cpu_ns > most ? cpu_ns : 0;
 	th->system_base_ns = cpu_ns > most ? system_ns : 0;
@@ -244,6 +246,13 @@ book_gap(struct sampler *s, struct seen *th, const char *cause)
 		      rest);
 }
 
+/* A stop would cut its call short, or has done so. */
+static void
+spare(struct sampler *s, struct seen *th)
+{
+	th->transfers = s->transfers = true;
+}
+
 /* ---- stacks ------------------------------------------------------------- */
 
 /* Nobody tells of new mappings: the list is read again now and then, and
@@ -275,7 +284,8 @@ take_sample(struct sampler *s, const struct snapshot_thread *copy)
 	th->frinfo = recorder_walk(s->rec, &copy->regs, &stack,
 				   copy->stack_size == STACK_MAX);
 	th->in_call = copy->facts.in_syscall;
-	th->transfers = th->transfers || copy->cut_short;
+	if (copy->cut_short)
+		spare(s, th);
 	book_sample(s, th);
 }
 
@@ -392,21 +402,35 @@ uses_cpu(const struct sampler *s, const struct seen *th)
 	return pending_of(th) || s->looked_at - th->moved_at < LAG_NS;
 }
 
+/*
+ * Who moves much in one call waits in it, mostly, and is not to be stopped:
+ * each thread is watched at work for a while before its first stop. Newborn
+ * ones are taken to be like those that were watched.
+ */
+static bool
+is_known(const struct sampler *s, const struct seen *th)
+{
+	return th->watched > WATCH_LOOKS ||
+		(th->newborn && !s->transfers && s->looks > WATCH_LOOKS);
+}
+
 static void
 plan_thread(struct sampler *s, struct seen *th, char state)
 {
 	const uint64_t pending = pending_of(th);
 
+	th->watched++;
 	th->sampled = false;
 	th->ran = state == 'R';
-	if (th->ran && !th->transfers && uses_cpu(s, th))
+	if (th->ran && !th->transfers && uses_cpu(s, th) &&
+	    is_known(s, th))
 		plan_stop(s, th->tid);
 	else if (th->ran)
 		book_gap(s, th, "transfer");
 	if (state != 'S' || !pending)
 		return;
-	if (!th->transfers)
-		th->transfers = thread_in_transfer(s->opt->target, th->tid);
+	if (!th->transfers && thread_in_transfer(s->opt->target, th->tid))
+		spare(s, th);
 	if (pending > (th->transfers ? s->opt->interval_ns : patience(s)))
 		plan_peek(s, th->tid);
 }
@@ -525,6 +549,7 @@ sampler_look(struct sampler *s, uint64_t came_at)
 	s->before = s->looked_at;
 	s->looked_at = now_ns();
 	s->came_at = came_at;
+	s->looks++;
 	read_threads(s);
 	sync_maps(s, false);
 	stop_running(s);
@@ -552,6 +577,7 @@ sampler_begin(struct sampler *s)
 {
 	forget_threads(s);
 	s->before = s->looked_at = 0;
+	s->looks = 0;
 	read_threads(s);
 	s->looked_at = s->synced_at = now_ns();
 	read_clock(s);

@@ -19,6 +19,8 @@ struct seen {			/* a thread */
 	uint64_t frinfo;	/* its last stack, 0 none yet */
 	uint64_t round;		/* of the last look that found it */
 	int cpu;
+	unsigned watched;	/* looks that found it at work */
+	bool newborn;		/* it was not there at the first */
 	bool ran;		/* ... and found it running, or about to */
 	bool sampled;		/* ... and sampled it */
 	bool in_call;		/* when sampled: in a system call */
@@ -30,6 +32,8 @@ struct sampler {
 	const struct recorder_options *opt;
 	struct map threads;	/* tid -> struct seen */
 	uint64_t round;
+	unsigned looks;		/* of this stretch */
+	bool transfers;		/* some thread is better not stopped */
 	uint64_t looked_at, before;	/* now_ns() of this look, the last */
 	uint64_t came_at;	/* for this look, to a processor */
 	struct urgent urgent;	/* until the last thread goes on */
