@@ -113,6 +113,21 @@ bring_to_start(struct session *s, int go_fd, const struct preload *p)
 	return client_ask_text(s, &request, &s->name);
 }
 
+/* It has run nothing of its own yet, and never will. It can be reaped when
+ * its tracer has let go of it. */
+static void
+give_launch_up(struct session *s)
+{
+	const pid_t pid = s->pid;
+
+	if (pid > 0)
+		(void)kill(pid, SIGKILL);	/* or it ended by itself */
+	session_close(s);
+	if (pid > 0)
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+}
+
 struct session *
 session_launch(const struct session_launch *l)
 {
@@ -144,10 +159,7 @@ session_launch(const struct session_launch *l)
 	preload_close(&preload);
 	if (started)
 		return s;
-	if (s->pid > 0)
-		while (waitpid(s->pid, &s->status, 0) < 0 && errno == EINTR)
-			;
-	session_close(s);
+	give_launch_up(s);
 	return NULL;
 }
 

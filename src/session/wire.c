@@ -118,8 +118,12 @@ wire_send(int fd, const struct wire_message *m)
 			.kind = m->kind, .last = n == left,
 		};
 
-		if (send_part(fd, &head, str_text(&m->body) + at, n) < 0)
-			return fail_errno("send to the other side");
+		if (send_part(fd, &head, str_text(&m->body) + at, n) < 0) {
+			(void)fail_errno("send to the other side");
+			/* Who waits for it would wait for ever (ENOBUFS). */
+			(void)shutdown(fd, SHUT_RDWR);
+			return -1;
+		}
 		at += n;
 	} while (at < m->body.len);
 	return 0;
