@@ -128,9 +128,9 @@ const struct situation situations[] = {
 	{ .name = "own-sigurg", .argv = { "@signals", "own-sigurg", "1" },
 	  .traits = OWN_SIGNALS },
 	{ .name = "mask-churn-1", .argv = { "@signals", "mask-churn", "1" },
-	  .traits = OWN_SIGNALS },
+	  .traits = OWN_SIGNALS, .refusal = "blocks" },
 	{ .name = "mask-churn-4", .argv = { "@signals", "mask-churn", "4" },
-	  .traits = OWN_SIGNALS },
+	  .traits = OWN_SIGNALS, .refusal = "blocks" },
 
 	/* ---- registers and stacks ---- */
 	{ .name = "spin-1", .argv = { "@compute", "spin", "1" },
@@ -165,6 +165,27 @@ const struct situation situations[] = {
 	  .traits = QUIET | MEASURE },
 	{ .name = "threads-1000", .argv = { "@compute", "idle-small-stack",
 	  "1000" }, .traits = SLOW },
+
+	/* ---- odd ---- */
+	{ .name = "sequences-1", .argv = { "@odd", "sequences", "1" } },
+	{ .name = "sequences-8", .argv = { "@odd", "sequences", "8" } },
+	{ .name = "coroutines-1", .argv = { "@odd", "coroutines", "1" },
+	  .traits = OWN_SIGNALS },
+	{ .name = "coroutines-4", .argv = { "@odd", "coroutines", "4" },
+	  .traits = OWN_SIGNALS },
+	{ .name = "cancels-4", .argv = { "@odd", "cancels", "4" } },
+	{ .name = "locked-4", .argv = { "@odd", "locked", "4" } },
+	{ .name = "timerfd-1", .argv = { "@odd", "timerfd", "1" },
+	  .traits = QUIET },
+	{ .name = "futex-1", .argv = { "@odd", "futex", "1" },
+	  .traits = QUIET },
+	{ .name = "futex-4", .argv = { "@odd", "futex", "4" },
+	  .traits = QUIET },
+	{ .name = "accept-1", .argv = { "@odd", "accept", "1" },
+	  .traits = QUIET },
+	{ .name = "wait-1", .argv = { "@odd", "wait", "1" } },
+	{ .name = "sigsuspend-1", .argv = { "@odd", "sigsuspend", "1" },
+	  .traits = OWN_SIGNALS },
 
 	/* ---- processes ---- */
 	{ .name = "forks-1", .argv = { "@processes", "forks", "1" } },
@@ -267,6 +288,11 @@ const struct situation situations[] = {
 	{ .name = "python-jemalloc", .argv = { "python3",
 	  "%victims/threads.py" }, .preload = JEMALLOC,
 	  .traits = FOREIGN | OWN_SIGNALS | SLOW },
+	{ .name = "bash", .argv = { "bash", "-c", "echo ready $$; wrong=0; "
+	  "while ! read -rt 0; do x=$(echo $((40 + 2))); "
+	  "[ \"$x\" = 42 ] || wrong=1; done; "
+	  "echo eintr 0 wrong $wrong missed 0; exit $wrong" },
+	  .needs = "bash", .traits = FOREIGN | OWN_SIGNALS },
 	{ .name = "node", .argv = { "node", "%victims/epoll.js" },
 	  .needs = "node", .traits = FOREIGN | OWN_SIGNALS },
 	{ .name = "java", .argv = { "java", "-cp", "@", "Threads" },
