@@ -126,6 +126,17 @@ run_command(struct errand *e)
 	return errand_run(e);
 }
 
+/* Each timer is a place in the queue of the user's signals. */
+static int
+refuse_timers(struct target *t)
+{
+	(void)fail(FAIL_UNSUITABLE, "the user of process %d has as many "
+		   "signals and timers as it may (RLIMIT_SIGPENDING)",
+		   target_pid(t));
+	return fail_remedy("prlimit --pid %d --sigpending=unlimited, or: "
+			   PLAN_ENGINE_RING, target_pid(t));
+}
+
 /* What the guest answered, as a failure. */
 static int
 judge_answer(const struct errand *e)
@@ -138,6 +149,8 @@ judge_answer(const struct errand *e)
 	if (last->command == COLLECTOR_START && last->result == -EBUSY)
 		return plan_refuse_signal(e->p, "has just taken SIGURG or "
 					  "SIGWINCH");
+	if (last->command == COLLECTOR_START && last->result == -EAGAIN)
+		return refuse_timers(e->p->t);
 	if (e->call->command == COLLECTOR_MAP && e->call->result == -EBUSY)
 		return owner_refused(e->p);
 	errno = (int)-answer;
