@@ -23,6 +23,7 @@ enum hazard {
 	HAZARD_HANDLER_STAYS,	/* our handler, when we have gone */
 	HAZARD_HELPER_NUMBER,	/* a clone's result in the next call's place */
 	HAZARD_IDLE_SIGNAL,	/* a signal that the program uses */
+	HAZARD_LATE_FILTER,	/* our calls in a thread that seccomp confines */
 	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_ORPHAN,		/* what a visit that was killed left */
 	HAZARD_OWN_FAULT,	/* a fault that the program has yet to meet */
