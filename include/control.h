@@ -145,6 +145,13 @@ int thread_resume(pid_t tid, enum thread_run how, int signal);
  * logic works on the registers that are set there. A signal it was about to
  * get is delivered (its handler is entered, nothing else runs). */
 int thread_settle(struct target *t, struct held *h, uint64_t timeout_ns);
+/* Let a held thread run to this address, and stand there at a plain stop; its
+ * signals are delivered. NOT_REACHED: it stands somewhere else, since the time
+ * is over. UNWATCHED: it has not run, the processor cannot watch for it. -1
+ * failed. Nothing of it stays should we be killed. */
+enum reached { NOT_REACHED, REACHED, UNWATCHED };
+int thread_run_to(struct target *t, struct held *h, uint64_t addr,
+		  uint64_t timeout_ns);
 /* Wait for the next event of one thread, held or auto-attached; 0, or -1 at
  * the deadline (EVENT_NONE) or when it is gone (EVENT_THREAD_GONE,
  * EVENT_ENDED). */

@@ -12,6 +12,7 @@
 enum hazard {
 	HAZARD_NONE,
 	HAZARD_AREA_STAYS,	/* record memory, when we have gone */
+	HAZARD_BREAKPOINT_BLOCKED, /* a hit whose signal is blocked */
 	HAZARD_BREAKPOINT_KILLED, /* a trap that our death leaves behind */
 	HAZARD_BREAKPOINT_SIGNAL, /* a watch's signal that the program has */
 	HAZARD_DEAF,		/* ticks to threads that block the signal */

@@ -27,6 +27,8 @@ struct watches {
 /* A signal that no thread of ours minds, at whatever moment we die; 0: there
  * is none, and why. */
 int watch_signal(struct target *t, const char **why);
+/* The program has begun to use t->signal. */
+bool watch_signal_is_taken(struct target *t);
 /* 0 also when the thread is gone; -1 with errno. */
 int watches_arm(struct watches *w, uint64_t addr, int signal, pid_t tid);
 void watches_disarm(struct watches *w, pid_t tid);

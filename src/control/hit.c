@@ -12,6 +12,7 @@
  * After a late one the breakpoint is a trap, which no thread can hold back.
  */
 #include "breakpoint.h"
+#include "hazard.h"
 
 #include <signal.h>
 
@@ -162,9 +163,11 @@ look(struct target *t, pid_t *tid)
 {
 	const uint64_t now = now_ns();
 
-	if (!t->signal || t->held || now < t->look_at)
+	if (!t->signal || t->held || now < t->look_at ||
+	    !handled(HAZARD_BREAKPOINT_BLOCKED))
 		return NULL;
 	t->look_at = now + (uint64_t)LOOK_MS * NS_PER_MS;
+	t->choose_again = t->choose_again || watch_signal_is_taken(t);
 
 	struct breakpoint *bp = find_missed(t, tid);
 

@@ -117,6 +117,16 @@ watch_signal(struct target *t, const char **why)
 	return 0;
 }
 
+bool
+watch_signal_is_taken(struct target *t)
+{
+	const pid_t tid = target_live_thread(t);
+	struct proc_status st;
+
+	return tid >= 0 && proc_status_thread(t, tid, &st) == 0 &&
+		has(st.sig_caught | st.sig_ignored, t->signal);
+}
+
 /* ---- one thread --------------------------------------------------------- */
 
 static int

@@ -10,16 +10,14 @@
  *	  internal function may have been reached by a tail call, so that no
  *	  frame shows which work it does
  *
- * From such a place the thread is let run, to a hardware breakpoint at the
- * return address of the outermost unsafe frame, a few times for 100 ms.
+ * From such a place the thread is let run, to the return address of the
+ * outermost unsafe frame, a few times for 100 ms. Where the processor cannot
+ * watch for that, it runs for some moments and is looked at again.
  */
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <stddef.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "private.h"
@@ -30,6 +28,8 @@ enum {
 	FRAMES_MAX = 512,
 	STACK_MAX = 4 << 20,
 	ESCAPES = 3,
+	MOMENTS = 100,
+	MOMENT_NS = 1000 * 1000,
 };
 #define ESCAPE_NS	UINT64_C(100000000)
 
@@ -274,62 +274,26 @@ unsafe_depth(const struct safepoint *sp, const struct user_regs_struct *r,
 
 /* ---- getting out of there -------------------------------------------------------------- */
 
+/* A moment of running, where no address can be watched. */
 static int
-set_breakpoint(pid_t tid, uint64_t addr, uint64_t control)
+run_a_little(struct safepoint *sp, struct held *h)
 {
-	const size_t dr0 = offsetof(struct user, u_debugreg[0]);
-	const size_t dr7 = offsetof(struct user, u_debugreg[7]);
+	const struct timespec moment = { .tv_nsec = MOMENT_NS };
 
-	if (ptrace(PTRACE_POKEUSER, tid, dr0, addr) < 0 ||
-	    ptrace(PTRACE_POKEUSER, tid, dr7, control) < 0)
-		return fail_errno("set a hardware breakpoint in thread %d",
-				  tid);
-	return 0;
-}
-
-/* 1 it stands at addr, 0 it did not come there in time, -1 failed. */
-static int
-run_to(struct safepoint *sp, struct held *h, uint64_t addr)
-{
-	const uint64_t end = now_ns() + ESCAPE_NS;
-	int r = set_breakpoint(h->tid, addr, 1);
-	int signal = 0;
-
-	while (r == 0) {
-		struct event ev;
-		siginfo_t si;
-		const uint64_t now = now_ns();
-
-		if (thread_resume(h->tid, RUN_FREE, signal) < 0) {
-			r = -1;
-		} else if (now >= end ||
-			   thread_wait(h->tid, end - now, &ev) < 0) {
-			if (thread_settle(sp->p->t, h, 10 * ESCAPE_NS) < 0)
-				r = -1;
-			break;
-		}
-		signal = 0;
-		if (r < 0 || ev.kind != EVENT_SIGNAL)
-			continue;
-		if (ptrace(PTRACE_GETSIGINFO, h->tid, 0, &si) < 0)
-			r = fail_errno("read a signal of thread %d", h->tid);
-		else if (si.si_signo == SIGTRAP && si.si_code == TRAP_HWBKPT)
-			r = 1;
-		else
-			signal = si.si_signo;
-	}
-	if (set_breakpoint(h->tid, 0, 0) < 0)
+	if (thread_resume(h->tid, RUN_FREE, 0) < 0)
 		return -1;
-	return r;
+	h->stopped = false;
+	(void)nanosleep(&moment, NULL);
+	return thread_settle(sp->p->t, h, 10 * ESCAPE_NS);
 }
 
 int
 safepoint_reach(struct safepoint *sp, struct held *h)
 {
 	struct frame frames[FRAMES_MAX];
-	int i;
+	int i, moments = 0;
 
-	for (i = 0; i <= ESCAPES; i++) {
+	for (i = 0; i <= ESCAPES;) {
 		struct user_regs_struct r;
 		size_t n, depth;
 		int reached;
@@ -344,9 +308,14 @@ safepoint_reach(struct safepoint *sp, struct held *h)
 			   "out of libc" : "its stack cannot be walked");
 		if (n == 0 || depth == n || i == ESCAPES)
 			return 0;
-		reached = run_to(sp, h, frames[depth].pc);
-		if (reached <= 0)
-			return reached;
+		reached = thread_run_to(sp->p->t, h, frames[depth].pc,
+					ESCAPE_NS);
+		if (reached == UNWATCHED && moments++ < MOMENTS)
+			reached = run_a_little(sp, h) < 0 ? -1 : REACHED;
+		else
+			i++;
+		if (reached != REACHED)
+			return reached < 0 ? -1 : 0;
 	}
 	return 0;
 }

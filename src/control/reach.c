@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Let one held thread run to an address. Watched as breakpoints are (watch.c):
+ * whatever happens to us on the way, nothing stays. A debug register that
+ * ptrace has set would end the program when we are killed.
+ */
+#include "breakpoint.h"
+
+#include <signal.h>
+#include <time.h>
+
+struct reach {
+	struct target *t;
+	pid_t tid;
+	uint64_t addr;
+	int signal;
+	struct watches watches;
+};
+
+/* At a signal's delivery. true: there. Else *deliver is what it should get. */
+static bool
+is_there(struct reach *r, int *deliver)
+{
+	struct watch *w = watches_find(&r->watches, r->tid);
+	struct user_regs_struct regs;
+	siginfo_t info;
+	const int signal = signal_of_stop(r->tid, &info);
+
+	*deliver = signal;
+	if (!w || thread_get_regs(r->tid, &regs) < 0)
+		return false;
+
+	const uint64_t hits = watch_hits(w);
+
+	w->seen += hits;
+	if (signal == r->signal && info.si_fd == w->fd)
+		*deliver = 0;
+	if (!hits || machine_pc(&regs) != r->addr)
+		return false;
+	if (!*deliver)
+		return true;
+	/* that one first; it comes here again */
+	machine_meet_again(&regs);
+	(void)thread_set_regs(r->tid, &regs);
+	return false;
+}
+
+/* To a plain stop, not getting the signal that it stands at. */
+static int
+stand(struct reach *r, struct held *h)
+{
+	struct hold *known = pack_find(&r->t->pack, r->tid);
+
+	if (!known)
+		return fail(FAIL_MISSING, "thread %d has ended", (int)r->tid);
+	hold_ask_through(known, 0);
+	h->stopped = hold_settle(&r->t->pack, r->tid,
+				 deadline_in_ms(STOP_LIMIT_MS)) == 1;
+	if (!h->stopped)
+		return fail(FAIL_GENERAL, "thread %d did not stop again",
+			    (int)r->tid);
+	return 0;
+}
+
+static int
+run(struct reach *r, struct held *h, uint64_t deadline)
+{
+	int deliver = 0;
+
+	for (;;) {
+		const uint64_t now = now_ns();
+		struct event ev;
+
+		if (thread_resume(r->tid, RUN_FREE, deliver) < 0)
+			return -1;
+		h->stopped = false;
+		deliver = 0;
+		if (now >= deadline ||
+		    thread_wait(r->tid, deadline - now, &ev) < 0)
+			return stand(r, h);
+		if (ev.kind == EVENT_SIGNAL && is_there(r, &deliver))
+			return stand(r, h) < 0 ? -1 : REACHED;
+	}
+}
+
+int
+thread_run_to(struct target *t, struct held *h, uint64_t addr,
+	      uint64_t timeout_ns)
+{
+	const char *why;
+	struct reach r = { .t = t, .tid = h->tid, .addr = addr,
+			   .signal = watch_signal(t, &why) };
+	int result;
+
+	if (!r.signal || watches_arm(&r.watches, addr, r.signal, h->tid) < 0 ||
+	    !r.watches.len)
+		return UNWATCHED;
+	result = run(&r, h, now_ns() + timeout_ns);
+	watches_fini(&r.watches);
+	return result;
+}
