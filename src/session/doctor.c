@@ -5,7 +5,9 @@
  * in the way with its remedy below, then what is particular about it. The
  * process runs on untouched.
  */
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "inject.h"
@@ -26,9 +28,37 @@ works(struct exam *e, const char *way, const char *how)
 	e->visit(e->arg, true, way, how);
 }
 
+/* Remedies name ring, which is no way where perf is refused: remote loads
+ * nothing either, but it needs ptrace. */
+void
+engine_remedy(void)
+{
+	static const char ring[] = "--engine ring (in the shell: collector "
+		"engine ring)";
+	static const char no_trace[] = "--engine ring, which needs no ptrace";
+	const char *text = fail_last()->remedy;
+	const char *at = strstr(text, ring), *dead = strstr(text, no_trace);
+	char *other = NULL;
+
+	if ((!at && !dead) || !clock_is_refused())
+		return;
+	if (at)
+		other = xasprintf("%.*s--engine remote (in the shell: "
+				  "collector engine remote)%s",
+				  (int)(at - text), text,
+				  at + sizeof ring - 1);
+	else if (dead - text > (ptrdiff_t)sizeof ", or: " - 1)
+		other = xasprintf("%.*s", (int)(dead - text -
+				  (ptrdiff_t)(sizeof ", or: " - 1)), text);
+	fail_remedy("%s", other ? other : "");
+	free(other);
+}
+
 static void
 refused(struct exam *e, const char *way)
 {
+	engine_remedy();
+
 	const struct failure f = *fail_last();
 
 	e->visit(e->arg, false, way, f.reason);

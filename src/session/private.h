@@ -173,6 +173,8 @@ struct engine_ops {
 	/* Stop; the target is clean afterwards, or text says why not. */
 	void (*stop)(void *engine, struct str *text);
 };
+/* doctor.c: the last failure's remedy, where perf is refused. */
+void engine_remedy(void);
 extern const struct engine_ops engine_ring, engine_inject, engine_remote;
 
 struct recorder *recorder_new(const struct recorder_options *o,

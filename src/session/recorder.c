@@ -406,7 +406,10 @@ start_chosen(struct recorder *rec, enum session_engine engine)
 	case ENGINE_RING:
 		return start(rec, &engine_ring);
 	case ENGINE_INJECT:
-		return start(rec, &engine_inject);
+		if (start(rec, &engine_inject) == 0)
+			return 0;
+		engine_remedy();
+		return -1;
 	case ENGINE_REMOTE:
 		return start(rec, &engine_remote);
 	case ENGINE_AUTO:
