@@ -111,6 +111,18 @@ no_such_process(pid_t pid)
 }
 
 static int
+has_ended(pid_t pid)
+{
+	struct proc_status st;
+
+	if (proc_status_tid(pid, &st) < 0 || st.state != 'Z')
+		return fail(FAIL_MISSING, "process %d has ended", (int)pid);
+	return fail(FAIL_MISSING, "process %d has ended and waits until its "
+		    "parent %d asks for its status (a zombie)", (int)pid,
+		    (int)st.ppid);
+}
+
+static int
 open_handles(struct target *t)
 {
 	char path[32];
@@ -141,9 +153,7 @@ open_handles(struct target *t)
 	}
 	/* Had it ended before we opened the directory, that could be of
 	 * another process; it has not, so both are the same one. */
-	if (pidfd_ended(t->pidfd))
-		return fail(FAIL_MISSING, "process %d has ended", (int)t->pid);
-	return 0;
+	return pidfd_ended(t->pidfd) ? has_ended(t->pid) : 0;
 }
 
 static void

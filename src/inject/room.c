@@ -304,8 +304,11 @@ room_check(struct target *t, uint64_t bytes)
 		check_scheduling, check_tasks, check_own_files,
 	};
 	struct room r = { .t = t, .bytes = bytes };
-	int result = target_check_alone(t);
+	/* whom we hold we may trace; else that is the first question */
+	int result = target_held(t) ? 0 : target_check_ptrace(t);
 
+	if (result == 0)
+		result = target_check_alone(t);
 	r.status = of_thread(t, "status");
 	r.limits = of_thread(t, "limits");
 	if (!r.limits)

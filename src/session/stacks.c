@@ -47,6 +47,9 @@ stacks_answer(struct target *t, pid_t tid, struct wire_message *m,
 	struct snapshot snap = {0};
 	int result = -1;
 
+	/* a first thread that has ended has no stack; another speaks for it */
+	if (tid == target_pid(t))
+		tid = target_live_thread(t);
 	v.space = unwind_space_new();
 	v.mapper = mapper_new(t, v.space, NULL);
 	if (mapper_sync(v.mapper, now_ns()) < 0 ||

@@ -378,10 +378,15 @@ cmd_detach(struct shell *sh, size_t n, char **words)
 	if (session_detach(sh->session, how, &receipt) < 0)
 		return FAILED;
 	target_note_experiment(sh);
+
+	/* a job that was stopped before we came stays so */
+	char *halted = how == LEAVE_STOPPED ? NULL : session_why_halted(pid);
+
 	shell_note(sh, "Detached from process %d; it is %s%s%s", pid,
-		   how == LEAVE_STOPPED ? "stopped" : "running",
-		   recorded ? "" : ", ",
+		   how == LEAVE_STOPPED ? "stopped" :
+		   halted ? halted : "running", recorded ? "" : ", ",
 		   recorded ? "" : session_look(sh->session));
+	free(halted);
 	if (how == LEAVE_RECORDING)
 		shell_note(sh, "recording goes on: sonde stop %s",
 			   sh->experiment);

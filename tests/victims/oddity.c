@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * oddity HOW: a process that is special in one way, and content.
+ *
+ *	plain	it is not
+ *	private	not dumpable
+ *	leader	its first thread has ended, another lives on and serves
+ *	zombie	it has a child that has ended and is never waited for
+ *	strict	in seccomp's strict mode: read, write and exit are all it may
+ */
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "burn.h"
+#include "victim.h"
+
+enum { ROUND = 1000000 };
+
+static uint64_t sum, expected;
+
+NOINLINE static void
+work_round(void)
+{
+	sum = burn(sum, ROUND);
+	expected = leap(expected, ROUND);
+}
+
+static void *
+work(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&victim_over))
+		work_round();
+	return NULL;
+}
+
+/* The rest of the process, without whoever began it. */
+static void *
+serve(void *arg)
+{
+	char path[64], state = 0;
+
+	(void)arg;
+	snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
+	while (state != 'Z') {
+		FILE *file = fopen(path, "r");
+
+		if (!file || fscanf(file, "%*d %*s %c", &state) != 1)
+			exit(99);
+		fclose(file);
+	}
+	victim_ready();
+	victim_serve(NULL);
+	exit(victim_end(true));
+}
+
+/* Words come byte by byte; only raw calls that the mode allows. */
+static void
+be_strict(void)
+{
+	char c = 0;
+
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) < 0)
+		_exit(99);
+	do
+		work_round();
+	while (read(0, &c, 1) == 1 && c != 'e');
+	if (sum != expected || write(1, "checksum ok\n", 12) != 12)
+		syscall(SYS_exit, 1);
+	syscall(SYS_exit, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "plain";
+	pthread_t th;
+
+	victim_init();
+	if (strcmp(how, "private") == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
+		return 99;
+	if (strcmp(how, "leader") == 0) {
+		if (pthread_create(&th, NULL, serve, NULL))
+			return 99;
+		pthread_exit(NULL);
+	}
+	if (strcmp(how, "zombie") == 0) {
+		const pid_t child = fork();
+
+		if (child == 0)
+			_exit(0);
+		victim_say("child", (uint64_t)child);
+	}
+	if (strcmp(how, "strict") == 0) {
+		victim_ready();
+		be_strict();
+	}
+	if (pthread_create(&th, NULL, work, NULL))
+		return 99;
+	victim_ready();
+	victim_serve(NULL);
+	pthread_join(th, NULL);
+	return victim_end(sum == expected);
+}
