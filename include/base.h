@@ -94,6 +94,10 @@ const char *str_text(const struct str *s);
 /* Take the text out; the caller frees it; s is empty again. */
 char *str_take(struct str *s);
 
+/* For people's eyes: what a terminal would obey in it becomes '?', in place;
+ * lines and tabs stay. Everything that others name passes through here before
+ * it is shown. Returns text. */
+char *str_tame(char *text);
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 /* A whole decimal number within [min, max]; false when it is not. */
@@ -139,8 +143,14 @@ uint64_t now_ns(void);
  * failure, with errno kept and no failure recorded. */
 char *file_read_at(int dir_fd, const char *path, size_t *size);
 char *file_read(const char *path, size_t *size);
-/* A regular file that is ours and no one else may write: fit to be obeyed. */
-bool file_is_private(const char *path);
+/* A regular file in a directory that others may have filled: no link is
+ * followed, nothing waits. A descriptor, or -1 with errno. */
+int file_open_plain(int dir_fd, const char *name);
+/* The same as file_read_at. */
+char *file_read_plain(int dir_fd, const char *name, size_t *size);
+/* A regular file, no link, that is ours and no one else may write: fit to be
+ * obeyed. NULL with errno. */
+FILE *file_open_private(const char *path);
 /* Write it all or fail; -1 with errno. Restarts after EINTR. */
 int write_all(int fd, const void *data, size_t n);
 /* Raise the soft limit of descriptors; more where we are allowed to. */

@@ -19,6 +19,7 @@ enum hazard {
 	HAZARD_DESCRIPTOR_STAYS, /* in the target, when we are killed */
 	HAZARD_EARLY_TICK,	/* CPU-time ticks that a stop brings forward */
 	HAZARD_EINTR,		/* calls that say EINTR to any stop */
+	HAZARD_ESCAPES,	/* terminal sequences in names of others */
 	HAZARD_FRAME,		/* we are killed while a thread works for us */
 	HAZARD_FROZEN,		/* a frozen control group */
 	HAZARD_HANDLER_STAYS,	/* our handler, when we have gone */
@@ -28,6 +29,8 @@ enum hazard {
 	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_ORPHAN,		/* what a visit that was killed left */
 	HAZARD_OWN_FAULT,	/* a fault that the program has yet to meet */
+	HAZARD_PLANTED_LINK,	/* a symlink in an experiment */
+	HAZARD_RC_FILE,	/* a command file of another's */
 	HAZARD_SETUID,		/* libc's signal to change the user */
 	HAZARD_SHARED_MEMORY,	/* another process in the same memory */
 	HAZARD_SIGNAL_MASK,	/* the program's handlers on top of ours */

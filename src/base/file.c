@@ -3,6 +3,7 @@
  * Whole files in, whole buffers out, and what time it is.
  */
 #include "base.h"
+#include "hazard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +12,26 @@
 #include <time.h>
 #include <unistd.h>
 
-char *
-file_read_at(int dir_fd, const char *path, size_t *size)
+int
+file_open_plain(int dir_fd, const char *name)
 {
-	const int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	const int links = handled(HAZARD_PLANTED_LINK) ? O_NOFOLLOW : 0;
+	/* a fifo of that name must not block us */
+	const int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
+			      O_NOCTTY | links);
+	struct stat st;
 
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+		return fd;
+	close(fd);
+	errno = EINVAL;
+	return -1;
+}
+
+/* Closes fd, which may be -1. */
+static char *
+read_whole(int fd, size_t *size)
+{
 	if (fd < 0)
 		return NULL;
 
@@ -49,18 +65,42 @@ file_read_at(int dir_fd, const char *path, size_t *size)
 }
 
 char *
+file_read_at(int dir_fd, const char *path, size_t *size)
+{
+	return read_whole(openat(dir_fd, path, O_RDONLY | O_CLOEXEC), size);
+}
+
+char *
+file_read_plain(int dir_fd, const char *name, size_t *size)
+{
+	return read_whole(file_open_plain(dir_fd, name), size);
+}
+
+char *
 file_read(const char *path, size_t *size)
 {
 	return file_read_at(AT_FDCWD, path, size);
 }
 
-bool
-file_is_private(const char *path)
+FILE *
+file_open_private(const char *path)
 {
+	const int fd = file_open_plain(AT_FDCWD, path);
 	struct stat st;
+	FILE *file = NULL;
 
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	       st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
+	if (fd < 0)
+		return NULL;
+	/* what was opened is what is looked at: nobody can change it between */
+	if (!handled(HAZARD_RC_FILE) ||
+	    (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+	     !(st.st_mode & (S_IWGRP | S_IWOTH))))
+		file = fdopen(fd, "r");
+	else
+		errno = EPERM;
+	if (!file)
+		close(fd);
+	return file;
 }
 
 int

@@ -77,7 +77,8 @@ target_thread_facts(struct target *t, pid_t tid, struct thread_facts *f)
 
 	if (comm) {
 		comm[strcspn(comm, "\n")] = '\0';
-		(void)snprintf(f->name, sizeof f->name, "%s", comm);
+		(void)snprintf(f->name, sizeof f->name, "%s",
+			       str_tame(comm));
 	}
 	free(comm);
 	(void)facts_read_switches(t, tid, f);	/* 0 says unknown */

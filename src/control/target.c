@@ -163,7 +163,8 @@ read_name(struct target *t)
 
 	if (comm) {
 		comm[strcspn(comm, "\n")] = '\0';
-		(void)snprintf(t->name, sizeof t->name, "%s", comm);
+		(void)snprintf(t->name, sizeof t->name, "%s",
+			       str_tame(comm));
 	}
 	free(comm);
 }

@@ -251,7 +251,7 @@ open_archives(const struct experiment_reader *rd)
 		faccessat(rd->dir_fd, "../log.xml", F_OK, 0) == 0;
 	const char *name = child ? "../archives" : "archives";
 
-	if (mkdirat(rd->dir_fd, name, 0777) < 0 && errno != EEXIST)
+	if (mkdirat(rd->dir_fd, name, 0700) < 0 && errno != EEXIST)
 		return fail_errno("make archives");
 
 	const int fd = openat(rd->dir_fd, name, O_RDONLY | O_DIRECTORY |

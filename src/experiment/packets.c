@@ -24,15 +24,12 @@ stream_open(struct packet_stream *st, int dir_fd, const char *name)
 
 	*st = (struct packet_stream){ .fd = -1 };
 
-	/* a fifo of that name must not block us */
-	const int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
-			      O_NOCTTY);
+	const int fd = file_open_plain(dir_fd, name);
 
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
+	if (fstat(fd, &info) < 0) {
 		close(fd);
-		errno = EINVAL;
 		return -1;
 	}
 	st->fd = fd;

@@ -39,7 +39,7 @@ lock_take(int fd)
 bool
 lock_file_is_held(int dir_fd, const char *name)
 {
-	const int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const int fd = file_open_plain(dir_fd, name);
 
 	if (fd < 0)
 		return false;
@@ -237,7 +237,7 @@ place_clear(struct place *pl, bool replace)
 int
 place_make(const struct place *pl)
 {
-	if (mkdirat(pl->parent_fd, pl->name, 0777) < 0) {
+	if (mkdirat(pl->parent_fd, pl->name, 0700) < 0) {
 		if (errno == EEXIST)
 			return fail(FAIL_USAGE, "someone else created it just "
 				    "now");

@@ -58,14 +58,14 @@ reader_text(struct experiment_reader *rd, const char *name, size_t *size)
 {
 	struct stat st;
 
-	if (fstatat(rd->dir_fd, name, &st, 0) < 0)
+	if (fstatat(rd->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return NULL;
-	if (!S_ISREG(st.st_mode) || st.st_size > TEXT_MAX) {
+	if (st.st_size > TEXT_MAX) {
 		errno = EINVAL;
 		return NULL;
 	}
 
-	char *text = file_read_at(rd->dir_fd, name, size);
+	char *text = file_read_plain(rd->dir_fd, name, size);
 
 	if (text)
 		vec_push(&rd->texts, text);
@@ -290,8 +290,8 @@ open_children(struct experiment_reader *rd, enum reader_what what)
 		struct stat st;
 		char *path = xasprintf("%s/%s", rd->path, names[i]->d_name);
 
-		if (fstatat(rd->dir_fd, names[i]->d_name, &st, 0) == 0 &&
-		    S_ISDIR(st.st_mode)) {
+		if (fstatat(rd->dir_fd, names[i]->d_name, &st,
+			    AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)) {
 			struct experiment_reader *child = open_one(path,
 								   what);
 

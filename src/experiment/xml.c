@@ -117,7 +117,7 @@ unescape_one(const char *p, const char *end, char *out)
 static void
 unescape(char *p, char *end)
 {
-	char *to = p;
+	char *const start = p, *to = p;
 
 	while (p < end) {
 		char c;
@@ -129,6 +129,7 @@ unescape(char *p, char *end)
 		*to++ = c;
 	}
 	*to = '\0';
+	(void)str_tame(start);
 }
 
 void

@@ -150,14 +150,29 @@ try_file(struct object *obj, char *path, const char *prefix)
 	return found;
 }
 
+/* Whoever made the experiment may have planted links in it. */
+static bool
+is_plain(const char *path, mode_t kind)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == kind;
+}
+
 static enum found
 try_archive(struct object *obj, const struct source *src)
 {
 	char *name = experiment_archived_name(obj->path);
-	char *path = xasprintf("%s/archives/%s", src->founder, name);
+	char *dir = xasprintf("%s/archives", src->founder);
+	char *path = xasprintf("%s/%s", dir, name);
+	const bool plain = is_plain(dir, S_IFDIR) && is_plain(path, S_IFREG);
 
 	free(name);
-	return try_file(obj, path, "");
+	free(dir);
+	if (plain)
+		return try_file(obj, path, "");
+	free(path);
+	return FOUND_NONE;
 }
 
 static enum found

@@ -5,6 +5,7 @@
  */
 #include "client.h"
 #include "clock.h"
+#include "hazard.h"
 #include "inject.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -316,6 +318,18 @@ session_wait(struct session *s, int timeout_ms, struct session_event *ev)
 
 /* ---- other people's recordings ------------------------------------------------------------------ */
 
+/* A link would lead to a socket of somebody else. */
+static bool
+is_socket(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	errno = ENOENT;
+	return S_ISSOCK(st.st_mode) || !handled(HAZARD_PLANTED_LINK);
+}
+
 static int
 connect_control(const char *path)
 {
@@ -329,7 +343,8 @@ connect_control(const char *path)
 
 	snprintf(at.sun_path, sizeof at.sun_path,
 		 "/proc/self/fd/%d/control", dir);
-	if (fd < 0 || connect(fd, (void *)&at, sizeof at) < 0) {
+	if (fd < 0 || !is_socket(dir, "control") ||
+	    connect(fd, (void *)&at, sizeof at) < 0) {
 		if (errno == ENOENT || errno == ECONNREFUSED) {
 			fail(FAIL_MISSING, "experiment %s is not being "
 			     "recorded", path);

@@ -121,8 +121,8 @@ write_notes(struct collection *c)
 		return 0;
 
 	char *path = xasprintf("%s/notes", c->path);
-	const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-			    0666);
+	const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
+			    O_NOFOLLOW, 0666);
 	int result = 0;
 
 	if (fd < 0 ||

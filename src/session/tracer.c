@@ -68,7 +68,7 @@ void
 tracer_open_listener(struct tracer *tr)
 {
 	const int dir = open(collection_path(tr->col),
-			     O_PATH | O_DIRECTORY | O_CLOEXEC);
+			     O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	struct sockaddr_un at;
 
 	if (dir < 0)

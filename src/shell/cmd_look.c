@@ -120,7 +120,7 @@ cmd_loadobject(struct shell *sh, size_t n, char **words)
 			continue;
 		last = m->path;
 		fprintf(sh->out, "0x%012llx  %s%s\n",
-			(unsigned long long)m->start, m->path,
+			(unsigned long long)m->start, str_tame(m->path),
 			m->deleted ? " (deleted)" : "");
 	}
 	modules_fini(&mods);

@@ -144,7 +144,7 @@ live_name(struct live *l, uint64_t addr)
 	} else {
 		l->shown = xasprintf("<Unknown> (%s)", base_name(m->path));
 	}
-	return l->shown;
+	return str_tame(l->shown);
 }
 
 /* The mapping of object m's file that holds an ELF address. */

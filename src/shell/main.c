@@ -140,6 +140,7 @@ static bool
 run_configuration(struct shell *sh, const struct options *o)
 {
 	const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	FILE *file;
 
 	if (o->rc)
 		return shell_run_file(sh, o->rc) || sh->interactive;
@@ -149,8 +150,9 @@ run_configuration(struct shell *sh, const struct options *o)
 		run_if_there(sh, xasprintf("%s/sonde/config", base));
 	else if (home && *home)
 		run_if_there(sh, xasprintf("%s/.config/sonde/config", home));
-	if (!sh->quitting && file_is_private(".sonderc"))
-		run_if_there(sh, xstrdup("./.sonderc"));
+	file = sh->quitting ? NULL : file_open_private(".sonderc");
+	if (file)
+		(void)shell_run_open_file(sh, file, "./.sonderc");
 	else if (!sh->quitting && access(".sonderc", F_OK) == 0)
 		shell_note(sh, "./.sonderc is not read: it is not yours, or "
 			   "others may write it; -s ./.sonderc reads it");

@@ -135,6 +135,8 @@ void shell_fini(struct shell *sh);
 bool shell_run_text(struct shell *sh, const char *text);
 /* A file, "-" is standard input. 0 or -1 with the failure recorded. */
 bool shell_run_file(struct shell *sh, const char *path);
+/* The same of one that is open; it is closed. */
+bool shell_run_open_file(struct shell *sh, FILE *file, const char *name);
 void shell_interact(struct shell *sh);
 /* One command given as words. */
 enum result shell_command(struct shell *sh, size_t n, char **words);

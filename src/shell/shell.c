@@ -111,14 +111,16 @@ void
 shell_note(struct shell *sh, const char *fmt, ...)
 {
 	va_list ap;
+	char *text;
 
 	if (sh->quiet)
 		return;
 	fflush(sh->out);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	text = str_tame(xvasprintf(fmt, ap));
 	va_end(ap);
-	fputc('\n', stderr);
+	fprintf(stderr, "%s\n", text);
+	free(text);
 }
 
 void
@@ -527,6 +529,15 @@ open_commands(const struct shell *sh, const char *path)
 }
 
 bool
+shell_run_open_file(struct shell *sh, FILE *file, const char *name)
+{
+	const bool going = run_stream(sh, file, name);
+
+	fclose(file);
+	return going;
+}
+
+bool
 shell_run_file(struct shell *sh, const char *path)
 {
 	if (strcmp(path, "-") == 0)
@@ -540,8 +551,5 @@ shell_run_file(struct shell *sh, const char *path)
 		return false;
 	}
 
-	const bool going = run_stream(sh, file, path);
-
-	fclose(file);
-	return going;
+	return shell_run_open_file(sh, file, path);
 }

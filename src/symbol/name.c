@@ -210,6 +210,7 @@ add_plain(struct str *out, const char *name)
 static void
 mask_controls(char *text)
 {
+	(void)str_tame(text);
 	for (; *text; text++)
 		if (iscntrl((unsigned char)*text))
 			*text = '?';

@@ -36,12 +36,15 @@ print_seconds(FILE *out, uint64_t ns)
 static void
 print_notes(const struct experiment_reader *rd, FILE *out)
 {
-	const char *notes = experiment_notes(rd);
+	char *notes = str_tame(xstrdup(experiment_notes(rd)));
 
-	if (!*notes)
+	if (!*notes) {
+		free(notes);
 		return;
+	}
 	fprintf(out, "Notes:\n%s%s", notes,
 		str_ends(notes, "\n") ? "" : "\n");
+	free(notes);
 	fputs("============================================================\n",
 	      out);
 }

@@ -234,6 +234,8 @@ check_attr(const struct experiment_reader *rd, const char *kind, size_t nth,
 }
 
 static const char odd[] = "100% <of> \"it\" & 'that'\n\ttab \x7f %41% \xc3\xa4";
+/* ... comes back as it was, but for what a terminal would obey */
+static const char tamed[] = "100% <of> \"it\" & 'that'\n\ttab ? %41% \xc3\xa4";
 
 static void
 write_events(struct experiment *exp)
@@ -267,7 +269,7 @@ check_samples(const struct experiment_reader *rd)
 
 	const struct experiment_sample_record *s = experiment_sample_at(rd, 1);
 
-	check_text("label", s->label, odd);
+	check_text("label", s->label, tamed);
 	check_number("sample time", s->time_ns, 5 * MS);
 	check_number("user", s->use.user_ns, 1500000001);
 	check_number("system", s->use.system_ns, 7);
@@ -307,7 +309,7 @@ test_events(void)
 	struct experiment *exp = test_create(&info);
 
 	write_events(exp);
-	check(experiment_close(exp, TEST_START + 9 * MS, odd) == 0, "close: %s",
+	check(experiment_close(exp, TEST_START + 9 * MS, tamed) == 0, "close: %s",
 	      fail_last()->reason);
 	spill("events.er/notes", "a note\n", 7);
 
@@ -329,14 +331,14 @@ test_events(void)
 		   info.engine_why);
 	check_text("attached", experiment_property(rd, "attached"), "1");
 	check_text("version", experiment_property(rd, "version"), "12.4");
-	check_text("end", experiment_property(rd, "end"), odd);
+	check_text("end", experiment_property(rd, "end"), tamed);
 	check(!experiment_property(rd, "nothing"), "a property from nowhere");
 	check_attr(rd, "pause", 0, "name", "API");
-	check_attr(rd, "sonde_odd", 0, "who", odd);
+	check_attr(rd, "sonde_odd", 0, "who", tamed);
 	check_attr(rd, "sonde_odd", 0, "n", "12");
 	check(find_event(rd, "resume", 0)->time_ns == 3 * MS, "resume's time");
 	/* the first comment is the header's own */
-	check_text("comment", find_event(rd, "comment", 1)->text, odd);
+	check_text("comment", find_event(rd, "comment", 1)->text, tamed);
 	check_samples(rd);
 	check_losses(rd);
 	experiment_reader_free(rd);
