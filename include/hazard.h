@@ -31,6 +31,7 @@ enum hazard {
 	HAZARD_OWN_FAULT,	/* a fault that the program has yet to meet */
 	HAZARD_PLANTED_LINK,	/* a symlink in an experiment */
 	HAZARD_RC_FILE,	/* a command file of another's */
+	HAZARD_RESTART_FILTERED, /* a sleep goes on by a forbidden call */
 	HAZARD_SETUID,		/* libc's signal to change the user */
 	HAZARD_SHARED_MEMORY,	/* another process in the same memory */
 	HAZARD_SIGNAL_MASK,	/* the program's handlers on top of ours */

@@ -119,6 +119,25 @@ thread_fix_interrupted(struct target *t, pid_t tid,
 	return fix_rseq(t, tid, regs) || call;
 }
 
+/*
+ * A sleep that was interrupted goes on as restart_syscall, a call that the
+ * program never makes and its seccomp filter may forbid, with death. So under
+ * a filter the sleep begins anew; its time, if it is relative, as well.
+ */
+static bool
+fix_filtered(struct target *t, pid_t tid, struct user_regs_struct *regs)
+{
+	const long call = machine_syscall(regs);
+	struct proc_status st;
+
+	if (!machine_sleeps_on(regs) || call == machine_restart_call ||
+	    proc_status_thread(t, tid, &st) < 0 || !st.seccomp ||
+	    !handled(HAZARD_RESTART_FILTERED))
+		return false;
+	machine_start_over(regs, call);
+	return true;
+}
+
 void
 hold_repair(struct target *t, const struct hold *h)
 {
@@ -135,7 +154,8 @@ hold_repair(struct target *t, const struct hold *h)
 	     machine_restarts(&regs) < 0) || signal_of_stop(h->tid, &info))
 		return;
 
-	const bool fixed = fix_eintr(t, h->tid, &regs);
+	const bool fixed = fix_filtered(t, h->tid, &regs) ||
+		fix_eintr(t, h->tid, &regs);
 
 	if (tick_begin_again(t, h->tid, &regs) || fixed)
 		(void)ptrace(PTRACE_SETREGSET, h->tid, 1, &iov);

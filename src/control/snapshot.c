@@ -155,7 +155,8 @@ copy_registers(struct shot *s, bool repair)
 		th->stack_base = th->facts.sp & ~UINT64_C(7);
 		th->stack_size = stack_extent(s, th->stack_base);
 		th->ok = true;
-		if (repair && machine_interrupted(&regs) != INTERRUPTED_NO)
+		if (repair && (machine_interrupted(&regs) != INTERRUPTED_NO ||
+			       machine_sleeps_on(&regs)))
 			hold_repair(s->t, h);
 	}
 }
