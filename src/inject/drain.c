@@ -268,7 +268,9 @@ drain_window(struct guest *g, struct record_window *w, unsigned char *ring,
 	struct record *rec = (struct record *)copy;
 	size_t n = 0;
 
-	while (tail != head) {
+	/* What was never written for want of room is not looked for: it could
+	 * be without end. */
+	while (tail != head && head - tail <= size) {
 		const uint64_t at = tail % size;
 		uint64_t left = size - at, bytes;
 
