@@ -112,7 +112,8 @@ proc_status_of(int dir_fd, const char *path, struct proc_status *st)
 	for (const char *line = text; line && *line;) {
 		read_line(line, st);
 		line = strchr(line, '\n');
-		line += line != NULL;
+		if (line)
+			line++;
 	}
 	free(text);
 	if (st->state)

@@ -143,10 +143,11 @@ wire_recv(int fd, struct wire_message *m)
 			head.last = 0;
 			continue;
 		}
-		if (n < 0 && errno != ECONNRESET)
-			return fail_errno("receive from the other side");
-		if (n < (ssize_t)sizeof head || m->body.len > MESSAGE_MAX)
-			return 0;
+		if (n < (ssize_t)sizeof head || m->body.len > MESSAGE_MAX) {
+			wire_fini(m);
+			return n < 0 && errno != ECONNRESET ?
+				fail_errno("receive from the other side") : 0;
+		}
 		memcpy(&head, buffer, sizeof head);
 		m->kind = head.kind;
 		str_addn(&m->body, buffer + sizeof head,
