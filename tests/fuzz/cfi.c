@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Unwind data: the .eh_frame of a small sound object is the fuzzer's, compiled
+ * to rows, walked by these and by the full interpreter over a stack that is
+ * the fuzzer's too.
+ */
+#include <elf.h>
+
+#include "arch.h"
+#include "fuzz.h"
+#include "unwind.h"
+
+enum {
+	TEXT_AT = 0x1000, TEXT_SIZE = 0x1000, FRAME_AT = 0x2000,
+	LOADED = 0x10000000, STACK = 1024, STACK_AT = 0x7fff0000,
+};
+
+static const char names[] = "\0.text\0.eh_frame\0.shstrtab";
+
+/* Header, segments, text, the fuzzer's section, names, section headers. */
+static unsigned char *
+make_object(const uint8_t *data, size_t size, size_t *total)
+{
+	const size_t names_at = FRAME_AT + size;
+	const size_t sections_at = (names_at + sizeof names + 7) / 8 * 8;
+	const Elf64_Ehdr eh = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
+		.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = 1,
+		.e_phoff = sizeof eh, .e_shoff = sections_at,
+		.e_ehsize = sizeof eh, .e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 1, .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 4,
+		.e_shstrndx = 3,
+	};
+	const Elf64_Phdr ph = {
+		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = names_at,
+		.p_memsz = names_at, .p_align = 4096,
+	};
+	const Elf64_Shdr sh[4] = {
+		[1] = { .sh_name = 1, .sh_type = SHT_PROGBITS,
+			.sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+			.sh_addr = TEXT_AT, .sh_offset = TEXT_AT,
+			.sh_size = TEXT_SIZE, .sh_addralign = 16 },
+		[2] = { .sh_name = 7, .sh_type = SHT_PROGBITS,
+			.sh_flags = SHF_ALLOC, .sh_addr = FRAME_AT,
+			.sh_offset = FRAME_AT, .sh_size = size,
+			.sh_addralign = 8 },
+		[3] = { .sh_name = 17, .sh_type = SHT_STRTAB,
+			.sh_offset = names_at, .sh_size = sizeof names,
+			.sh_addralign = 1 },
+	};
+	unsigned char *image;
+
+	*total = sections_at + sizeof sh;
+	image = xcalloc(1, *total);
+	memcpy(image, &eh, sizeof eh);
+	memcpy(image + sizeof eh, &ph, sizeof ph);
+	memset(image + TEXT_AT, 0x90, TEXT_SIZE);
+	if (size)
+		memcpy(image + FRAME_AT, data, size);
+	memcpy(image + names_at, names, sizeof names);
+	memcpy(image + sections_at, sh, sizeof sh);
+	return image;
+}
+
+static void
+walk(struct unwind_object *obj, const unsigned char *window)
+{
+	const struct step_stack stack = { window, STACK_AT, STACK };
+	struct unwind_space *space = unwind_space_new();
+	struct unwind_trace trace = {0};
+	struct arch_regs regs = {0};
+	uint32_t count, i;
+	const struct step_row *rows = unwind_object_rows(obj, &count);
+	const uint64_t base = LOADED + unwind_object_base(obj);
+
+	unwind_space_map(space, LOADED, LOADED + 0x100000, 0, obj);
+	for (i = 0; i < 16; i++) {
+		regs.reg[arch.reg_pc] = i < count ? base + rows[i].pc + 1
+						  : LOADED + TEXT_AT + i * 64;
+		regs.reg[arch.reg_sp] = STACK_AT + i * 8;
+		regs.reg[arch.reg_fp] = STACK_AT + i * 16;
+		unwind_walk(space, &regs, &stack, NULL, NULL, 64, &trace);
+		unwind_walk_full(space, &regs, &stack, NULL, NULL, 64, &trace);
+	}
+	unwind_trace_fini(&trace);
+	unwind_space_free(space);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static unsigned char window[STACK];
+	struct unwind_object *obj;
+	unsigned char *image;
+	size_t total, i;
+
+	for (i = 0; i < STACK; i += 8) {
+		uint64_t word = i % 24 ? STACK_AT + i + 32
+				       : LOADED + TEXT_AT + i;
+
+		if (size > 8)
+			word ^= data[i % size];
+		memcpy(window + i, &word, sizeof word);
+	}
+	image = make_object(data, size, &total);
+	(void)fuzz_enter();
+	fuzz_file("object", image, total);
+	obj = unwind_object_open(open("object", O_RDONLY | O_CLOEXEC),
+				 "object");
+	free(image);
+	if (obj)
+		walk(obj, window);
+	unwind_object_free(obj);
+	fail_clear();
+	return 0;
+}

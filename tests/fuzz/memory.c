@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Memory of the target: link maps, an object's headers, hash tables and
+ * symbols, libc's descriptors of itself, who owns the guest, record memory
+ * and scratch that a visit has left. The memory at BASE is the fuzzer's; its
+ * last word is where the link maps begin. Linked with --wrap=target_read and
+ * --wrap=target_write.
+ */
+#include <elf.h>
+
+#include "../../src/control/private.h"
+#include "../../src/inject/private.h"
+#include "fuzz.h"
+#include "record.h"
+
+#define BASE UINT64_C(0x7f0000000000)
+
+enum { ENTRIES = 4, AREA_MOST = 1 << 20, TP_AT = 0x6000 };
+
+static const uint8_t *memory;
+static size_t memory_size;
+static struct target target = { .pid = 42, .live_tid = 42 };
+
+int __wrap_target_read(struct target *t, uint64_t addr, void *buf, size_t n);
+
+int
+__wrap_target_read(struct target *t, uint64_t addr, void *buf, size_t n)
+{
+	(void)t;
+	if (addr < BASE || addr - BASE > memory_size ||
+	    n > memory_size - (addr - BASE))
+		return fail(FAIL_GENERAL, "read");
+	memcpy(buf, memory + (addr - BASE), n);
+	return 0;
+}
+
+int __wrap_target_write(struct target *t, uint64_t addr, const void *buf,
+			size_t n);
+
+int
+__wrap_target_write(struct target *t, uint64_t addr, const void *buf, size_t n)
+{
+	const unsigned char *bytes = buf;
+
+	(void)t, (void)addr;
+	return n && bytes[0] + bytes[n - 1] < 0 ? -1 : 0;
+}
+
+/* What /proc says of it, but for its memory, is sound. */
+static void
+make_proc(void)
+{
+	static const char status[] = "Name:\tx\nState:\tS (sleeping)\n"
+		"Tgid:\t42\nPid:\t42\nPPid:\t1\nTracerPid:\t0\n"
+		"NSpid:\t42\nSeccomp:\t0\n";
+	static const char maps[] =
+		"7f0000000000-7f0000008000 r-xp 00000000 00:01 5    /l.so\n"
+		"7f0000008000-7f0000040000 r-xp 00000000 00:01 6    "
+		"/memfd:sonde-collector (deleted)\n"
+		"7ffd00000000-7ffd00010000 rw-p 00000000 00:00 0    [stack]\n";
+	static const char stat[] = "42 (x) S 1 42 42 0 -1 4194304 1 0 0 0 1 1 "
+		"0 0 20 0 1 0 100 1 1 18446744073709551615 0 0 0 0 0 0 0 0 0\n";
+	const uint64_t auxv[ENTRIES] = { AT_PHDR, BASE + 64, AT_NULL, 0 };
+	Elf64_Ehdr exe = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
+		.e_type = ET_DYN, .e_machine = EM_X86_64,
+	};
+
+	if (mkdir("task", 0700) < 0 || mkdir("task/42", 0700) < 0)
+		fuzz_broken("task");
+	fuzz_file("task/42/status", status, sizeof status - 1);
+	fuzz_file("status", status, sizeof status - 1);
+	fuzz_file("task/42/maps", maps, sizeof maps - 1);
+	fuzz_file("task/42/stat", stat, sizeof stat - 1);
+	fuzz_file("stat", stat, sizeof stat - 1);
+	fuzz_file("task/42/auxv", auxv, sizeof auxv);
+	fuzz_file("task/42/exe", &exe, sizeof exe);
+	target.proc_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	target.pidfd = -1;
+}
+
+static void
+visit(void *arg, const struct record *r)
+{
+	uint64_t *sum = arg;
+
+	*sum += r->depth ? r->pcs[r->depth - 1] : 0;
+}
+
+static void
+find_all(struct look *look, uint64_t header)
+{
+	static const char *const names[] = {
+		"dlopen", "malloc", "free", "exit", "nothing", "dlclose",
+	};
+	struct plan p = { .t = &target, .look = look };
+	struct image img;
+	size_t i;
+
+	if (locate_image(look, header, &img) < 0)
+		return;
+	for (i = 0; i < ARRAY_LEN(names); i++)
+		(void)locate_address(look, &img, names[i]);
+	(void)locate_glibc_minor(look, &img);
+	(void)image_symbol(&target, header, "_r_debug", &p.dlopen);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct look look = { .t = &target };
+	struct collector_call call = {0};
+	struct inject_left left;
+	struct record_area area = {0};
+	uint64_t head = 0, sum = 0;
+	struct plan p;
+
+	if (fuzz_enter())
+		make_proc();
+	memory = data;
+	memory_size = size;
+	if (size >= 8)
+		memcpy(&head, data + size - 8, sizeof head);
+	find_all(&look, BASE);
+	look_fini(&look);
+	if (plan_make(&target, &p) == 0) {
+		(void)owner_check(&p, &call);
+		plan_fini(&p);
+	}
+	memset(&p, 0, sizeof p);
+	p.t = &target;
+	p.look = xcalloc(1, sizeof *p.look);
+	p.look->t = &target;
+	if (modules_parse(&p.mods, "7f0000000000-7f0000008000 r-xp 00000000 "
+			  "00:01 5    /l.so\n") == 0 &&
+	    plan_walk_links(&p, head) == 0 && plan_read_libc(&p) == 0) {
+		struct scratch s;
+
+		if (scratch_plan(&p, &s) == 0) {
+			static const struct block block;
+
+			s.at = 0x10000;
+			(void)scratch_write(&p, &s, &block, &call,
+					    BASE + TP_AT);
+			(void)tls_hand_over(&p, &s, BASE + TP_AT);
+		}
+		plan_find_library(&p);
+	}
+	plan_fini(&p);
+	(void)inject_left(&target, &left);
+	if (size >= sizeof area)
+		memcpy(&area, data, sizeof area);
+	if (area.size <= AREA_MOST)
+		(void)inject_salvage(&target, BASE, area.size, visit, &sum);
+	(void)inject_scratch_size(&target, BASE);
+	fail_clear();
+	return 0;
+}
