@@ -129,6 +129,11 @@ size_t signal_clock_pollfds(const struct signal_clock *c, struct pollfd *fds,
 			    size_t max);
 /* Side-band records (fork, exit, mmap, exec, comm); opens new threads. */
 size_t signal_clock_drain(struct signal_clock *c, clock_sink sink, void *arg);
+/* When a tick of a thread was sent that came shortly after a coarse time, in
+ * order; each is told once. The coarse time where it is not known. A thread
+ * that has ended is known until the next drain. */
+uint64_t signal_clock_time(struct signal_clock *c, pid_t tid,
+			   uint64_t coarse_ns);
 /* CPU ns of a thread since enable, by its counter (user + system); also
  * right after its end. -1: not ours. */
 int signal_clock_cpu(struct signal_clock *c, pid_t tid, uint64_t *cpu_ns);

@@ -66,4 +66,19 @@ const int *clock_events(const struct clock *c, size_t *len);
 /* Samples lost so far, by reading every event. */
 uint64_t clock_count_lost(struct clock *c, uint64_t *cpu_ns);
 
+/* ---- ticks.c -------------------------------------------------------------- */
+
+struct perf_event_mmap_page;
+
+struct tick_times {
+	struct perf_event_mmap_page *page;	/* NULL: not known */
+	size_t size;
+};
+
+/* false: the kernel grants no memory. */
+bool tick_times_open(struct tick_times *t, int fd, uint64_t interval_ns);
+void tick_times_close(struct tick_times *t);
+/* The exact time of a tick whose time is known by the kernel's tick before. */
+uint64_t tick_times_take(struct tick_times *t, uint64_t coarse_ns);
+
 #endif

@@ -23,13 +23,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { SIDE_BAND_RING = 64 << 10, SIDE_BAND_LEAST = 16 << 10 };
+enum {
+	SIDE_BAND_RING = 64 << 10, SIDE_BAND_LEAST = 16 << 10,
+	TIMES_MAX = 256,	/* threads whose ticks have exact times */
+};
 
 struct ticker {
 	pid_t tid;
 	int fd;			/* -1: it ended */
 	uint64_t before;	/* CPU ns that it used before it was opened */
 	uint64_t at_end;	/* its count when it ended */
+	struct tick_times times;
 };
 
 struct signal_clock {
@@ -46,6 +50,8 @@ struct signal_clock {
 	struct watch watch;
 	struct ticker *tickers;
 	size_t len, cap, unserved;
+	size_t *ended;		/* since the last drain: their times stay */
+	size_t ended_len, ended_cap, timed;
 	struct map by_tid;	/* tid -> place of its latest ticker */
 };
 
@@ -139,6 +145,9 @@ add_thread(struct signal_clock *c, pid_t tid)
 	c->tickers[c->len] = (struct ticker){
 		.tid = tid, .fd = fd, .before = before,
 	};
+	if (c->timed < TIMES_MAX &&
+	    tick_times_open(&c->tickers[c->len].times, fd, c->interval_ns))
+		c->timed++;
 	map_put(&c->by_tid, (uint64_t)tid, c->len++);
 	return 0;
 }
@@ -161,6 +170,21 @@ end_thread(struct signal_clock *c, pid_t tid)
 		t->at_end = 0;
 	(void)close(t->fd);
 	t->fd = -1;
+	c->ended = xgrow(c->ended, &c->ended_cap, c->ended_len + 1,
+			 sizeof *c->ended);
+	c->ended[c->ended_len++] = at;
+}
+
+static void
+forget_times(struct signal_clock *c)
+{
+	for (size_t i = 0; i < c->ended_len; i++) {
+		struct tick_times *t = &c->tickers[c->ended[i]].times;
+
+		c->timed -= t->page != NULL;
+		tick_times_close(t);
+	}
+	c->ended_len = 0;
 }
 
 /* ---- all threads --------------------------------------------------------- */
@@ -309,10 +333,13 @@ signal_clock_close(struct signal_clock *c)
 {
 	if (!c)
 		return;
-	for (size_t i = 0; i < c->len; i++)
+	for (size_t i = 0; i < c->len; i++) {
 		if (c->tickers[i].fd >= 0)
 			(void)close(c->tickers[i].fd);
+		tick_times_close(&c->tickers[i].times);
+	}
 	free(c->tickers);
+	free(c->ended);
 	map_fini(&c->by_tid);
 	watch_close(&c->watch);
 	if (c->sides)
@@ -389,6 +416,7 @@ signal_clock_drain(struct signal_clock *c, clock_sink sink, void *arg)
 {
 	struct side_delivery d = { .c = c, .sink = sink, .arg = arg };
 
+	forget_times(c);
 	(void)rings_drain(&c->rings, UINT64_MAX, take, &d);
 	if (c->lost) {
 		c->lost = false;
@@ -408,6 +436,15 @@ cpu_of(const struct ticker *t)
 	if (read(t->fd, &count, sizeof count) != sizeof count)
 		return t->before;
 	return t->before + count;
+}
+
+uint64_t
+signal_clock_time(struct signal_clock *c, pid_t tid, uint64_t coarse_ns)
+{
+	uint64_t at;
+
+	return map_get(&c->by_tid, (uint64_t)tid, &at) ?
+		tick_times_take(&c->tickers[at].times, coarse_ns) : coarse_ns;
 }
 
 int

@@ -7,8 +7,9 @@
  * It makes no system call, but for one where no filter is: a program may
  * confine itself by seccomp at any moment, and would end for it. The signal
  * tells the thread, the vDSO the time of the kernel's last tick: a finer
- * clock is the TSC, which the kernel takes away in strict mode. And no library
- * call, so errno cannot change.
+ * clock is the TSC, which the kernel takes away in strict mode. (Who reads the
+ * record knows better: src/clock/ticks.c.) And no library call, so errno
+ * cannot change.
  */
 #include "private.h"
 

@@ -80,11 +80,14 @@ book_tick(struct inject *e, struct thread *th, const struct record *r,
 {
 	const uint64_t system = e->clock ? 0 :
 		(uint64_t)((double)weight * e->system_share);
+	/* timers tick when the kernel does: their time is exact */
+	const uint64_t time_ns = e->clock ?
+		signal_clock_time(e->clock, th->tid, r->time_ns) : r->time_ns;
 
 	note_booked(e, th, weight);
-	recorder_tick(e->rec, r->time_ns, th->tid, (int)r->cpu, MSTATE_USER,
+	recorder_tick(e->rec, time_ns, th->tid, (int)r->cpu, MSTATE_USER,
 		      weight - system, th->frinfo);
-	recorder_book(e->rec, r->time_ns, th->tid, MSTATE_SYSTEM, system,
+	recorder_book(e->rec, time_ns, th->tid, MSTATE_SYSTEM, system,
 		      th->frinfo);
 }
 

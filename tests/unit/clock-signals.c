@@ -102,6 +102,24 @@ execs(void)
 	_exit(BROKEN);
 }
 
+/* Of the first thread: exact times, told in order. */
+static size_t exact_times;
+
+static void
+check_time(struct signal_clock *c)
+{
+	static uint64_t last;
+	const uint64_t coarse = now_ns();
+	const uint64_t time = signal_clock_time(c, truths[0].tid, coarse);
+
+	if (time == coarse)
+		return;		/* none since the last time */
+	CHECK(time > last && time < coarse, "a tick at %llu, behind %llu",
+	      (unsigned long long)time, (unsigned long long)last);
+	last = time;
+	exact_times++;
+}
+
 static void
 drain_until_heard(struct signal_clock *c, struct tally *t,
 		  const struct victim *v)
@@ -113,6 +131,7 @@ drain_until_heard(struct signal_clock *c, struct tally *t,
 
 		fds[0] = (struct pollfd){ .fd = v->hear, .events = POLLIN };
 		(void)poll(fds, n + 1, 100);
+		check_time(c);
 		(void)signal_clock_drain(c, tally_add, t);
 		if (fds[0].revents) {
 			victim_hear(v);
@@ -208,6 +227,7 @@ run_counts(void)
 	CHECK(signal_clock_enable(c, false) == 0, "%s", fail_last()->reason);
 	(void)signal_clock_drain(c, tally_add, &t);
 	check_counts(c);
+	CHECK(exact_times >= 3, "%zu exact times", exact_times);
 	CHECK(t.kind[CLOCK_FORK] == 1, "%zu births", t.kind[CLOCK_FORK]);
 	CHECK(t.kind[CLOCK_EXIT] == THREADS, "%zu ends", t.kind[CLOCK_EXIT]);
 	/* two of the first three had one each */
