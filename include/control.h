@@ -80,6 +80,7 @@ struct thread_facts {
 	uint64_t cpu_ns, wait_ns, switches;
 	bool in_syscall;	/* by /proc/.../syscall; false: none, unknown */
 	long syscall;		/* number, -1 none */
+	bool partial;		/* a stop would leave that call half done */
 	uint64_t sp, pc;	/* of a blocked thread; 0 unknown */
 };
 int target_thread_facts(struct target *t, pid_t tid, struct thread_facts *f);
@@ -173,6 +174,12 @@ int target_release_all(struct target *t);
 int target_continue_all(struct target *t);
 /* true: all stand. */
 bool target_held(const struct target *t);
+/* What our stops could not hide from the program, so far. */
+struct target_marks {
+	unsigned began_again;	/* waits whose time limit started once more */
+	unsigned cut_short;	/* calls that gave back a part */
+};
+const struct target_marks *target_marks(const struct target *t);
 /* From the first stop to the last release of the last hold, ns; so far, while
  * it is held. */
 uint64_t target_pause_ns(const struct target *t);

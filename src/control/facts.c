@@ -27,6 +27,7 @@ read_syscall(struct target *t, pid_t tid, struct thread_facts *f)
 		f->sp = last ? strtoull(last + 1, NULL, 16) : 0;
 		f->syscall = strtol(text, NULL, 10);
 		f->in_syscall = f->syscall >= 0;
+		f->partial = f->in_syscall && thread_in_transfer(t, tid);
 	}
 	free(text);
 }

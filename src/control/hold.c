@@ -264,7 +264,7 @@ take_signal(struct target *t, struct hold *h, struct event *ev)
 		breakpoint_take_watch(t, tid, &info);
 	if (!ev->breakpoint) {
 		if (signal)
-			tick_delivered(t, tid, &info);
+			hold_delivers(t, tid, &info);
 		breakpoint_take_back(t, tid);
 		run_on(h, signal);
 		return signal != 0;

@@ -135,3 +135,19 @@ machine_go_to_call(struct user_regs_struct *regs, long nr)
 {
 	(void)regs, (void)nr;
 }
+
+int64_t
+machine_call(const struct user_regs_struct *regs, uint64_t args[6])
+{
+	for (int i = 0; i < 6; i++)
+		args[i] = 0;
+	(void)regs;
+	return -1;
+}
+
+bool
+machine_has_time_limit(const struct user_regs_struct *regs)
+{
+	(void)regs;
+	return false;
+}

@@ -133,6 +133,41 @@ machine_transfer(const struct user_regs_struct *regs)
 	}
 }
 
+int64_t
+machine_call(const struct user_regs_struct *r, uint64_t args[6])
+{
+	const uint64_t a[6] = { r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9 };
+
+	memcpy(args, a, sizeof a);
+	return (int64_t)r->rax;
+}
+
+/* Of those that machine_interrupted knows. A socket call is interrupted so
+ * only when it has one. */
+bool
+machine_has_time_limit(const struct user_regs_struct *regs)
+{
+	switch (machine_syscall(regs)) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		return (int)regs->r10 >= 0;
+	case SYS_epoll_pwait2:
+	case SYS_semtimedop:
+		return regs->r10 != 0;
+	case SYS_rt_sigtimedwait:
+		return regs->rdx != 0;
+	case SYS_io_getevents:
+	case SYS_io_pgetevents:
+		return regs->r8 != 0;
+	case SYS_semop:
+	case SYS_msgrcv:
+	case SYS_msgsnd:
+		return false;
+	default:
+		return true;
+	}
+}
+
 void
 machine_restart(struct user_regs_struct *regs)
 {

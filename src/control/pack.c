@@ -199,7 +199,8 @@ ask_all(struct pack *p)
 		if (h->want == WANT_ASIS || h->foreign)
 			continue;
 		h->want = WANT_STOPPED;
-		if (h->stopped || h->asked)
+		if (h->stopped || h->asked ||
+		    (p->spare && partial_spares(p, h)))
 			continue;
 		/* ESRCH: it has ended; waiting for it will tell */
 		(void)ptrace(PTRACE_INTERRUPT, h->tid, 0, 0);
@@ -238,6 +239,8 @@ pack_stop_one(struct pack *p, pid_t tid)
 
 	const int found = seize_listed(p, tid);
 
+	if (p->spare)
+		partial_mark(p);
 	p->asked_at = now_ns();
 	ask_all(p);
 	settle_all(p, deadline_in_ms(STOP_LIMIT_MS));
@@ -284,14 +287,25 @@ all_seized(const struct pack *p)
 int
 pack_stop(struct pack *p)
 {
-	const uint64_t deadline = deadline_in_ms(STOP_LIMIT_MS);
-	ssize_t found;
-
 	/* who is seized already is stopped, and let go, as far as it can be */
 	if (!p->len && handled(HAZARD_FROZEN) &&
 	    target_check_frozen(p->target) < 0)
 		return -1;
-	found = seize_all(p);
+	if (!p->spare && partial_await_all(p->target, p->len ?
+					   PARTIAL_GRACE_MS :
+					   PARTIAL_LIMIT_MS) < 0 && !p->len)
+		return -1;
+
+	ssize_t found = seize_all(p);
+
+	/* that took a while, and now there is no way back */
+	if (p->spare)
+		partial_mark(p);
+	else if (partial_await_all(p->target, PARTIAL_GRACE_MS) < 0)
+		fail_clear();
+
+	const uint64_t deadline = deadline_in_ms(STOP_LIMIT_MS);
+
 	p->asked_at = 0;
 	while (found >= 0) {
 		if (!p->asked_at)

@@ -21,6 +21,10 @@ enum {
 	NS_PER_MS = 1000 * 1000,
 	/* A thread that can stop does so within this, even on a busy machine */
 	STOP_LIMIT_MS = 2000,
+	/* A call that a stop would cut short is given this long to end */
+	PARTIAL_LIMIT_MS = 500,
+	/* ... and this where it has to be stopped at any rate */
+	PARTIAL_GRACE_MS = 20,
 };
 
 static inline uint64_t
@@ -75,6 +79,7 @@ struct hold {
 	bool foreign;		/* another process, seized by its birth */
 	bool lift;		/* ... with a copy of our breakpoints */
 	bool vforking;		/* it waits for its vforked child */
+	bool spared;		/* it was in a call that a stop cuts short */
 	bool at_trap;		/* it hit one, and its pc is put back */
 	bool armed;		/* all watches of breakpoints are set */
 	int group_signal;	/* it stands in a group stop of this signal */
@@ -88,6 +93,7 @@ struct pack {
 	struct map by_tid;	/* tid -> place in items + 1 */
 	unsigned long options;	/* for threads seized from now on */
 	uint64_t asked_at;	/* when pack_stop began to stop them */
+	bool spare;		/* let threads be that a stop would cut short */
 };
 
 void pack_fini(struct pack *p);
@@ -142,6 +148,9 @@ void hold_run_on(struct target *t, struct hold *h);
 /* Repair the call of a thread that stands at a plain stop. It goes on right
  * after: what is due to it now decides. */
 void hold_repair(struct target *t, const struct hold *h);
+/* It stands at the delivery of this signal, which it will get: repair what the
+ * program would not have seen without us. */
+void hold_delivers(struct target *t, pid_t tid, const siginfo_t *si);
 /* The signal that a stopped thread is about to get, 0 for all other stops. */
 int signal_of_stop(pid_t tid, siginfo_t *info);
 /* Record why a ptrace request failed: running, gone, or errno. -1. */
@@ -176,6 +185,26 @@ void tick_accompany(struct pack *p, pid_t tid);
  * may have been cut short by this stop. */
 bool transfer_was_cut(struct target *t, pid_t tid,
 		      const struct user_regs_struct *regs);
+
+/* A program that asked not to wait expects a part. */
+bool descriptor_waits(struct target *t, pid_t tid, int fd);
+
+/* ---- partial.c ---------------------------------------------------------- */
+
+/* Has this blocked call perhaps done a part of its work? */
+bool call_is_partial(long nr, const uint64_t args[6]);
+/* Wait, bounded, until it is not: -1 with the reason. */
+int partial_await(struct target *t, pid_t tid);
+/* Until none of its threads is. */
+int partial_await_all(struct target *t, uint64_t limit_ms);
+/* For a pack that spares them: who is in the midst of one, and who is still
+ * when it is about to be stopped. */
+void partial_mark(struct pack *p);
+bool partial_spares(const struct pack *p, const struct hold *h);
+/* It was stopped after all, and the call's answer is `done`: did it do less
+ * than it would have? */
+bool partial_was_cut(struct target *t, pid_t tid, long nr,
+		     const uint64_t args[6], int64_t done);
 
 /* ---- facts.c, image.c --------------------------------------------------- */
 
@@ -329,6 +358,10 @@ struct transfer {
 	int64_t got;
 };
 struct transfer machine_transfer(const struct user_regs_struct *regs);
+/* All six arguments, and what the call has answered. */
+int64_t machine_call(const struct user_regs_struct *regs, uint64_t args[6]);
+/* Does that call end by itself some time after it began? */
+bool machine_has_time_limit(const struct user_regs_struct *regs);
 /* Make the kernel restart it unless a handler runs first. */
 void machine_restart(struct user_regs_struct *regs);
 /* The number of the call that the kernel is about to restart, or to end with
@@ -392,6 +425,7 @@ struct target {
 	uint64_t maps_at;
 	struct cgroup_mount cgroups[CGROUP_VERSIONS];
 	bool cgroups_read;
+	struct target_marks marks;
 	bool may_tick;			/* clocks of CPU time were seen */
 	uint64_t ticks_at;		/* ... then */
 };

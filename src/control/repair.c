@@ -68,6 +68,7 @@ fix_eintr(struct target *t, pid_t tid, struct user_regs_struct *regs)
 		return false;
 	if (about_to_stop(t, tid))
 		return false;
+	t->marks.began_again += machine_has_time_limit(regs);
 	machine_restart(regs);
 	return true;
 }
@@ -138,6 +139,50 @@ fix_filtered(struct target *t, pid_t tid, struct user_regs_struct *regs)
 	return true;
 }
 
+/* Nothing of the program will run for it. */
+static bool
+will_be_ignored(const struct proc_status *st, int signal)
+{
+	const uint64_t bit = UINT64_C(1) << (signal - 1);
+
+	if (st->sig_caught & bit)
+		return false;
+	return (st->sig_ignored & bit) || signal == SIGCHLD ||
+		signal == SIGURG || signal == SIGWINCH || signal == SIGCONT;
+}
+
+/*
+ * A signal that is ignored reaches nobody; but the kernel queues it for a
+ * thread that is traced, and that ends its call.
+ */
+void
+hold_delivers(struct target *t, pid_t tid, const siginfo_t *si)
+{
+	struct user_regs_struct regs;
+	struct proc_status st;
+	struct iovec iov = { &regs, sizeof regs };
+
+	tick_delivered(t, tid, si);
+	if (ptrace(PTRACE_GETREGSET, tid, 1, &iov) < 0 ||
+	    iov.iov_len != sizeof regs ||
+	    machine_interrupted(&regs) == INTERRUPTED_NO ||
+	    proc_status_thread(t, tid, &st) < 0 ||
+	    !will_be_ignored(&st, si->si_signo))
+		return;
+	if (fix_eintr(t, tid, &regs))
+		(void)ptrace(PTRACE_SETREGSET, tid, 1, &iov);
+}
+
+static void
+note_cut(struct target *t, pid_t tid, const struct user_regs_struct *regs)
+{
+	uint64_t args[6];
+	const int64_t done = machine_call(regs, args);
+
+	t->marks.cut_short += partial_was_cut(t, tid, machine_syscall(regs),
+					      args, done);
+}
+
 void
 hold_repair(struct target *t, const struct hold *h)
 {
@@ -149,6 +194,7 @@ hold_repair(struct target *t, const struct hold *h)
 	    ptrace(PTRACE_GETREGSET, h->tid, 1, &iov) < 0 ||
 	    iov.iov_len != sizeof regs)
 		return;
+	note_cut(t, h->tid, &regs);
 	/* At a signal's delivery EINTR is the truth, or nearly so */
 	if ((machine_interrupted(&regs) == INTERRUPTED_NO &&
 	     machine_restarts(&regs) < 0) || signal_of_stop(h->tid, &info))
@@ -159,4 +205,10 @@ hold_repair(struct target *t, const struct hold *h)
 
 	if (tick_begin_again(t, h->tid, &regs) || fixed)
 		(void)ptrace(PTRACE_SETREGSET, h->tid, 1, &iov);
+}
+
+const struct target_marks *
+target_marks(const struct target *t)
+{
+	return &t->marks;
 }

@@ -23,7 +23,7 @@ hold_due_signal(struct pack *p, pid_t tid)
 	if (signal == SIGTRAP && breakpoint_take_trap(p->target, tid, &info))
 		return 0;
 	if (signal)
-		tick_delivered(p->target, tid, &info);
+		hold_delivers(p->target, tid, &info);
 	if (p == &p->target->pack)
 		breakpoint_take_back(p->target, tid);
 	return signal;
@@ -179,6 +179,8 @@ hold_let_go(struct pack *p, pid_t tid)
 			/* it runs after all, or was killed: look again */
 			h->stopped = false;
 		}
+		if (!h->asked && partial_await(p->target, tid) < 0)
+			fail_clear();	/* it cannot be left as it is */
 		if (!h->asked && ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0)
 			h->asked = true;
 		if (hold_settle(p, tid, deadline) != 0)

@@ -338,7 +338,7 @@ start_thread(pthread_t *th, struct shot *s)
 static int
 shoot_in_thread(struct shot *s)
 {
-	struct pack pack = { .target = s->t };
+	struct pack pack = { .target = s->t, .spare = true };
 	pthread_t th;
 
 	s->pack = &pack;
@@ -379,6 +379,20 @@ seized_by_main(const struct target *t)
 	return t->held;
 }
 
+/* Those that a stop would have cut short: they sleep in the kernel. */
+static void
+look_at_spared(struct shot *s)
+{
+	for (size_t i = 0; i < s->snap->len; i++) {
+		struct snapshot_thread *th = &s->snap->threads[i], seen;
+
+		if (!th->ok && th->facts.partial && s->max_stack &&
+		    peek_thread(s->t, th->tid, s->max_stack, &seen) == 0)
+			*th = seen;
+	}
+	fail_clear();
+}
+
 static void
 drop_unseen(struct snapshot *snap)
 {
@@ -412,6 +426,7 @@ snapshot_take(struct target *t, pid_t only, size_t max_stack,
 		return fail_in("snapshot of process %d", (int)t->pid);
 	}
 	keep_stacks(&s);
+	look_at_spared(&s);
 	if (only && (!snap->len || !snap->threads[0].ok)) {
 		snapshot_fini(snap);
 		return fail(FAIL_MISSING, "thread %d did not stop or has "

@@ -266,7 +266,7 @@ hold_stranger(struct target *t, pid_t tid, unsigned long options,
 	      uint64_t deadline)
 {
 	if (await_stoppable(t, tid, deadline) < 0 ||
-	    seize(t, tid, options) < 0)
+	    partial_await(t, tid) < 0 || seize(t, tid, options) < 0)
 		return -1;
 	pack_add(&t->pack, tid, WANT_ASIS);
 	return 0;
@@ -396,7 +396,7 @@ thread_resume(pid_t tid, enum thread_run how, int signal)
 	siginfo_t info;
 
 	if (t && signal && signal_of_stop(tid, &info) == signal)
-		tick_delivered(t, tid, &info);
+		hold_delivers(t, tid, &info);
 	if (ptrace(request[how], tid, 0, (long)signal) < 0)
 		return ptrace_failed(tid, "resume");
 	if (h)

@@ -220,6 +220,7 @@ tick_begin_again(struct target *t, pid_t tid, struct user_regs_struct *regs)
 	if (call < 0)
 		return false;
 	machine_begin_again(regs, call);
+	t->marks.began_again++;
 	return true;
 }
 
@@ -247,6 +248,7 @@ tick_delivered(struct target *t, pid_t tid, const siginfo_t *si)
 	if (call < 0)
 		return;
 	machine_go_to_call(&regs, call);
+	t->marks.began_again++;
 	(void)ptrace(PTRACE_SETREGSET, tid, 1, &iov);
 }
 
@@ -267,6 +269,7 @@ tick_start_over(struct target *t, pid_t tid)
 	if (call < 0)
 		return false;
 	machine_start_over(&regs, call);
+	t->marks.began_again++;
 	return ptrace(PTRACE_SETREGSET, tid, 1, &iov) == 0;
 }
 

@@ -53,14 +53,15 @@ static int
 rank_of_call(long nr)
 {
 	switch (nr) {
-	case SYS_read: case SYS_wait4: case SYS_waitid: case SYS_accept:
+	case SYS_read: case SYS_wait4: case SYS_waitid:
 	case SYS_select: case SYS_pselect6: case SYS_ppoll: case SYS_readv:
 	case SYS_rt_sigsuspend: case SYS_pause: case SYS_write:
 		return RANK_BEGINS_AGAIN;
 	case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_semop:
 	case SYS_semtimedop: case SYS_rt_sigtimedwait: case SYS_io_getevents:
 	case SYS_msgrcv: case SYS_msgsnd: case SYS_recvfrom: case SYS_recvmsg:
-	case SYS_sendto: case SYS_sendmsg: case SYS_accept4: case SYS_connect:
+	case SYS_sendto: case SYS_sendmsg: case SYS_accept: case SYS_accept4:
+	case SYS_connect:
 	case 333 /* io_pgetevents */: case 441 /* epoll_pwait2 */:
 	case 426 /* io_uring_enter */:
 		return RANK_SEES_EINTR;
@@ -80,6 +81,12 @@ rank_of(const struct plan *p, pid_t tid)
 	    f.state == 'Z' || f.state == 'X' || f.state == 'D' ||
 	    sched_getscheduler(tid) == SCHED_DEADLINE) /* see room.c */
 		return RANK_NEVER;
+	if (f.partial) {
+		(void)fail(FAIL_UNSUITABLE, "thread %d is in the midst of a "
+			   "transfer, of which a stop would leave a part",
+			   (int)tid);
+		return RANK_NEVER;
+	}
 	/*
 	 * Only the kernel knows in what: if we died with such a thread, the
 	 * frame's sigreturn would make it forget, and the program would see

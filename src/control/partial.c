@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Calls that may have done a part of their work. When such a call is blocked
+ * and a stop comes, it answers with what it has done so far: a write of fewer
+ * bytes than asked for, a MSG_WAITALL that did not get all. Nothing can repair
+ * that afterwards. So a thread in such a call is not stopped: it is waited
+ * for, looked at without a stop, or let be. By the call's arguments, as /proc
+ * shows them of a blocked thread; one that runs shows nothing.
+ */
+#include "hazard.h"
+#include "private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Of io_uring_enter what it has submitted is the answer. */
+bool
+call_is_partial(long nr, const uint64_t a[6])
+{
+	if (!handled(HAZARD_PARTIAL))
+		return false;
+	switch (nr) {
+	case SYS_recvfrom:
+		return a[3] & MSG_WAITALL;
+	case SYS_recvmsg:
+		return a[2] & MSG_WAITALL;
+	case SYS_write:
+		return a[2] > PIPE_BUF;		/* up to that all or nothing */
+	case SYS_sendto:
+		return a[2] > 1;
+	case SYS_io_getevents:
+	case SYS_io_pgetevents:
+		return (int64_t)a[1] > 1;
+	case SYS_io_uring_enter:
+		return (unsigned)a[1] && (unsigned)a[2];
+	case SYS_writev:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_recvmmsg:
+	case SYS_sendfile:
+	case SYS_splice:
+	case SYS_tee:
+	case SYS_vmsplice:
+	case SYS_copy_file_range:
+		return true;
+	default:
+		return false;
+	}
+}
+
+enum { REST_US = 2000, LOOKS = 4, AGAIN_US = 60 };
+
+enum where { ELSEWHERE, IN_PARTIAL, RUNS };
+
+static enum where
+look_where(const struct target *t, pid_t tid)
+{
+	char path[64], text[256];
+	uint64_t a[6];
+	long nr;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof path, "task/%d/syscall", (int)tid);
+
+	const int fd = openat(t->proc_fd, path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return ELSEWHERE;
+	n = read(fd, text, sizeof text - 1);
+	close(fd);
+	if (n <= 0)
+		return ELSEWHERE;
+	text[n] = '\0';
+	if (*text == 'r')
+		return RUNS;
+	return sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+		      " %" SCNx64 " %" SCNx64, &nr, &a[0], &a[1], &a[2],
+		      &a[3], &a[4], &a[5]) == 7 && call_is_partial(nr, a) ?
+		IN_PARTIAL : ELSEWHERE;
+}
+
+bool
+thread_in_transfer(struct target *t, pid_t tid)
+{
+	return look_where(t, tid) == IN_PARTIAL;
+}
+
+static void
+rest_us(long us)
+{
+	const struct timespec ts = { .tv_nsec = us * NS_PER_US };
+
+	(void)nanosleep(&ts, NULL);	/* being woken early is no harm */
+}
+
+/*
+ * Who is in the midst of one, 0 nobody. A transfer runs now and then, when the
+ * other side has done its part, and is blocked soon after: who runs is looked
+ * at again.
+ */
+static pid_t
+one_in_partial(const struct target *t, const pid_t *tids, ssize_t n)
+{
+	bool again = true;
+
+	for (int look = 0; again && look < LOOKS; look++) {
+		again = false;
+		if (look > 0)
+			rest_us(AGAIN_US);
+		for (ssize_t i = 0; i < n; i++) {
+			const enum where w = look_where(t, tids[i]);
+
+			if (w == IN_PARTIAL)
+				return tids[i];
+			again = again || w == RUNS;
+		}
+	}
+	return 0;
+}
+
+/* Those in the midst of one, now or when looked at again. */
+void
+partial_mark(struct pack *p)
+{
+	bool again = true;
+
+	for (size_t i = 0; i < p->len; i++)
+		p->items[i].spared = false;
+	for (int look = 0; again && look < LOOKS; look++) {
+		again = false;
+		if (look > 0)
+			rest_us(AGAIN_US);
+		for (size_t i = 0; i < p->len; i++) {
+			struct hold *h = &p->items[i];
+			const enum where w = h->spared ? ELSEWHERE :
+				look_where(p->target, h->tid);
+
+			h->spared = h->spared || w == IN_PARTIAL;
+			again = again || w == RUNS;
+		}
+	}
+}
+
+bool
+partial_spares(const struct pack *p, const struct hold *h)
+{
+	const enum where w = look_where(p->target, h->tid);
+
+	return w == IN_PARTIAL || (w == RUNS && h->spared);
+}
+
+static int
+partial_refused(pid_t tid)
+{
+	fail(FAIL_GENERAL, "thread %d is in the midst of a transfer, of which "
+	     "a stop would leave a part", (int)tid);
+	return fail_remedy("try again when its call has ended");
+}
+
+int
+partial_await(struct target *t, pid_t tid)
+{
+	const uint64_t deadline = deadline_in_ms(PARTIAL_LIMIT_MS);
+
+	while (one_in_partial(t, &tid, 1)) {
+		if (now_ns() >= deadline)
+			return partial_refused(tid);
+		rest_us(REST_US);
+	}
+	return 0;
+}
+
+/* Best when nobody is seized yet: who is can be let go by a stop only. */
+int
+partial_await_all(struct target *t, uint64_t limit_ms)
+{
+	const uint64_t deadline = deadline_in_ms(limit_ms);
+	pid_t *tids = NULL, tid;
+	size_t cap = 0;
+	int r = 0;
+
+	for (;;) {
+		const ssize_t n = target_threads(t, &tids, &cap);
+
+		tid = one_in_partial(t, tids, n);
+		if (!tid)
+			break;
+		if (now_ns() >= deadline) {
+			r = partial_refused(tid);
+			break;
+		}
+		rest_us(REST_US);
+	}
+	free(tids);
+	return r;
+}
+
+/* ---- when it could not be avoided ------------------------------------------ */
+
+bool
+partial_was_cut(struct target *t, pid_t tid, long nr,
+		const uint64_t a[6], int64_t done)
+{
+	if (done <= 0 || (uint64_t)done >= a[2] ||
+	    (nr != SYS_write && nr != SYS_sendto && nr != SYS_recvfrom) ||
+	    !call_is_partial(nr, a) ||
+	    (nr != SYS_write && (a[3] & MSG_DONTWAIT)))
+		return false;
+	return descriptor_waits(t, tid, (int)a[0]);
+}
