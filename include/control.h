@@ -278,6 +278,10 @@ const char *breakpoint_why_trap(const struct target *t,
 				const struct breakpoint *bp);
 /* Is any of them a trap, so that hits must be seen at once? */
 bool target_has_traps(const struct target *t);
+/* No trap in the text, while it runs too: threads that nobody traces come. And
+ * as before; who came is traced then. */
+void target_lift_traps(struct target *t);
+void target_plant_traps(struct target *t);
 /* Call target_next_event at least this often, ms; -1: at news only. */
 int target_look_ms(const struct target *t);
 /* The thread stands at a breakpoint, its pc at the address; all others are

@@ -38,6 +38,7 @@ enum hazard {
 	HAZARD_SIGNAL_MASK,	/* the program's handlers on top of ours */
 	HAZARD_TICK_CALLS,	/* ticks in a thread that seccomp confines */
 	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */
+	HAZARD_TRAP_VISIT,	/* a thread that we make meets our trap */
 };
 
 #ifndef MUTANT

@@ -142,7 +142,7 @@ int session_wait(struct session *s, int timeout_ms, struct session_event *ev);
 /* A breakpoint at a run-time address. The number, or -1. */
 int session_break(struct session *s, uint64_t address);
 int session_unbreak(struct session *s, int number);
-/* Why it is a trap in the text for now; *why, the caller's, is NULL when it is
+/* Why it is a trap in the text for now; *why, the caller's, is "" when it is
  * none. */
 int session_why_trap(struct session *s, int number, char **why);
 

@@ -418,6 +418,7 @@ struct target {
 	int signal;			/* of their watches; 0: none is free */
 	uint64_t chosen_at, look_at;
 	bool choose_again;		/* before it runs on */
+	bool lifted;			/* no trap may be in the text now */
 	unsigned vforks;		/* traps are lifted until 0 */
 	unsigned char *arena;		/* stacks of a snapshot */
 	size_t arena_size;

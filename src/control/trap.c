@@ -71,12 +71,28 @@ breakpoints_plant(struct target *t)
 
 	if (tid < 0)
 		return -1;
-	if (!t->traps || t->held || t->vforks)
+	if (!t->traps || t->held || t->lifted || t->vforks)
 		return 0;
 	for (const struct breakpoint *bp = t->breakpoints; bp; bp = bp->next)
 		if (breakpoint_is_trap(bp) && plant(t, bp, tid) < 0)
 			return -1;
 	return 0;
+}
+
+void
+target_lift_traps(struct target *t)
+{
+	t->lifted = true;
+	if (t->traps && !t->held)
+		breakpoints_lift(t, target_live_thread(t));
+}
+
+void
+target_plant_traps(struct target *t)
+{
+	t->lifted = false;
+	t->choose_again = t->choose_again || (t->traps && !t->held);
+	breakpoints_choose_again(t);
 }
 
 /* ---- hits --------------------------------------------------------------- */

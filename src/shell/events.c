@@ -312,7 +312,7 @@ print_handler(struct shell *sh, const struct handler *h)
 		"   (waits for a process)" : "");
 	if (h->breakpoint >= 0 && sh->session &&
 	    session_state(sh->session) != SESSION_ENDED &&
-	    session_why_trap(sh->session, h->breakpoint, &why) == 0 && why)
+	    session_why_trap(sh->session, h->breakpoint, &why) == 0 && *why)
 		fprintf(sh->out, "   (by a trap: %s)", why);
 	fputc('\n', sh->out);
 	free(why);
