@@ -269,6 +269,9 @@ visit(struct guest *g, const struct guest_options *opt,
 		.room = g->area->size,
 	};
 
+	if (opt->start && opt->clock == GUEST_POSIX_TIMER &&
+	    room_check_timers(g->t) < 0)
+		return -1;
 	guest_start_call(g, opt->clock, &start);
 	if (load_command(g->t, &how, &map, report, &g->library) < 0) {
 		g->refused = map.result == -EBUSY;

@@ -116,6 +116,8 @@ int plan_refuse_signal(const struct plan *p, const char *why);
 /* Has it room for what we bring, and `bytes` more of address space? Refuses by
  * the name of the limit, before anything is begun. */
 int room_check(struct target *t, uint64_t bytes);
+/* And for a timer of each thread? */
+int room_check_timers(struct target *t);
 
 /* ---- objects.c ------------------------------------------------------------- */
 

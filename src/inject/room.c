@@ -19,6 +19,7 @@
 #include "private.h"
 
 enum {
+	TIMERS_SPARE = 8,	/* of threads to come */
 	TASKS_NEEDED = 2,	/* the helper and the thread it makes */
 	FILES_NEEDED = 4,	/* library, records, what the loader opens */
 	MAPS_NEEDED = 32,	/* some are the program's to come */
@@ -296,6 +297,43 @@ check_own_files(const struct room *r)
 	return fail_remedy("ulimit -f unlimited, or: " PLAN_OTHER_ENGINE);
 }
 
+static void
+room_init(struct room *r, struct target *t)
+{
+	*r = (struct room){ .t = t };
+	r->status = of_thread(t, "status");
+	r->limits = of_thread(t, "limits");
+}
+
+static void
+room_fini(struct room *r)
+{
+	free(r->status);
+	free(r->limits);
+}
+
+/* "SigQ: 2/96365": each timer keeps a place in the queue of its user. */
+int
+room_check_timers(struct target *t)
+{
+	struct room r;
+	uint64_t soft, hard;
+	int result = 0;
+
+	room_init(&r, t);
+
+	const uint64_t used = status_value(&r, "\nSigQ:", 10);
+	const uint64_t threads = status_value(&r, "\nThreads:", 10);
+
+	limit(&r, "Max pending signals", &soft, &hard);
+	if (used + threads + TIMERS_SPARE > soft)
+		result = too_low(&r, "pending signals (and timers)",
+				 "sigpending", soft, hard, used, used +
+				 threads + TASKS_SPARE);
+	room_fini(&r);
+	return result;
+}
+
 int
 room_check(struct target *t, uint64_t bytes)
 {
@@ -303,19 +341,16 @@ room_check(struct target *t, uint64_t bytes)
 		check_files, check_maps, check_space, check_pids,
 		check_scheduling, check_tasks, check_own_files,
 	};
-	struct room r = { .t = t, .bytes = bytes };
+	struct room r;
 	/* whom we hold we may trace; else that is the first question */
 	int result = target_held(t) ? 0 : target_check_ptrace(t);
 
 	if (result == 0)
 		result = target_check_alone(t);
-	r.status = of_thread(t, "status");
-	r.limits = of_thread(t, "limits");
-	if (!r.limits)
-		r.limits = file_read_at(target_proc(t), "limits", NULL);
+	room_init(&r, t);
+	r.bytes = bytes;
 	for (size_t i = 0; result == 0 && i < ARRAY_LEN(checks); i++)
 		result = checks[i](&r);
-	free(r.status);
-	free(r.limits);
+	room_fini(&r);
 	return result;
 }

@@ -217,7 +217,8 @@ session_progress(struct session *s, struct session_progress *out)
 int
 session_stop(struct session *s)
 {
-	if (client_ask_simple(s, WIRE_STOP, 0) < 0)
+	if (session_check_holdable(s->pid) < 0 ||
+	    client_ask_simple(s, WIRE_STOP, 0) < 0)
 		return -1;
 	s->held = true;
 	return 0;
@@ -285,6 +286,8 @@ session_break(struct session *s, uint64_t address)
 	struct wire_message request;
 	uint64_t number = 0;
 
+	if (session_check_holdable(s->pid) < 0)
+		return -1;
 	wire_init(&request, WIRE_BREAK);
 	wire_put(&request, address);
 	return client_ask_word(s, &request, &number) < 0 ? -1 : (int)number;

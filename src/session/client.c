@@ -73,9 +73,12 @@ session_close(struct session *s)
 struct session *
 session_attach(pid_t pid, bool hold)
 {
-	struct session *s = start_tracer();
+	struct session *s;
 	struct wire_message request;
 
+	if (hold && session_check_holdable(pid) < 0)
+		return NULL;
+	s = start_tracer();
 	if (!s)
 		return NULL;
 	s->pid = pid;

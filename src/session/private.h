@@ -173,6 +173,9 @@ struct engine_ops {
 	/* Stop; the target is clean afterwards, or text says why not. */
 	void (*stop)(void *engine, struct str *text);
 };
+/* processes.c: in the shell: may this process be held, as far as we who sit at
+ * a terminal depend on it? */
+int session_check_holdable(pid_t pid);
 /* doctor.c: the last failure's remedy, where perf is refused. */
 void engine_remedy(void);
 extern const struct engine_ops engine_ring, engine_inject, engine_remote;

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,42 @@ tracer_of(pid_t pid)
 		(void)sscanf(line, "\nTracerPid: %d", &tracer);
 	free(text);
 	return tracer;
+}
+
+static bool
+is_above_us(pid_t pid)
+{
+	struct session_process p = { .ppid = getppid() };
+	uint64_t ticks;
+
+	while (p.ppid > 1) {
+		if (p.ppid == pid)
+			return true;
+		if (!read_stat(p.ppid, &p, &ticks))
+			break;
+	}
+	return false;
+}
+
+/*
+ * The shell that waits for us, the terminal's own program, sshd: while such a
+ * one stands, nobody can type `cont`, or gets the terminal when we end.
+ */
+int
+session_check_holdable(pid_t pid)
+{
+	const int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY |
+				  O_CLOEXEC);
+
+	if (terminal < 0)
+		return 0;
+	close(terminal);
+	if (!is_above_us(pid))
+		return 0;
+	(void)fail(FAIL_UNSUITABLE, "process %d is what this terminal hangs "
+		   "on: held, it would hold that, too", (int)pid);
+	return fail_remedy("stop it from another terminal; to collect it "
+			   "need not be stopped");
 }
 
 char *
