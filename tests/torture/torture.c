@@ -104,10 +104,7 @@ note_outcome(struct count *c, const struct situation *s,
 	c->hung += o->hung;
 	if (o->hung)
 		printf("    seed %u: the visit hung\n", v->seed);
-	if (o->unclean && !o->killed) {
-		printf("    its receipt: not clean\n");
-		c->unclean++;
-	}
+	c->unclean += o->unclean;
 	if (o->refused)
 		note_refusal(c, s, o, v);
 	if (s->traits & NEVER && o->injected) {

@@ -179,6 +179,18 @@ read_reason(const char *text, struct outcome *o)
 		 (int)strcspn(at, "\n"), at);
 }
 
+/* A whole visit looks at the target itself when it leaves. */
+static void
+read_unclean(const char *text, struct outcome *o)
+{
+	const char *at = strstr(text, "NOT clean");
+
+	at = at ? at : strstr(text, "could not be stopped");
+	o->unclean = at && !o->killed;
+	if (o->unclean)
+		printf("    its receipt: %.*s\n", (int)strcspn(at, "\n"), at);
+}
+
 static void
 read_words(const char *words, struct outcome *o)
 {
@@ -186,8 +198,7 @@ read_words(const char *words, struct outcome *o)
 
 	if (text) {
 		o->injected = strstr(text, "engine inject,") != NULL;
-		o->unclean = strstr(text, "could not be stopped") != NULL ||
-			strstr(text, "NOT clean") != NULL;
+		read_unclean(text, o);
 		read_stops(text, o);
 		if (!o->killed && o->status != 0) {
 			o->refused = true;
