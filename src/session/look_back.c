@@ -29,7 +29,10 @@
 
 #define THREADS_NS	UINT64_C(300000000)	/* for reading them all */
 
-enum { FDS_MAX = 65536, AGAIN_MAX = 40, AGAIN_US = 5000, NAMED_MAX = 6 };
+enum {
+	FDS_MAX = 65536, AGAIN_MAX = 40, AGAIN_US = 5000, NAMED_MAX = 6,
+	SCRATCH_MOST = 1 << 20,		/* bytes, with what lies behind it */
+};
 
 /* One look: what it finds goes to note. */
 struct look {
@@ -136,12 +139,24 @@ base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Its first page is made executable last: a visit can be killed before. */
+static bool
+may_be_scratch(uint64_t start, uint64_t end, const char *prot,
+	       const char *path)
+{
+	return !*path && (strcmp(prot, "r-xp") == 0 ||
+			  (strcmp(prot, "rw-p") == 0 &&
+			   end - start <= SCRATCH_MOST));
+}
+
 static void
 look_at_mapping(struct look *l, uint64_t start, uint64_t end, const char *prot,
 		const char *path)
 {
 	const char *name = base_name(path);
-	const bool near = l->lib_end == start && !*path;
+	/* its zeroed data; scratch memory may come right behind them */
+	const bool near = l->lib_end == start && !*path &&
+		strcmp(prot, "rw-p") == 0;
 
 	if (str_starts(name, "memfd:sonde-collector") ||
 	    str_starts(name, "sonde-collector") || near) {
@@ -149,7 +164,7 @@ look_at_mapping(struct look *l, uint64_t start, uint64_t end, const char *prot,
 		l->lib_end = end;
 	} else if (str_starts(name, "memfd:sonde-records")) {
 		l->note(l, TRACE_AREA, start, end - start);
-	} else if (!*path && strcmp(prot, "r-xp") == 0) {
+	} else if (may_be_scratch(start, end, prot, path)) {
 		const uint64_t size = inject_scratch_size(l->lb->t, start);
 
 		if (size)

@@ -227,7 +227,10 @@ visit_one_life(const struct situation *s, struct count *c, unsigned visits)
 			return true;
 		}
 	}
-	c->unclean += health_compare(was, &v) > 0;
+	if (health_compare(was, &v) > 0) {
+		c->unclean++;
+		victim_print_words();
+	}
 	health_free(was);
 	finish(&v, c);
 	return true;

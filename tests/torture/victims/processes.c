@@ -163,7 +163,7 @@ unshares(void *arg)
 	const struct timespec nap = { 0, 1000000 };
 
 	while (!over()) {
-		if (unshare(CLONE_FILES) < 0 || unshare(CLONE_FS) < 0)
+		if (unshare(CLONE_FS) < 0)
 			WRONG(errno);
 		nanosleep(&nap, NULL);
 		round_done();
@@ -262,14 +262,26 @@ nap_confined(void)
 	return NULL;
 }
 
+/* By write and exit alone. */
+static void
+say_and_exit(void)
+{
+	char line[80];
+	const int n = snprintf(line, sizeof line, "eintr %d wrong %d missed 0 "
+			       "rounds 1\n", (int)page->eintr,
+			       (int)page->wrong);
+
+	if (write(1, line, (size_t)n) != n)
+		WRONG(n);
+	syscall(SYS_exit, page->eintr || page->wrong);
+}
+
 static void *
 filter_kills(void *arg)
 {
 	confine(few_calls, COUNT_OF(few_calls), SECCOMP_RET_KILL_PROCESS);
 	nap_confined();
-	dprintf(1, "eintr %d wrong %d missed 0 rounds 1\n",
-		(int)page->eintr, (int)page->wrong);
-	_exit(page->eintr || page->wrong);
+	say_and_exit();
 	return arg;
 }
 
@@ -278,9 +290,7 @@ filter_denies(void *arg)
 {
 	confine(few_calls, COUNT_OF(few_calls), SECCOMP_RET_ERRNO | EPERM);
 	nap_confined();
-	dprintf(1, "eintr %d wrong %d missed 0 rounds 1\n",
-		(int)page->eintr, (int)page->wrong);
-	_exit(page->eintr || page->wrong);
+	say_and_exit();
 	return arg;
 }
 
@@ -288,9 +298,6 @@ filter_denies(void *arg)
 static void *
 strict(void *arg)
 {
-	char line[80];
-	int n;
-
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) < 0)
 		exit(99);
 	while (!over()) {
@@ -301,11 +308,7 @@ strict(void *arg)
 			x = x * 3 + 1;
 		round_done();
 	}
-	n = snprintf(line, sizeof line, "eintr 0 wrong %d missed 0 rounds 1\n",
-		     (int)page->wrong);
-	if (write(1, line, (size_t)n) != n)
-		WRONG(n);
-	syscall(SYS_exit, page->wrong != 0);
+	say_and_exit();
 	return arg;
 }
 
