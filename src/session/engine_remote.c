@@ -205,8 +205,8 @@ tell_stretch(const struct remote *e, struct str *text)
 		(double)e->on_ns / 1e6 / (double)e->looks : asked;
 
 	if (had > asked * 1.5)
-		str_addf(text, " (looked at every %.1f ms, not %.1f: more "
-			 "would have cost it too much)", had, asked);
+		str_addf(text, "looked at every %.1f ms, not %.1f: more often "
+			 "would have cost too much", had, asked);
 }
 
 static void
@@ -215,7 +215,6 @@ remote_stop(void *engine, struct str *clean)
 	struct remote *e = engine;
 
 	(void)remote_run(e, false);
-	str_add(clean, "nothing was put into the target");
 	tell_stretch(e, clean);
 	free_remote(e);
 }

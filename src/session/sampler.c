@@ -31,6 +31,7 @@ enum {
 	STACK_MAX = 64 * 1024,
 	PATIENCE = 8,		/* intervals of CPU time without a sample */
 	SLACK = 4,		/* intervals that user and system may be off */
+	SLACK_LEAST_NS = 50 * 1000 * 1000,	/* their unit is 10 ms */
 	WATCH_LOOKS = 3,
 	GAP_NS = 500 * 1000 * 1000,
 	NEGLIGIBLE_NS = 10 * 1000,
@@ -155,7 +156,9 @@ patience(const struct sampler *s)
 static uint64_t
 system_part(const struct sampler *s, const struct seen *th, uint64_t weight)
 {
-	const int64_t slack = (int64_t)(SLACK * s->opt->interval_ns);
+	const uint64_t some = SLACK * s->opt->interval_ns;
+	const int64_t slack = (int64_t)(some > SLACK_LEAST_NS ? some :
+					SLACK_LEAST_NS);
 	const int64_t most = th->system_due_ns + slack;
 	const int64_t least = th->system_due_ns - slack;
 	int64_t part = th->in_call ? (int64_t)weight : 0;
