@@ -11,10 +11,13 @@
 
 enum hazard {
 	HAZARD_NONE,
+	HAZARD_AREA_CHARGED,	/* record memory, to the target's control group */
+	HAZARD_AREA_CUT,	/* record memory that somebody cuts */
 	HAZARD_AREA_STAYS,	/* record memory, when we have gone */
 	HAZARD_BREAKPOINT_BLOCKED, /* a hit whose signal is blocked */
 	HAZARD_BREAKPOINT_KILLED, /* a trap that our death leaves behind */
 	HAZARD_BREAKPOINT_SIGNAL, /* a watch's signal that the program has */
+	HAZARD_CHILD_AREA,	/* record memory, in a child of the target */
 	HAZARD_DEAF,		/* ticks to threads that block the signal */
 	HAZARD_DESCRIPTOR_STAYS, /* in the target, when we are killed */
 	HAZARD_EARLY_TICK,	/* CPU-time ticks that a stop brings forward */
@@ -26,6 +29,7 @@ enum hazard {
 	HAZARD_HELPER_NUMBER,	/* a clone's result in the next call's place */
 	HAZARD_IDLE_SIGNAL,	/* a signal that the program uses */
 	HAZARD_LATE_FILTER,	/* our calls in a thread that seccomp confines */
+	HAZARD_LEASE,	/* nobody listens to our ticks any more */
 	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_ORPHAN,		/* what a visit that was killed left */
 	HAZARD_OWN_FAULT,	/* a fault that the program has yet to meet */

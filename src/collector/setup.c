@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "hazard.h"
 
 /* A linker's choice of names in this file is nobody's business. */
 int64_t collector_entry(struct collector_call *call, uint64_t size);
@@ -124,7 +123,7 @@ leave_children_out(int64_t area, uint64_t size)
 				PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0);
 
-	if (is_error(at))
+	if (is_error(at) || !handled(HAZARD_CHILD_AREA))
 		return;
 	*(uint32_t *)at = 1;
 	if (sys4(__NR_madvise, (uint64_t)at, PAGE_BYTES, WIPEONFORK, 0) < 0) {

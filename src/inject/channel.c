@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "hazard.h"
 #include "private.h"
 #include "record.h"
 #include "step.h"
@@ -130,7 +131,8 @@ lay_out(struct record_area *a, const struct guest_options *opt)
 static int
 allocate(int fd, uint64_t size)
 {
-	if (fallocate(fd, 0, 0, (off_t)size) < 0)
+	if (handled(HAZARD_AREA_CHARGED) &&
+	    fallocate(fd, 0, 0, (off_t)size) < 0)
 		return fail_errno("allocate %llu KB of record memory",
 				  (unsigned long long)(size / 1024));
 	return 0;
@@ -144,7 +146,8 @@ size_and_seal(int fd, const struct record_area *layout)
 		return fail_errno("size the record memory");
 	if (allocate(fd, layout->rings_at) < 0)
 		return -1;
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW |
+	if (handled(HAZARD_AREA_CUT) &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW |
 		  F_SEAL_SEAL) < 0)
 		return fail_errno("seal the record memory");
 	return 0;
