@@ -14,7 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DATA_PAGES = 40 };	/* of the library, at most */
+enum {
+	DATA_PAGES = 40,	/* of the library, at most */
+	LOOKS = 8,		/* at the signals that are blocked */
+};
 
 struct list {
 	char **item;
@@ -127,12 +130,19 @@ struct health *
 health_take(const struct victim *v)
 {
 	struct health *h = calloc(1, sizeof *h);
-	char *status = proc_text(v->pid, "status");
+	int i;
 
-	h->blocked = mask_of(status, "\nSigBlk:");
-	h->ignored = mask_of(status, "\nSigIgn:");
-	h->caught = mask_of(status, "\nSigCgt:");
-	free(status);
+	h->blocked = ~UINT64_C(0);
+	for (i = 0; i < LOOKS; i++) {
+		char *status = proc_text(v->pid, "status");
+
+		/* what a handler blocks while it runs is not blocked */
+		h->blocked &= mask_of(status, "\nSigBlk:");
+		h->ignored = mask_of(status, "\nSigIgn:");
+		h->caught = mask_of(status, "\nSigCgt:");
+		free(status);
+		rest_ms(1);
+	}
 	add_lines(&h->facts, v->pid, "limits");
 	if (v->s->traits & QUIET) {
 		add_lines(&h->facts, v->pid, "timers");
