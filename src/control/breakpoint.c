@@ -20,7 +20,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { CHOOSE_MS = 100 };	/* the signal again, at the soonest */
+enum {
+	CHOOSE_MS = 100,	/* the signal again, at the soonest */
+	PAGE_BYTES = 4096,	/* the least there is */
+};
 
 /* ---- the list ----------------------------------------------------------- */
 
@@ -121,20 +124,6 @@ pass_all(struct target *t, const struct breakpoint *bp)
 	return 0;
 }
 
-static int
-poke(struct target *t, uint64_t addr, const void *bytes)
-{
-	const pid_t tid = target_live_thread(t);
-
-	if (tid < 0)
-		return -1;
-	if (memory_poke(t->proc_fd, tid, addr, bytes, machine_trap_size) < 0)
-		return fail_errno("write the instruction at %#llx of "
-				  "process %d", (unsigned long long)addr,
-				  (int)t->pid);
-	return 0;
-}
-
 /* What cannot be written, or guarded, is told now: it is written as it was. */
 static int
 try_trap(struct target *t, const struct breakpoint *bp)
@@ -142,10 +131,13 @@ try_trap(struct target *t, const struct breakpoint *bp)
 	if (!breakpoint_is_trap(bp))
 		return 0;
 	/* a sharer would find nobody to take the trap; it would end that */
-	if (target_check_alone(t) < 0 ||
-	    poke(t, bp->addr, bp->original) < 0)
+	if (target_check_alone(t) < 0)
 		return -1;
-	return guard_watch(t, bp->addr, bp->original);
+	if (memory_swap(t->proc_fd, t->live_tid, &bp->text, TRAP_TRY) < 0)
+		return fail_errno("write the instruction at %#llx of "
+				  "process %d", (unsigned long long)bp->addr,
+				  (int)t->pid);
+	return guard_watch(t, &bp->text);
 }
 
 /* With another signal all is armed anew; without one all are traps, until
@@ -222,6 +214,18 @@ unlink_one(struct target *t, struct breakpoint *bp)
 		guard_forget(t);
 }
 
+/* No further than the page: what follows may be no memory. */
+static int
+read_text(struct target *t, struct breakpoint *bp)
+{
+	const size_t left = PAGE_BYTES - bp->addr % PAGE_BYTES;
+
+	bp->text.addr = bp->addr;
+	bp->text.len = left < machine_trap_size ? machine_trap_size :
+		left < TRAP_TEXT_MAX ? left : TRAP_TEXT_MAX;
+	return target_read(t, bp->addr, bp->text.bytes, bp->text.len);
+}
+
 struct breakpoint *
 breakpoint_insert(struct target *t, uint64_t addr)
 {
@@ -243,7 +247,7 @@ breakpoint_insert(struct target *t, uint64_t addr)
 	t->breakpoints = bp;
 	t->choose_again = true;
 	descriptors_raise();
-	if (target_read(t, addr, bp->original, machine_trap_size) == 0 &&
+	if (read_text(t, bp) == 0 &&
 	    breakpoints_choose(t) == 0 && try_trap(t, bp) == 0)
 		return bp;
 	fail_in("breakpoint");

@@ -41,8 +41,6 @@ const char *watch_refusal(int error);
 
 /* ---- trap.c ------------------------------------------------------------- */
 
-enum { TRAP_SIZE_MAX = 4 };
-
 /* The thread stands at a trap's address, all others are held. */
 int trap_step_over(struct target *t, uint64_t addr, pid_t tid);
 
@@ -55,7 +53,7 @@ struct breakpoint {
 	bool for_good;		/* ... and stays one */
 	bool was_watched;	/* ... and threads may have passed it */
 	struct watches watches;
-	unsigned char original[TRAP_SIZE_MAX];
+	struct trap_text text;
 };
 
 static inline bool

@@ -40,14 +40,8 @@
 
 enum {
 	NOTES_MAX = 1024,
-	TRAP_BYTES_MAX = 8,
 	ERRAND_LIMIT_MS = 1000,
 	ERRAND_NAP_NS = 20 * NS_PER_US,
-};
-
-struct guard_note {
-	uint64_t addr;
-	unsigned char original[TRAP_BYTES_MAX];
 };
 
 struct guard_page {
@@ -57,7 +51,7 @@ struct guard_page {
 	int error;			/* of that: errno or 0 */
 	_Atomic unsigned done;		/* errands */
 	_Atomic size_t planted;		/* notes that count */
-	struct guard_note notes[NOTES_MAX];
+	struct trap_text notes[NOTES_MAX];
 };
 
 /* One for all targets of this process, and one target at a time. */
@@ -71,29 +65,11 @@ static struct guard {
 
 /* ---- in the guardian ---------------------------------------------------- */
 
-/* Where the text is as given. */
-static void
-put_back(int mem, const struct guard_note *note, const unsigned char *there)
-{
-	unsigned char now[TRAP_BYTES_MAX];
-	const off_t at = (off_t)note->addr;
-
-	if (pread(mem, now, machine_trap_size, at) !=
-	    (ssize_t)machine_trap_size ||
-	    memcmp(now, there, machine_trap_size) != 0)
-		return;
-	/* it fails only where there is no such memory any more */
-	while (pwrite(mem, note->original, machine_trap_size, at) < 0 &&
-	       errno == EINTR)
-		;
-}
-
-/* And go through it once, with what is there: what is touched for the first
+/* And write it once, with what is there: what is touched for the first
  * time, here and in the kernel, costs as much as all the rest. */
 static int
 open_memory(struct guard_page *page)
 {
-	const struct guard_note *first = &page->notes[0];
 	char path[64];
 	int mem;
 
@@ -102,7 +78,7 @@ open_memory(struct guard_page *page)
 	mem = open(path, O_RDWR | O_CLOEXEC);
 	page->error = mem < 0 ? errno : 0;
 	if (mem >= 0)
-		put_back(mem, first, first->original);
+		(void)trap_swap(mem, &page->notes[0], TRAP_TRY);
 	return mem;
 }
 
@@ -139,7 +115,8 @@ stand_guard(struct guard_page *page)
 			const size_t n = atomic_load(&page->planted);
 
 			for (size_t i = 0; i < n; i++)
-				put_back(mem, &page->notes[i], machine_trap);
+				(void)trap_swap(mem, &page->notes[i],
+						TRAP_OUT);
 			_exit(0);
 		}
 		if (r || page->errand == ERRAND_END)
@@ -237,16 +214,8 @@ errand_done(void)
 	return true;
 }
 
-static void
-fill_note(struct guard_page *page, size_t n, uint64_t addr,
-	  const void *original)
-{
-	page->notes[n].addr = addr;
-	memcpy(page->notes[n].original, original, machine_trap_size);
-}
-
 int
-guard_watch(struct target *t, uint64_t addr, const void *original)
+guard_watch(struct target *t, const struct trap_text *text)
 {
 	struct guard_page *page = guard.page;
 
@@ -260,7 +229,7 @@ guard_watch(struct target *t, uint64_t addr, const void *original)
 	page->tid = target_live_thread(t);
 	if (page->tid < 0)
 		return -1;
-	fill_note(page, 0, addr, original);
+	page->notes[0] = *text;
 	if (!send_errand(ERRAND_WATCH) || !errand_done()) {
 		fail(FAIL_GENERAL, "the guardian process does not answer: "
 		     "nobody would take the traps out of process %d should "
@@ -277,7 +246,7 @@ guard_watch(struct target *t, uint64_t addr, const void *original)
 }
 
 int
-guard_note(const struct target *t, uint64_t addr, const void *original)
+guard_note(const struct target *t, const struct trap_text *text)
 {
 	struct guard_page *page = guard.page;
 	const size_t n = page ? atomic_load(&page->planted) : 0;
@@ -287,7 +256,7 @@ guard_note(const struct target *t, uint64_t addr, const void *original)
 	if (n == NOTES_MAX)
 		return fail(FAIL_GENERAL, "more than %d breakpoints",
 			    NOTES_MAX);
-	fill_note(page, n, addr, original);
+	page->notes[n] = *text;
 	atomic_store(&page->planted, n + 1);
 	return 0;
 }

@@ -7,7 +7,6 @@
  */
 #include "private.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,7 +18,6 @@
 
 enum {
 	MAPS_READINGS_MAX = 100,
-	SWAP_MAX = 16,
 	LIVE_TRUST_NS = 2000000,	/* no thread id comes again so soon */
 };
 
@@ -96,20 +94,12 @@ memory_poke(int proc_fd, pid_t tid, uint64_t addr, const void *buf, size_t n)
 }
 
 int
-memory_swap(int proc_fd, pid_t tid, uint64_t addr, const void *from,
-	    const void *to, size_t n)
+memory_swap(int proc_fd, pid_t tid, const struct trap_text *text,
+	    enum trap_way way)
 {
 	const int fd = open_mem(proc_fd, tid, O_RDWR);
-	unsigned char now[SWAP_MAX];
-	int r;
 
-	if (fd < 0)
-		return -1;
-	assert(n <= sizeof now);
-	r = read_all(fd, addr, now, n);
-	if (r == 0 && memcmp(now, from, n) == 0)
-		r = poke_all(fd, addr, to, n);
-	return close_mem(fd, r);
+	return fd < 0 ? -1 : close_mem(fd, trap_swap(fd, text, way));
 }
 
 static int

@@ -231,12 +231,25 @@ void program_read(struct target *t, struct program *p);
 
 /* ---- memory.c, attach.c, breakpoint.c, trap.c --------------------------- */
 
+/* The text where a trap is to be, as it was, and what follows it. */
+enum { TRAP_TEXT_MAX = 16 };
+struct trap_text {
+	uint64_t addr;
+	size_t len;
+	unsigned char bytes[TRAP_TEXT_MAX];
+};
+enum trap_way { TRAP_OUT, TRAP_IN, TRAP_TRY };
+
+/* Take a trap out, or put one in, or write what is there; by a descriptor of
+ * the memory. Only in that very text: another may be in its place. */
+int trap_swap(int mem, const struct trap_text *text, enum trap_way way);
+
 /* Writes also where the page is read-only. -1 with errno. */
 int memory_poke(int proc_fd, pid_t tid, uint64_t addr, const void *buf,
 		size_t n);
-/* Only where from stands; what else stands there is left alone. */
-int memory_swap(int proc_fd, pid_t tid, uint64_t addr, const void *from,
-		const void *to, size_t n);
+/* trap_swap, in the memory of a thread. */
+int memory_swap(int proc_fd, pid_t tid, const struct trap_text *text,
+		enum trap_way way);
 /* Why may we not? Records the failure for a request that got `error`. -1. */
 int attach_explain(struct target *t, int error);
 /* kernel.yama.ptrace_scope, -1 where there is none. */
@@ -296,9 +309,9 @@ bool breakpoint_take_missed(struct target *t, struct event *ev);
 
 /* Before the first trap of a target, and the first after an exec; its text
  * there is as given. */
-int guard_watch(struct target *t, uint64_t addr, const void *original);
+int guard_watch(struct target *t, const struct trap_text *text);
 /* This trap is about to be planted. */
-int guard_note(const struct target *t, uint64_t addr, const void *original);
+int guard_note(const struct target *t, const struct trap_text *text);
 /* No trap is in the text any more. */
 void guard_clear(const struct target *t);
 /* Nor will one be. */

@@ -274,7 +274,7 @@ struct page {
 static struct page *pg;
 
 static void
-map_code(void *at, const void *code, size_t n)
+map_code(void *at, const void *code, size_t n, int rest)
 {
 	void *p = mmap(at, TEXT_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 		       MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0),
@@ -282,6 +282,7 @@ map_code(void *at, const void *code, size_t n)
 
 	if (p == MAP_FAILED)
 		_exit(2);
+	memset(p, rest, TEXT_BYTES);
 	memcpy(p, code, n);
 	pg->at = (uint64_t)(uintptr_t)p;
 }
@@ -290,19 +291,24 @@ static void
 remapping_victim(void *arg)
 {
 	static const unsigned char first[] = { 0x53, 0x5b, 0xc3 };
-	/* mov $42, %eax; ret */
-	static const unsigned char second[] = { 0xb8, 42, 0, 0, 0, 0xc3 };
+	/* data that looks like a trap of ours; mov $42, %eax; ret */
+	static const unsigned char second[] = { 0xcc, 0xb8, 42, 0, 0, 0,
+						0xc3 };
+	const struct sigaction own = { .sa_handler = on_tick };
 
 	(void)arg;
-	map_code(NULL, first, sizeof first);
+	sigaction(SIGURG, &own, NULL);		/* so there are traps */
+	sigaction(SIGWINCH, &own, NULL);
+	map_code(NULL, first, sizeof first, 0x90);
 	pg->step = 1;
 	while (pg->step != 2)
 		rest_ms(1);
-	map_code((void *)(uintptr_t)pg->at, second, sizeof second);
+	map_code((void *)(uintptr_t)pg->at, second, sizeof second, 0xf4);
 	pg->step = 3;
 	while (pg->step != 4)
 		rest_ms(1);
-	_exit(((int (*)(void))(uintptr_t)pg->at)() == 42 ? 0 : 1);
+	_exit(*(volatile unsigned char *)(uintptr_t)pg->at == 0xcc &&
+	      ((int (*)(void))(uintptr_t)(pg->at + 1))() == 42 ? 0 : 1);
 }
 
 static bool
@@ -322,7 +328,7 @@ leave_others_alone(void)
 
 	check(t && await(at_step, (void *)1), "ready");
 	check(target_hold_all(t) == 0 && breakpoint_insert(t, pg->at) &&
-	      target_continue_all(t) == 0, "insert");
+	      target_has_traps(t) && target_continue_all(t) == 0, "insert");
 	pg->step = 2;
 	check(await(at_step, (void *)3), "mapped again");
 	check(target_hold_all(t) == 0 && target_continue_all(t) == 0,
