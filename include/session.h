@@ -104,6 +104,9 @@ struct session_progress {
 	uint64_t stop_ns;		/* longest time a thread stood */
 	uint64_t stop_total_ns;		/* all stops together */
 	unsigned stops;
+	/* what these could not hide: waits whose time limit started once more,
+	 * calls that gave back a part */
+	unsigned began_again, cut_short;
 	char engine[16];
 	char why[256];
 };

@@ -33,6 +33,18 @@ add_stops(struct str *s, const struct session_progress *p)
 			 p->stops, (double)p->stop_total_ns / 1e6);
 }
 
+/* What the stops could not hide from the program. */
+static void
+add_marks(struct str *s, const struct session_progress *p)
+{
+	if (p->began_again)
+		str_addf(s, ", %u wait%s began again", p->began_again,
+			 p->began_again == 1 ? "" : "s");
+	if (p->cut_short)
+		str_addf(s, ", %u call%s cut short", p->cut_short,
+			 p->cut_short == 1 ? "" : "s");
+}
+
 char *
 receipt_text(const struct session_progress *p, const char *clean,
 	     const char *trouble, const char *how, const char *path)
@@ -54,6 +66,7 @@ receipt_text(const struct session_progress *p, const char *clean,
 			 (double)p->recorded_cpu_ns / 1e9,
 			 (double)p->target_cpu_ns / 1e9);
 	add_stops(&s, p);
+	add_marks(&s, p);
 	str_addf(&s, ", %s%s%s: sonde report %s -functions", clean,
 		 *trouble ? ", " : "", trouble, path);
 	return str_take(&s);

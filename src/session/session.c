@@ -31,6 +31,7 @@ struct collection {
 	struct recorder *rec;
 	struct look_back *look;
 	struct str trouble;	/* of its end */
+	struct target_marks marks;	/* of the target at its start */
 	uint64_t start_ns, next_drain_ns, next_sample_ns;
 	uint64_t drain_ns;	/* between drains: short at first */
 	struct experiment_usage usage;	/* the last that could be read */
@@ -279,6 +280,7 @@ collection_start(struct target *t, const struct settings *s,
 	c->look = look;
 	c->path = choose_path(s);
 	c->start_ns = now_ns();
+	c->marks = *target_marks(t);
 	c->drain_ns = FIRST_DRAIN_NS;
 	c->next_drain_ns = c->start_ns + FIRST_DRAIN_NS;
 	c->next_sample_ns = s->sample_period_ns ?
@@ -429,6 +431,7 @@ collection_progress(struct collection *c, struct session_progress *out)
 		c->rec ? recorder_counts(c->rec) : &none;
 
 	const uint64_t refused = experiment_disk_lost_samples(c->exp);
+	const struct target_marks *marks = target_marks(c->target);
 
 	*out = (struct session_progress){
 		.elapsed_ns = now_ns() - c->start_ns,
@@ -438,6 +441,8 @@ collection_progress(struct collection *c, struct session_progress *out)
 		.target_cpu_ns = clock_of(c, n),
 		.stop_ns = n->stop_ns, .stops = n->stops,
 		.stop_total_ns = n->stop_total_ns,
+		.began_again = marks->began_again - c->marks.began_again,
+		.cut_short = marks->cut_short - c->marks.cut_short,
 	};
 	snprintf(out->engine, sizeof out->engine, "%s",
 		 c->rec ? recorder_engine(c->rec) : "none");
