@@ -36,7 +36,9 @@ enum hazard {
 	HAZARD_PARTIAL,		/* calls that a stop leaves half done */
 	HAZARD_PLANTED_LINK,	/* a symlink in an experiment */
 	HAZARD_RC_FILE,	/* a command file of another's */
+	HAZARD_RED_ZONE,	/* what a leaf keeps below its sp */
 	HAZARD_RESTART_FILTERED, /* a sleep goes on by a forbidden call */
+	HAZARD_RSEQ,		/* a stop in a restartable sequence */
 	HAZARD_SETUID,		/* libc's signal to change the user */
 	HAZARD_SHARED_MEMORY,	/* another process in the same memory */
 	HAZARD_SIGNAL_MASK,	/* the program's handlers on top of ours */

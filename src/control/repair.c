@@ -93,7 +93,7 @@ fix_rseq(struct target *t, pid_t tid, struct user_regs_struct *regs)
 	} section;
 	uint64_t at = 0;
 
-	if (machine_syscall(regs) >= 0 ||
+	if (!handled(HAZARD_RSEQ) || machine_syscall(regs) >= 0 ||
 	    ptrace((enum __ptrace_request)PTRACE_GET_RSEQ_CONFIGURATION, tid,
 		   sizeof config, &config) < 0 ||
 	    !config.area)

@@ -206,7 +206,7 @@ borrow_write_frame(struct borrow *b, uint64_t room, size_t room_size)
 	if (!handled(HAZARD_FRAME))
 		top = 0;
 	else if (!room && borrow_stack_is_plain(b->p, b->regs.rsp, need + RED_ZONE))
-		top = b->regs.rsp - RED_ZONE;
+		top = b->regs.rsp - (handled(HAZARD_RED_ZONE) ? RED_ZONE : 0);
 	if (top >= need && (!room || room_size >= need)) {
 		fpstate = (top - xsize) & ~(uint64_t)(XSTATE_ALIGN - 1);
 		/* sigreturn expects sp just above the return address. */
