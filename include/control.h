@@ -218,11 +218,11 @@ int snapshot_take(struct target *t, pid_t only, size_t max_stack,
 void snapshot_fini(struct snapshot *snap);
 /* Copies of n threads that run, each stopped alone and only for its copy; of
  * facts, what registers tell, and the counts at its stop. came_at: who had a
- * processor until then lost it to a timer of ours. One that did not stop in
- * time, has ended or is another tracer's is not in snap; 0 also when there is
+ * processor until then lost it to a timer of ours. One that did not stop within
+ * the limit, has ended or is another tracer's is not in snap; 0 also when there is
  * none. Go on calling target_next_event: it lets late ones go. */
 int snapshot_running(struct target *t, const pid_t *tids, size_t n,
-		     uint64_t came_at, size_t max_stack,
+		     uint64_t came_at, uint64_t limit_ns, size_t max_stack,
 		     struct snapshot *snap);
 /* It waits within a call that a stop would cut short and nothing repairs, a
  * large write into a pipe: better not stopped, now or soon. A stop that seems

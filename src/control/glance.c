@@ -32,7 +32,6 @@
 
 enum {
 	YIELD_NS = 40 * NS_PER_US,	/* most have stopped by then */
-	GLANCE_LIMIT_MS = 5,
 };
 
 /* One that was asked to stop. */
@@ -46,6 +45,7 @@ struct glance {
 	struct target *t;
 	struct snapshot *snap;
 	size_t max_stack;
+	uint64_t limit_ns;	/* to wait for a stop */
 	uint64_t came_at;	/* who lost a processor then lost it to us */
 	uint64_t asked_at;
 	uint64_t ran_at;	/* then whoever stands now did not yet */
@@ -165,8 +165,7 @@ borrow(struct glance *g, struct asked *a)
 	struct held h;
 
 	g->asked_at = now_ns();
-	if (thread_hold(g->t, tid, 0, GLANCE_LIMIT_MS * (uint64_t)NS_PER_MS,
-			&h) < 0)
+	if (thread_hold(g->t, tid, 0, g->limit_ns, &h) < 0)
 		return;
 	copy(g, a);
 	(void)thread_release(g->t, &h);
@@ -238,7 +237,7 @@ rest(struct glance *g, uint64_t deadline)
 static void
 take_stops(struct glance *g, struct asked **wait, size_t n)
 {
-	const uint64_t deadline = deadline_in_ms(GLANCE_LIMIT_MS);
+	const uint64_t deadline = now_ns() + g->limit_ns;
 
 	while (n && now_ns() < deadline) {
 		const size_t before = n;
@@ -305,9 +304,11 @@ stop_and_copy(struct glance *g)
 
 int
 snapshot_running(struct target *t, const pid_t *tids, size_t n,
-		 uint64_t came_at, size_t max_stack, struct snapshot *snap)
+		 uint64_t came_at, uint64_t limit_ns, size_t max_stack,
+		 struct snapshot *snap)
 {
 	struct glance g = { .t = t, .snap = snap, .came_at = came_at,
+			    .limit_ns = limit_ns,
 			    .max_stack = max_stack & ~(size_t)7 };
 	sigset_t child, before;
 

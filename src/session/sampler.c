@@ -31,6 +31,8 @@ enum {
 	STACK_MAX = 64 * 1024,
 	PATIENCE = 8,		/* intervals of CPU time without a sample */
 	SLACK = 4,		/* intervals that user and system may be off */
+	/* who runs stops within some microseconds; others are no loss */
+	STOP_LIMIT_NS = 5 * 1000 * 1000,
 	SLACK_LEAST_NS = 50 * 1000 * 1000,	/* their unit is 10 ms */
 	WATCH_LOOKS = 3,
 	GAP_NS = 500 * 1000 * 1000,
@@ -324,7 +326,7 @@ stop_running(struct sampler *s)
 
 	if (!s->running_count ||
 	    snapshot_running(s->opt->target, s->running, s->running_count,
-			     s->came_at, STACK_MAX, &snap) < 0)
+			     s->came_at, STOP_LIMIT_NS, STACK_MAX, &snap) < 0)
 		return;
 	sampler_share(s);
 	s->stood_ns += snap.pause_total_ns;

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * where: the stacks of live threads. Blocked threads are looked at without a
- * stop; the others by one short snapshot. Addresses only: names are looked up
- * in the shell's process.
+ * where: the stacks of live threads. Of a target that runs, blocked threads
+ * are looked at without a stop, the others are stopped one by one for a copy.
+ * Addresses only: names are looked up in the shell's process.
  */
 #include "private.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
-enum { STACK_MAX = 1 << 20, FRAMES_MAX = 20000 };
+enum { STACK_MAX = 1 << 20, FRAMES_MAX = 20000, LOOKS = 12,
+       LOOK_NAP_NS = 200 * 1000 };
+#define STOP_LIMIT_NS	UINT64_C(2000000000)
 
 struct view {
 	struct target *target;
@@ -39,30 +43,189 @@ put_thread(struct view *v, const struct snapshot_thread *th,
 		wire_put(m, v->trace.pcs[i]);
 }
 
+/* ---- a target that runs ---------------------------------------------------- */
+
+struct crowd {			/* the threads asked for, in their order */
+	struct snapshot_thread *all;
+	size_t len;
+	pid_t *running;		/* those that a look did not do for */
+	size_t count;
+};
+
+static bool
+is_whole(struct view *v, const struct snapshot_thread *th)
+{
+	const struct step_stack stack = {
+		.data = th->stack, .base = th->stack_base,
+		.size = th->stack_size,
+	};
+
+	unwind_walk(v->space, &th->regs, &stack, NULL, v->mapper, FRAMES_MAX,
+		    &v->trace);
+	return v->trace.end == UNWIND_COMPLETE;
+}
+
+/* A look shows pc and sp of one that waits; mostly that is enough. */
+static bool
+look_at(struct view *v, struct snapshot_thread *th)
+{
+	const pid_t tid = th->tid;
+
+	if (peek_thread(v->target, tid, STACK_MAX, th) == 0 && is_whole(v, th))
+		return true;
+	free(th->stack);
+	*th = (struct snapshot_thread){ .tid = tid };
+	return false;
+}
+
+/*
+ * Who is in a call that a stop would cut short is not stopped; but between
+ * two waits such a call runs. So whoever runs is looked at again and again for
+ * a moment: it may be seen to wait, and what in.
+ */
+static void
+look_at_all(struct view *v, struct crowd *c)
+{
+	const struct timespec nap = { .tv_nsec = LOOK_NAP_NS };
+	bool *done = xcalloc(c->len, sizeof *done);
+	bool *spare = xcalloc(c->len, sizeof *spare);
+	size_t left = c->len;
+
+	for (int round = 0; round < LOOKS && left; round++) {
+		if (round)
+			(void)nanosleep(&nap, NULL);
+		for (size_t i = 0; i < c->len; i++) {
+			struct snapshot_thread *th = &c->all[i];
+
+			if (done[i])
+				continue;
+			done[i] = look_at(v, th);
+			spare[i] |= thread_in_transfer(v->target, th->tid);
+			left -= done[i];
+		}
+	}
+	for (size_t i = 0; i < c->len; i++)
+		if (!done[i] && !spare[i] &&
+		    target_thread_facts(v->target, c->all[i].tid,
+					&c->all[i].facts) == 0)
+			c->running[c->count++] = c->all[i].tid;
+	free(done);
+	free(spare);
+}
+
+/* Stack and registers of the copy, name and state of before the stop. */
+static void
+take_copy(struct crowd *c, struct snapshot_thread *copy)
+{
+	for (size_t i = 0; i < c->len; i++) {
+		struct snapshot_thread *th = &c->all[i];
+
+		if (th->tid != copy->tid)
+			continue;
+		copy->facts.state = th->facts.state;
+		memcpy(copy->facts.name, th->facts.name,
+		       sizeof copy->facts.name);
+		*th = *copy;
+		copy->stack = NULL;	/* taken */
+		return;
+	}
+}
+
+static int
+stop_rest(struct view *v, struct crowd *c, uint64_t *pause_ns)
+{
+	struct snapshot snap;
+
+	*pause_ns = 0;
+	if (!c->count)
+		return 0;
+	if (snapshot_running(v->target, c->running, c->count, 0,
+			     STOP_LIMIT_NS, STACK_MAX, &snap) < 0)
+		return -1;
+	*pause_ns = snap.pause_ns;
+	for (size_t i = 0; i < snap.len; i++)
+		take_copy(c, &snap.threads[i]);
+	snapshot_fini(&snap);
+	return 0;
+}
+
+static void
+crowd_fini(struct crowd *c)
+{
+	for (size_t i = 0; i < c->len; i++)
+		free(c->all[i].stack);
+	free(c->all);
+	free(c->running);
+}
+
+static int
+answer_running(struct view *v, pid_t only, struct wire_message *m,
+	       uint64_t *pause_ns)
+{
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = only ? 1 : target_threads(v->target, &tids, &cap);
+	struct crowd c = { 0 };
+	size_t found = 0;
+	int result;
+
+	if (n < 0)
+		return -1;
+	c.all = xcalloc((size_t)n, sizeof *c.all);
+	c.running = xcalloc((size_t)n, sizeof *c.running);
+	for (ssize_t i = 0; i < n; i++)
+		c.all[c.len++].tid = only ? only : tids[i];
+	free(tids);
+	look_at_all(v, &c);
+	fail_clear();
+	result = stop_rest(v, &c, pause_ns);
+	if (result == 0)
+		wire_put(m, *pause_ns);
+	for (size_t i = 0; i < c.len && result == 0; i++) {
+		found += c.all[i].ok;
+		if (c.all[i].ok)
+			put_thread(v, &c.all[i], m);
+	}
+	if (result == 0 && only && !found)
+		result = fail(FAIL_MISSING, "thread %d did not stop or has "
+			      "ended", (int)only);
+	crowd_fini(&c);
+	return result;
+}
+
+/* ---- one that stands ------------------------------------------------------- */
+
+static int
+answer_held(struct view *v, pid_t only, struct wire_message *m)
+{
+	struct snapshot snap = {0};
+
+	if (snapshot_take(v->target, only, STACK_MAX, &snap) < 0)
+		return -1;
+	wire_put(m, snap.pause_ns);
+	for (size_t i = 0; i < snap.len; i++)
+		if (snap.threads[i].ok)
+			put_thread(v, &snap.threads[i], m);
+	snapshot_fini(&snap);
+	return 0;
+}
+
 int
 stacks_answer(struct target *t, pid_t tid, struct wire_message *m,
 	      uint64_t *pause_ns)
 {
 	struct view v = { .target = t };
-	struct snapshot snap = {0};
 	int result = -1;
 
 	/* a first thread that has ended has no stack; another speaks for it */
 	if (tid == target_pid(t))
 		tid = target_live_thread(t);
+	*pause_ns = 0;
 	v.space = unwind_space_new();
 	v.mapper = mapper_new(t, v.space, NULL);
-	if (mapper_sync(v.mapper, now_ns()) < 0 ||
-	    snapshot_take(t, tid, STACK_MAX, &snap) < 0)
-		goto out;
-	wire_put(m, snap.pause_ns);
-	*pause_ns = target_held(t) ? 0 : snap.pause_ns;
-	for (size_t i = 0; i < snap.len; i++)
-		if (snap.threads[i].ok)
-			put_thread(&v, &snap.threads[i], m);
-	result = 0;
-out:
-	snapshot_fini(&snap);
+	if (tid >= 0 && mapper_sync(v.mapper, now_ns()) == 0)
+		result = target_held(t) ? answer_held(&v, tid, m) :
+			answer_running(&v, tid, m, pause_ns);
 	unwind_trace_fini(&v.trace);
 	mapper_free(v.mapper);
 	unwind_space_free(v.space);

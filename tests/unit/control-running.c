@@ -85,7 +85,8 @@ test_running(void)
 		struct event ev;
 
 		rest_ms(2);
-		check(snapshot_running(t, &pid, 1, now_ns(), STACK, &snap) == 0,
+		check(snapshot_running(t, &pid, 1, now_ns(), 500 * MS, STACK,
+				       &snap) == 0,
 		      "a copy");
 		seen += snap.len == 1;
 		right += snap.len == 1 && stands(&snap.threads[0]);
