@@ -50,6 +50,8 @@ int fail_remedy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* What makes a command root's: "sudo ", "as root: " where there is none; ""
  * for root. */
 const char *fail_sudo(void);
+/* The command that gives our program capabilities; the caller frees it. */
+char *fail_setcap(const char *capabilities);
 /* The remedy is to write a word into a file that is root's. */
 int fail_remedy_write(const char *word, const char *dir, const char *file,
 		      const char *more);

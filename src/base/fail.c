@@ -210,6 +210,17 @@ fail_sudo(void)
 	return path && is_there(path, "sudo") ? "sudo " : "as root: ";
 }
 
+char *
+fail_setcap(const char *capabilities)
+{
+	char *path = realpath("/proc/self/exe", NULL);
+	char *text = xasprintf("%ssetcap %s=ep %s", fail_sudo(), capabilities,
+			       path ? path : "sonde");
+
+	free(path);
+	return text;
+}
+
 int
 fail_remedy_write(const char *word, const char *dir, const char *file,
 		  const char *more)

@@ -188,10 +188,12 @@ refusal_remedy(int error, pid_t pid)
 		return;
 	}
 	if (geteuid() != 0 && level > 2) {
+		char *setcap = fail_setcap("cap_perfmon,cap_bpf");
+
 		(void)fail_remedy("%ssysctl -w kernel.perf_event_paranoid=2 "
-				  "(it is %lld), or give sonde CAP_PERFMON "
-				  "(setcap cap_perfmon,cap_bpf=ep), or: "
-				  OTHER_ENGINE, fail_sudo(), level);
+				  "(it is %lld), or: %s, or: " OTHER_ENGINE,
+				  fail_sudo(), level, setcap);
+		free(setcap);
 		return;
 	}
 	if (other_user(pid, &owner)) {

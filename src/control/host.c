@@ -112,55 +112,78 @@ try_filter(void)
 	return 0;
 }
 
-static const char *
-paranoid_remedy(void)
+/* What mends the line before; text is given away. */
+static void
+say_remedy(const struct exam *e, char *text)
 {
-	return "sudo sysctl -w kernel.perf_event_paranoid=1, or: sudo setcap "
-		"cap_perfmon,cap_bpf+ep sonde";
+	e->visit(e->arg, false, "fix", text);
+	free(text);
+}
+
+/* Of all CPUs, and with a filter: no setting permits that. */
+static void
+examine_all_cpus(const struct exam *e)
+{
+	const int cpu = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK,
+				  WHOLE_CPU, KERNEL_TOO);
+	const int filter = cpu ? 0 : try_filter();
+
+	if (!cpu && !filter) {
+		say(e, true, "engine ring, per processor", "works");
+		return;
+	}
+	say(e, false, "engine ring, per processor", "%s: %s",
+	    cpu ? "perf_event_open" : "bpf", strerror(cpu ? cpu : filter));
+	say_remedy(e, fail_setcap("cap_perfmon,cap_bpf"));
+}
+
+/* What a lower level of paranoia permits. */
+static void
+examine_event(const struct exam *e, const char *what, int error, int level,
+	      const char *else_what)
+{
+	char *setcap;
+
+	if (!error) {
+		say(e, true, what, "works");
+		return;
+	}
+	say(e, false, what, "perf_event_open: %s%s", strerror(error),
+	    else_what);
+	if (setting("/proc/sys/kernel/perf_event_paranoid") <= level) {
+		say_remedy(e, xstrdup("a container's filter forbids it: "
+				      "docker run --cap-add PERFMON "
+				      "--security-opt seccomp=unconfined "
+				      "..."));
+		return;
+	}
+	setcap = fail_setcap("cap_perfmon,cap_bpf");
+	say_remedy(e, xasprintf("%ssysctl -w kernel.perf_event_paranoid=%d, "
+				"or: %s", fail_sudo(), level, setcap));
+	free(setcap);
 }
 
 static void
 examine_perf(const struct exam *e)
 {
-	const int thread = try_event(PERF_TYPE_SOFTWARE,
-				     PERF_COUNT_SW_TASK_CLOCK, THIS_THREAD,
-				     USER_ONLY);
-	const int cpu = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK,
-				  WHOLE_CPU, KERNEL_TOO);
-	const int filter = cpu ? 0 : try_filter();
-	const int kernel = try_event(PERF_TYPE_SOFTWARE,
-				     PERF_COUNT_SW_TASK_CLOCK, THIS_THREAD,
-				     KERNEL_TOO);
 	const int counter = try_event(PERF_TYPE_HARDWARE,
 				      PERF_COUNT_HW_INSTRUCTIONS, THIS_THREAD,
 				      USER_ONLY);
 
-	if (!cpu && !filter)
-		say(e, true, "engine ring, per processor", "works");
-	else
-		say(e, false, "engine ring, per processor", "%s: %s; %s",
-		    cpu ? "perf_event_open" : "bpf",
-		    strerror(cpu ? cpu : filter), paranoid_remedy());
-	if (thread)
-		say(e, false, "engine ring, per thread", "perf_event_open: "
-		    "%s; %s; engine inject works without", strerror(thread),
-		    paranoid_remedy());
-	else
-		say(e, true, "engine ring, per thread", "works");
-	if (kernel)
-		say(e, false, "samples in the kernel", "perf_event_open: %s; "
-		    "%s; system time is measured without stacks",
-		    strerror(kernel), paranoid_remedy());
-	else
-		say(e, true, "samples in the kernel", "work");
+	examine_all_cpus(e);
+	examine_event(e, "engine ring, per thread",
+		      try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK,
+				THIS_THREAD, USER_ONLY), 2,
+		      "; engines inject and remote work without");
+	examine_event(e, "samples in the kernel",
+		      try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK,
+				THIS_THREAD, KERNEL_TOO), 1,
+		      "; system time is measured without stacks");
 	if (counter == ENOENT || counter == EOPNOTSUPP)
 		say(e, false, "hardware counters", "not offered by this "
 		    "machine: use clock profiling");
-	else if (counter)
-		say(e, false, "hardware counters", "perf_event_open: %s; %s",
-		    strerror(counter), paranoid_remedy());
 	else
-		say(e, true, "hardware counters", "work");
+		examine_event(e, "hardware counters", counter, 2, "");
 }
 
 static void
@@ -171,11 +194,10 @@ examine_settings(const struct exam *e)
 	const int yama = attach_yama();
 	static const char *const scopes[] = {
 		"0: your own processes may be traced",
-		"1: only children may be traced: sudo sysctl -w "
-			"kernel.yama.ptrace_scope=0",
-		"2: only with CAP_SYS_PTRACE: use sudo",
-		"3: nobody may trace until the next boot: launch the "
-			"program under collection",
+		"1: only children may be traced",
+		"2: only with CAP_SYS_PTRACE",
+		"3: nobody may trace until the next boot: engine ring works "
+			"without",
 	};
 
 	if (paranoid == -1000)
@@ -189,6 +211,9 @@ examine_settings(const struct exam *e)
 	else
 		say(e, yama == 0 || (yama < 3 && e->caps >> CAP_SYS_PTRACE & 1),
 		    "kernel.yama.ptrace_scope", "%s", scopes[yama]);
+	if ((yama == 1 || yama == 2) && !(e->caps >> CAP_SYS_PTRACE & 1))
+		say_remedy(e, xasprintf("%ssysctl -w kernel.yama."
+					"ptrace_scope=0", fail_sudo()));
 	say(e, kptr <= 0 || geteuid() == 0, "kernel.kptr_restrict", "%ld%s",
 	    kptr, kptr > 0 ? ": names of kernel functions need root" : "");
 }

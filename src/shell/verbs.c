@@ -298,21 +298,27 @@ verb_stop(struct shell *sh, int argc, char **argv)
 
 /* ---- doctor -------------------------------------------------------------------------- */
 
+struct findings {
+	const struct shell *sh;
+	int width;		/* of the subjects */
+};
+
 /* What mends the line before stands below it, to be copied. */
 static void
 print_finding(void *arg, bool ok, const char *subject, const char *text)
 {
-	const struct shell *sh = arg;
-	const bool fix = strcmp(subject, "fix") == 0;
+	const struct findings *f = arg;
+	const struct shell *sh = f->sh;
 	const char *mark = ok ? "ok" : "no";
 
-	if (fix)
-		fprintf(sh->out, "    %12s: %s\n", subject, text);
+	if (strcmp(subject, "fix") == 0)
+		fprintf(sh->out, "    %*s: %s\n", f->width, subject, text);
 	else if (sh->color)
-		fprintf(sh->out, "\033[%sm%s\033[0m  %-12s  %s\n",
-			ok ? "32" : "31", mark, subject, text);
+		fprintf(sh->out, "\033[%sm%s\033[0m  %-*s  %s\n",
+			ok ? "32" : "31", mark, f->width, subject, text);
 	else
-		fprintf(sh->out, "%s  %-12s  %s\n", mark, subject, text);
+		fprintf(sh->out, "%s  %-*s  %s\n", mark, f->width, subject,
+			text);
 }
 
 static int
@@ -320,6 +326,7 @@ verb_doctor(struct shell *sh, int argc, char **argv)
 {
 	const char *word = pid_option(argc, argv);
 	const pid_t pid = word ? target_find(word) : 0;
+	struct findings f = { sh, pid ? 12 : 26 };
 
 	if (!word && argc != 1) {
 		fail(FAIL_USAGE, "doctor: nothing, or -p PID");
@@ -332,7 +339,7 @@ verb_doctor(struct shell *sh, int argc, char **argv)
 		fail_set_command(0, NULL);
 
 	const int result = pid < 0 ? -1 :
-		session_doctor(pid, print_finding, sh);
+		session_doctor(pid, print_finding, &f);
 
 	if (result < 0) {
 		fail_in("doctor");
