@@ -63,6 +63,10 @@ void fail_set_command(int argc, char **argv);	/* 0: not this one */
 /* The last failure; a view that lives until the next call of fail*. */
 const struct failure *fail_last(void);
 void fail_clear(void);
+/* The last failure, kept over what must still be done, and told again; that
+ * frees it. */
+struct failure *fail_keep(void);
+void fail_again(struct failure *kept);
 
 /* No memory: runs the hook (control lets every target go there), says so on
  * standard error and exits with status 125. */

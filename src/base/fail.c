@@ -118,6 +118,27 @@ fail_clear(void)
 	set(FAIL_NONE, NULL);
 }
 
+struct failure *
+fail_keep(void)
+{
+	struct failure *kept = xcalloc(1, sizeof *kept);
+
+	*kept = (struct failure){
+		.kind = last.kind,
+		.reason = last.reason ? xstrdup(last.reason) : NULL,
+		.remedy = last.remedy ? xstrdup(last.remedy) : NULL,
+	};
+	return kept;
+}
+
+void
+fail_again(struct failure *kept)
+{
+	set(kept->kind, (char *)kept->reason);
+	last.remedy = (char *)kept->remedy;
+	free(kept);
+}
+
 /* ---- the same again as root ------------------------------------------------ */
 
 static void

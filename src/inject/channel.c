@@ -153,6 +153,17 @@ size_and_seal(int fd, const struct record_area *layout)
 	return 0;
 }
 
+static int
+map_failed(void)
+{
+	const bool no_room = errno == ENOMEM;
+
+	(void)fail_errno("map the record memory");
+	return no_room ? fail_remedy("raise the limit on your own address "
+				     "space (ulimit -v), or: "
+				     PLAN_ENGINE_RING) : -1;
+}
+
 /* The helper stands: make the file, map it here, hand over its number. */
 static int
 prepare_area(struct errand *e, pid_t helper,
@@ -177,7 +188,7 @@ prepare_area(struct errand *e, pid_t helper,
 		at = mmap(NULL, layout.size, PROT_READ | PROT_WRITE,
 			  MAP_SHARED, fd, 0);
 		if (at == MAP_FAILED)
-			r = fail_errno("map the record memory");
+			r = map_failed();
 	}
 	g->fd = fd;
 	if (r < 0)
@@ -291,18 +302,13 @@ visit(struct guest *g, const struct guest_options *opt,
 static void
 take_back(struct guest *g, bool started)
 {
-	const struct failure first = *fail_last();
-	char *reason = xstrdup(first.reason), *remedy = xstrdup(first.remedy);
+	struct failure *first = fail_keep();
 	struct inject_report report;
 
 	g->started = started;
 	if (g->size && g->library)
 		(void)guest_stop(g, &report);
-	(void)fail(first.kind, "%s", reason);
-	if (*remedy)
-		(void)fail_remedy("%s", remedy);
-	free(reason);
-	free(remedy);
+	fail_again(first);
 }
 
 static struct guest *

@@ -229,29 +229,36 @@ prepare_helper(struct errand *e)
 	return prepared;
 }
 
+/* Whatever became of the preparations: the helper must come to its end. */
+static int
+bring_home(struct errand *e)
+{
+	int r;
+
+	if (!e->helper || helper_run_to_bell(e) < 0)
+		return -1;
+	r = collect_result(e);
+	return leave(e) < 0 ? -1 : r;
+}
+
 static int
 run_threads(struct errand *e)
 {
+	struct failure *first;
 	int prepared = prepare_helper(e);
-	int r;
 
 	if (prepared < 0 && e->block.state != BLOCK_CANCELLED)
 		return -1;
 	if (prepared == 0 && e->p->single)
 		prepared = create_beside_standing(e);
-	if (prepared < 0 && e->helper && !e->thread && !e->left_behind)
+	if (prepared == 0)
+		return bring_home(e) < 0 ? -1 : judge(e);
+	first = fail_keep();
+	if (e->helper && !e->thread && !e->left_behind)
 		(void)block_set_state(e, BLOCK_CANCELLED);
-	if (!e->helper)
-		return -1;
-	r = helper_run_to_bell(e);
-	if (r < 0)
-		return -1;
-	r = collect_result(e);
-	if (leave(e) < 0)
-		r = -1;
-	if (prepared < 0)
-		return -1;
-	return r < 0 ? -1 : judge(e);
+	(void)bring_home(e);
+	fail_again(first);
+	return -1;
 }
 
 int
