@@ -78,13 +78,15 @@ rank_of(const struct plan *p, pid_t tid)
 	int rank = RANK_RUNS;
 
 	if (target_thread_facts(p->t, tid, &f) < 0 ||
-	    f.state == 'Z' || f.state == 'X' || f.state == 'D' ||
+	    f.state == 'Z' || f.state == 'X' ||
 	    sched_getscheduler(tid) == SCHED_DEADLINE) /* see room.c */
 		return RANK_NEVER;
-	if (f.partial) {
-		(void)fail(FAIL_UNSUITABLE, "thread %d is in the midst of a "
-			   "transfer, of which a stop would leave a part",
-			   (int)tid);
+	if (f.state == 'D' || f.partial) {
+		(void)fail(FAIL_UNSUITABLE, f.partial ?
+			   "thread %d is in the midst of a transfer, of which "
+			   "a stop would leave a part" :
+			   "thread %d waits in the kernel and cannot be "
+			   "stopped (state D)", (int)tid);
 		return RANK_NEVER;
 	}
 	/*
