@@ -29,6 +29,7 @@ enum hazard {
 	HAZARD_HELPER_NUMBER,	/* a clone's result in the next call's place */
 	HAZARD_IDLE_SIGNAL,	/* a signal that the program uses */
 	HAZARD_LATE_FILTER,	/* our calls in a thread that seccomp confines */
+	HAZARD_LATE_TICK,	/* a tick in a call that lets signals in */
 	HAZARD_LEASE,	/* nobody listens to our ticks any more */
 	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_ORPHAN,		/* what a visit that was killed left */

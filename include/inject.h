@@ -178,7 +178,7 @@ void guest_set_deaf(struct guest *g, const pid_t *tids, size_t n);
 /* GUEST_POSIX_TIMER: timers for all threads that have none and are not deaf, by
  * a call into the target; also arms those that went to sleep when our heartbeat was
  * silent for RECORD_LEASE_NS. */
-int guest_refresh(struct guest *g);
+int guest_refresh(struct guest *g, struct inject_report *report);
 
 /* Take records that are complete; visit gets each once, per window in
  * order; tid is translated to our pid namespace. Returns how many. */

@@ -76,7 +76,10 @@ struct record {
 	uint64_t time_ns;	/* CLOCK_MONOTONIC */
 	uint32_t cpu;
 	uint8_t end;		/* enum record_end */
-	uint8_t pad[3];
+	/* 1: the thread blocks the signal, but not in the call (ppoll, ...)
+	 * that it came into. */
+	uint8_t late;
+	uint8_t pad[2];
 	uint64_t pcs[];		/* leaf first, exact or return addresses */
 };
 _Static_assert(sizeof(struct record) == 32, "fixed layout");

@@ -14,7 +14,10 @@
 #include "private.h"
 
 #include <asm/unistd.h>
+#include <errno.h>
+#include <string.h>
 #include <time.h>
+#include <ucontext.h>
 
 #include "hazard.h"
 
@@ -117,7 +120,7 @@ lease_holds(struct record_area *area, uint64_t time)
 	return !handled(HAZARD_LEASE) || (int64_t)(time - since) < (int64_t)RECORD_LEASE_NS;
 }
 
-/* Nobody listens: this thread's timer sleeps until someone arms it again. */
+/* This thread's timer sleeps until someone arms it again. */
 static void
 disarm(const struct record_area *area, const siginfo_t *info)
 {
@@ -129,6 +132,47 @@ disarm(const struct record_area *area, const siginfo_t *info)
 		return;
 	(void)sys4(__NR_timer_settime, (uint64_t)info->si_timerid, 0,
 		   (uint64_t)never, 0);
+}
+
+static bool
+was_blocked(const void *context)
+{
+	/* the kernel's mask, not libc's */
+	const uint64_t *mask = (const uint64_t *)
+		&((const ucontext_t *)context)->uc_sigmask;
+
+	return guest.signo && *mask >> (guest.signo - 1) & 1;
+}
+
+/* Calls that let signals in for their time, and say EINTR to any. */
+static bool
+lets_in(uint32_t nr)
+{
+	return nr == __NR_ppoll || nr == __NR_pselect6 ||
+		nr == __NR_epoll_pwait || nr == __NR_epoll_pwait2 ||
+		nr == __NR_io_pgetevents || nr == __NR_rt_sigsuspend;
+}
+
+/*
+ * The call that a late tick has ended begins again: nothing has come for the
+ * program. Compilers put the call's number right before it.
+ */
+static void
+begin_again(void *context)
+{
+	enum { PAGE_MASK = 4095, MOV_EAX = 0xb8, CALL_BYTES = 2, BYTES = 7 };
+	greg_t *g = ((ucontext_t *)context)->uc_mcontext.gregs;
+	const unsigned char *pc = (const unsigned char *)g[REG_RIP];
+	uint32_t nr;
+
+	if (g[REG_RAX] != -EINTR || ((uint64_t)pc & PAGE_MASK) < BYTES ||
+	    pc[-7] != MOV_EAX || pc[-2] != 0x0f || pc[-1] != 0x05)
+		return;
+	memcpy(&nr, pc - 6, sizeof nr);
+	if (!handled(HAZARD_LATE_TICK) || !lets_in(nr))
+		return;
+	g[REG_RIP] -= CALL_BYTES;
+	g[REG_RAX] = nr;
 }
 
 static void
@@ -146,6 +190,7 @@ write_record(struct record_area *area, struct record_window *w, uint32_t tid,
 	rec->weight = weight;
 	rec->time_ns = time;
 	rec->cpu = processor();
+	rec->late = was_blocked(context);
 	hot_stack_walk(area, context, rec);
 	count(&area->ends[rec->end], 1);
 	count(&area->samples, 1);
@@ -168,7 +213,7 @@ tick(struct record_area *area, uint32_t tid, const siginfo_t *info,
 	time = now();
 	if (!lease_holds(area, time)) {
 		count(&area->lost[RECORD_LOST_LEASE], weight);
-		disarm(area, info);
+		disarm(area, info);	/* nobody listens */
 		return;
 	}
 	if (!handled(HAZARD_TICK_CALLS))
@@ -180,6 +225,8 @@ tick(struct record_area *area, uint32_t tid, const siginfo_t *info,
 	}
 	write_record(area, w, tid, weight, time, context);
 	hot_ring_leave(w);
+	if (was_blocked(context))
+		disarm(area, info);	/* the tracer takes it back */
 }
 
 void
@@ -198,5 +245,8 @@ hot_signal(int signo, siginfo_t *info, void *context)
 		tick(area, tid, info, context);
 	else if (area)
 		__atomic_fetch_add(&area->foreign, 1, __ATOMIC_RELAXED);
+	/* whosever: by the default it would not have ended the call */
+	if (area && was_blocked(context))
+		begin_again(context);
 	__atomic_fetch_sub(&guest.inside, 1, __ATOMIC_SEQ_CST);
 }

@@ -129,13 +129,13 @@ guest_set_deaf(struct guest *g, const pid_t *tids, size_t n)
 }
 
 int
-guest_refresh(struct guest *g)
+guest_refresh(struct guest *g, struct inject_report *report)
 {
-	struct inject_report report = {0};
 	struct collector_call call = { .command = COLLECTOR_TIMERS };
 
+	memset(report, 0, sizeof *report);
 	guest_heartbeat(g);
-	if (guest_command(g, &call, NULL, &report) < 0)
+	if (guest_command(g, &call, NULL, report) < 0)
 		return fail_in("give timers to new threads");
 	return 0;
 }

@@ -197,13 +197,16 @@ read_clock(struct inject *e)
 static void
 refresh(struct inject *e)
 {
+	struct inject_report report;
+
 	inject_tell_guest(e);
 	if (!e->slept && (!e->refresh_due ||
 			  now_ns() - e->refreshed_ns < REFRESH_EVERY_NS))
 		return;
 	e->refresh_due = false;
 	e->refreshed_ns = now_ns();
-	(void)guest_refresh(e->guest);	/* not served: unsampled */
+	(void)guest_refresh(e->guest, &report);	/* not served: unsampled */
+	inject_note_report(e, &report);
 }
 
 /* New threads have new stacks. */

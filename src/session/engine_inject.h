@@ -22,6 +22,7 @@ struct thread {
 	uint64_t drain;		/* when cpu_ns was read, of the POSIX form */
 	bool ticked;		/* a record came since the last drain */
 	bool deaf;		/* it gets no ticks: see inject_deaf.c */
+	bool late;		/* they come when they do harm: never more */
 	bool timed;		/* POSIX: a timer was asked for */
 };
 
@@ -75,6 +76,8 @@ void inject_watch_handler(struct inject *e);
 bool inject_wants_ticks(struct inject *e, pid_t tid);
 /* It used its CPU time and no tick came: is it deaf, or has it been? */
 bool inject_is_deaf(struct inject *e, struct thread *th);
+/* A tick came into a call that lets signals in: the last for this thread. */
+void inject_came_late(struct inject *e, struct thread *th);
 /* POSIX: tell the guest who is deaf, and whether a handler may make calls. */
 void inject_tell_guest(struct inject *e);
 /* What the guest has counted as lost since the last time. */

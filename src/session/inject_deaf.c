@@ -4,7 +4,8 @@
  * a tick that waits for it would be seen by a program that takes all signals
  * from sigtimedwait or a signalfd: none is sent until it hears again, and its
  * time is booked as lost, under its name. One that blocks it for a moment gets
- * its tick late.
+ * its tick late. One that lets signals in only while it waits (ppoll, pselect,
+ * epoll_pwait, sigsuspend) would have all of its ticks in there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,27 @@ inject_wants_ticks(struct inject *e, pid_t tid)
 {
 	struct thread *th = inject_thread(e, tid);
 
-	th->deaf = inject_thread_is_deaf(e->opt->target, tid,
-					 guest_signal(e->guest));
+	th->deaf = th->late ||
+		inject_thread_is_deaf(e->opt->target, tid,
+				      guest_signal(e->guest));
 	return !th->deaf;
+}
+
+static void
+send_ticks(struct inject *e, struct thread *th, bool on)
+{
+	if (e->clock)
+		signal_clock_send(e->clock, th->tid, on);
+	else
+		e->refresh_due = true;
+}
+
+void
+inject_came_late(struct inject *e, struct thread *th)
+{
+	if (!th->late)
+		send_ticks(e, th, false);
+	th->late = th->deaf = true;
 }
 
 bool
@@ -29,10 +48,7 @@ inject_is_deaf(struct inject *e, struct thread *th)
 
 	if (wants != before)
 		return before;
-	if (e->clock)
-		signal_clock_send(e->clock, th->tid, wants);
-	else
-		e->refresh_due = true;
+	send_ticks(e, th, wants);
 	return true;
 }
 

@@ -239,6 +239,8 @@ inject_guest_record(void *engine, const struct record *r)
 	th->frinfo = recorder_raw_stack(e->rec, e->pcs, r->depth, e->exact,
 					end_of(r));
 	th->ticked = true;
+	if (r->late)
+		inject_came_late(e, th);
 	e->latest = th;
 	book_tick(e, th, r, weight_of(e, th, r));
 }

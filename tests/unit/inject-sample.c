@@ -304,6 +304,7 @@ plain(void)
 	struct unwind_space *space;
 	struct guest *g = enter(t, &space);
 	struct tally tally = {0}, later = {0};
+	struct inject_report report;
 	pid_t *tids = NULL;
 	size_t cap = 0;
 	ssize_t n;
@@ -321,7 +322,7 @@ plain(void)
 	shared->more = 1;
 	while ((n = target_threads(t, &tids, &cap)) < BUSY + 2)
 		usleep(1000);
-	check(guest_refresh(g) == 0, "a timer for the new thread");
+	check(guest_refresh(g, &report) == 0, "a timer for the new thread");
 	check(guest_publish(g, unwind_space_tables(space)) == 0,
 	      "publish its stack");
 	cpu = record(t, g, &later, CPU_MS);
@@ -372,6 +373,7 @@ lease(void)
 	struct unwind_space *space;
 	struct guest *g = enter(t, &space);
 	struct tally tally = {0};
+	struct inject_report report;
 	const struct record_area *a;
 	uint64_t samples, cpu, give_up = now_ns() + 30000000000ull;
 
@@ -388,7 +390,7 @@ lease(void)
 	      "timers sleep when nobody listens");
 	(void)guest_drain(g, count, &tally);
 	memset(&tally, 0, sizeof tally);
-	check(guest_refresh(g) == 0, "wake them");
+	check(guest_refresh(g, &report) == 0, "wake them");
 	cpu = record(t, g, &tally, CPU_MS);
 	print_tally("after lease", &tally, cpu, a);
 	check_samples(&tally, cpu);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * execer: blocks SIGPROF, burns CPU from its first word on, and becomes
- * another program (itself, told so). That one burns for a while, unblocks
- * SIGPROF, by which it must not end, and is a victim as any other.
+ * execer: blocks SIGURG, burns CPU from its first word on, and becomes another
+ * program (itself, told so). That one burns for a while and must then find no
+ * SIGURG waiting; it is a victim as any other.
  */
 #include "burn.h"
 #include "victim.h"
@@ -18,18 +18,19 @@ blocked_work(uint64_t x, uint64_t ns)
 }
 
 static void
-set_sigprof(int how)
+set_sigurg(int how)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
-	sigaddset(&set, SIGPROF);
+	sigaddset(&set, SIGURG);
 	sigprocmask(how, &set, NULL);
 }
 
 int
 main(int argc, char **argv)
 {
+	sigset_t waiting;
 	char c;
 
 	(void)argv;
@@ -38,7 +39,7 @@ main(int argc, char **argv)
 		victim_ready();
 		while (read(0, &c, 1) == 1 && c != '\n')
 			;
-		set_sigprof(SIG_BLOCK);
+		set_sigurg(SIG_BLOCK);
 		if (blocked_work(1, 300000000))
 			execl("/proc/self/exe", "execer", "other",
 			      (char *)NULL);
@@ -47,7 +48,9 @@ main(int argc, char **argv)
 	/* as long as a visitor may need to hear of the exec */
 	if (!blocked_work(1, 1000000000))
 		return 99;
-	set_sigprof(SIG_UNBLOCK);
+	if (sigpending(&waiting) < 0 || sigismember(&waiting, SIGURG))
+		return 98;
+	set_sigurg(SIG_UNBLOCK);
 	victim_init();
 	printf("unblocked\n");
 	victim_serve(NULL);

@@ -6,6 +6,8 @@
  *		siglongjmp whatever it interrupts
  *	wait	a thread blocks all signals and takes all that come, by
  *		sigtimedwait and a signalfd, while it burns CPU; another hears
+ *	poll	a thread lets signals in only while it waits in ppoll, which
+ *		must not end for them
  *	deaf	all threads block all signals
  *	full	blocks a signal with a value and sends itself as many as the
  *		queue holds; they must all be there at the end, in order
@@ -130,6 +132,27 @@ take_all(void *arg)
 	return (void *)(uintptr_t)(x == 0);
 }
 
+/* ---- poll ------------------------------------------------------------------- */
+
+static void *
+poll_openly(void *arg)
+{
+	const struct timespec soon = { 0, 2000000 };
+	sigset_t none;
+	uint64_t x = 1;
+
+	(void)arg;
+	block(SIG_BLOCK, 0);
+	sigemptyset(&none);
+	while (!atomic_load(&victim_over)) {
+		for (int i = 0; i < 10; i++)
+			x = signalled_work(x);
+		if (ppoll(NULL, 0, &soon, &none) < 0)
+			atomic_fetch_add(&foreign, 1);
+	}
+	return (void *)(uintptr_t)(x == 0);
+}
+
 /* ---- full ------------------------------------------------------------------- */
 
 static void
@@ -186,8 +209,9 @@ main(int argc, char **argv)
 		fill_queue();
 	if (pthread_create(&one, NULL, strcmp(mode, "jump") == 0 ? jump : hear,
 			   NULL) != 0 ||
-	    pthread_create(&other, NULL, strcmp(mode, "wait") == 0 ?
-			   take_all : hear, NULL) != 0)
+	    pthread_create(&other, NULL, strcmp(mode, "wait") == 0 ? take_all :
+			   strcmp(mode, "poll") == 0 ? poll_openly : hear,
+			   NULL) != 0)
 		return 99;
 	victim_ready();
 	victim_serve(mark);
