@@ -83,11 +83,13 @@ breakpoints_arm(struct target *t, struct hold *h)
 {
 	if (h->armed || h->foreign)
 		return;
+
+	const int signal = watch_is_deaf(t, h) ? 0 : t->signal;
+
 	h->armed = true;
 	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
 		if (breakpoint_is_trap(bp) ||
-		    watches_arm(&bp->watches, bp->addr, t->signal,
-				h->tid) == 0)
+		    watches_arm(&bp->watches, bp->addr, signal, h->tid) == 0)
 			continue;
 		breakpoint_becomes_trap(t, bp, watch_refusal(errno));
 		bp->for_good = true;

@@ -29,7 +29,9 @@ struct watches {
 int watch_signal(struct target *t, const char **why);
 /* The program has begun to use t->signal. */
 bool watch_signal_is_taken(struct target *t);
-/* 0 also when the thread is gone; -1 with errno. */
+/* This thread blocks t->signal, for longer than a moment. */
+bool watch_is_deaf(const struct target *t, const struct hold *h);
+/* signal 0: count hits only. 0 also when the thread is gone; -1 with errno. */
 int watches_arm(struct watches *w, uint64_t addr, int signal, pid_t tid);
 void watches_disarm(struct watches *w, pid_t tid);
 void watches_fini(struct watches *w);

@@ -12,8 +12,9 @@
  * When we are killed the kernel closes our descriptors, and the watches are
  * gone. What was on its way is a signal whose default is to be ignored. Hence
  * the choice of it: one that the program catches would call its handler (13 of
- * 150 kills), one that it waits for would be taken for its own, and one that a
- * thread blocks would not stop that thread.
+ * 150 kills). A thread that blocks it would not be stopped, and could wait for
+ * it: its hits are counted only, with no signal, and a look finds them (hit.c).
+ * Many programs have such threads, which do nothing but their own errands.
  *
  * (Debug registers set by ptrace are no way to do this: they stay when the
  * tracer is killed, and SIGTRAP ends the program at the next hit. Nor may an
@@ -63,21 +64,37 @@ blocked_by(const struct target *t, const struct hold *h)
 	return proc_status_thread(t, h->tid, &st) == 0 ? st.sig_blocked : 0;
 }
 
-/* What any thread blocks for longer than a moment. */
-static uint64_t
-blocked_by_any(const struct target *t)
+/* What libc blocks around the birth of a thread is over in a moment. */
+static bool
+is_moment(uint64_t mask)
 {
-	uint64_t any = 0;
+	return has(mask, SIGNAL_OF_LIBC_1) && has(mask, SIGNAL_OF_LIBC_2);
+}
 
+/* What all threads block, or any one does. */
+static void
+read_masks(const struct target *t, uint64_t *all, uint64_t *any)
+{
+	*all = ~UINT64_C(0);
+	*any = 0;
 	for (size_t i = 0; i < t->pack.len; i++) {
 		const struct hold *h = &t->pack.items[i];
 		const uint64_t mask = h->foreign ? 0 : blocked_by(t, h);
 
-		if (!has(mask, SIGNAL_OF_LIBC_1) ||
-		    !has(mask, SIGNAL_OF_LIBC_2))
-			any |= mask;
+		if (h->foreign || is_moment(mask))
+			continue;
+		*all &= mask;
+		*any |= mask;
 	}
-	return any;
+	*all &= *any;
+}
+
+bool
+watch_is_deaf(const struct target *t, const struct hold *h)
+{
+	const uint64_t mask = blocked_by(t, h);
+
+	return t->signal && has(mask, t->signal) && !is_moment(mask);
 }
 
 /* As the kernel asks when it sends an event's signal (sigio_perm, 6.18); our
@@ -106,13 +123,18 @@ watch_signal(struct target *t, const char **why)
 	if (tid < 0 || proc_status_thread(t, tid, &st) < 0 ||
 	    !may_signal(&st))
 		return 0;
-	*why = "the program uses SIGWINCH and SIGURG itself";
+	*why = "the program uses or blocks SIGWINCH and SIGURG";
 
-	const uint64_t used = handled(HAZARD_BREAKPOINT_SIGNAL) ?
-		st.sig_caught | st.sig_ignored | blocked_by_any(t) : 0;
+	uint64_t all, any, used = st.sig_caught | st.sig_ignored;
 
+	read_masks(t, &all, &any);
+	if (!handled(HAZARD_BREAKPOINT_SIGNAL))
+		used = all = any = 0;
 	for (size_t i = 0; i < ARRAY_LEN(idle_signals); i++)
-		if (!has(used, idle_signals[i]))
+		if (!has(used | any, idle_signals[i]))
+			return idle_signals[i];
+	for (size_t i = 0; i < ARRAY_LEN(idle_signals); i++)
+		if (!has(used | all, idle_signals[i]))
 			return idle_signals[i];
 	return 0;
 }
@@ -157,9 +179,9 @@ start(int fd, int signal, pid_t tid)
 		errno = EMFILE;
 		return -1;
 	}
-	if (fcntl(fd, F_SETSIG, signal) < 0 ||
-	    fcntl(fd, F_SETOWN_EX, &owner) < 0 ||
-	    fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) < 0)
+	if (signal && (fcntl(fd, F_SETSIG, signal) < 0 ||
+		       fcntl(fd, F_SETOWN_EX, &owner) < 0 ||
+		       fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) < 0))
 		return -1;
 	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 }
