@@ -196,8 +196,7 @@ examine_settings(const struct exam *e)
 		"0: your own processes may be traced",
 		"1: only children may be traced",
 		"2: only with CAP_SYS_PTRACE",
-		"3: nobody may trace until the next boot: engine ring works "
-			"without",
+		"3: nobody may trace until the next boot; ring needs not",
 	};
 
 	if (paranoid == -1000)
