@@ -210,10 +210,31 @@ blocking_victim(void *arg)
 	_exit(0);
 }
 
+/* As of a library: it takes no part, and no signal may come to it. */
+static void *
+deaf_thread(void *arg)
+{
+	sigset_t all;
+	int signal;
+
+	block_all();
+	sigfillset(&all);
+	sh->go = -1;
+	if (sigwait(&all, &signal) == 0)
+		sh->wrong++;
+	return arg;
+}
+
 static void
 five_victim(void *arg)
 {
-	(void)arg;
+	pthread_t th;
+
+	if (arg && pthread_create(&th, NULL, deaf_thread, NULL))
+		_exit(2);
+	while (arg && !sh->go)
+		rest_ms(1);
+	sh->go = 0;
 	start();
 	for (int i = 0; i < FEW; i++)
 		for (int f = 0; f < FUNCTIONS; f++)
@@ -401,6 +422,19 @@ a_fifth(void)
 	end(&v, "five");
 }
 
+static void
+beside_a_deaf_one(void)
+{
+	struct visit v;
+
+	begin(&v, five_victim, "deaf", 1);
+	check(!perf_is_here(&v) || !target_has_traps(v.t), "deaf: a trap");
+	serve(&v, is_over);
+	check(v.hits[0] == FEW && !sh->wrong, "deaf: %llu told, %d signals",
+	      (unsigned long long)v.hits[0], sh->wrong);
+	end(&v, "deaf");
+}
+
 static bool
 never(struct visit *v)
 {
@@ -528,6 +562,7 @@ body(void)
 	becomes_trap("handler");
 	becomes_trap("taken");
 	a_fifth();
+	beside_a_deaf_one();
 	exec_ends_them();
 	run_to_it();
 	few_descriptors();
