@@ -178,5 +178,7 @@ main(int argc, char **argv)
 		r = printf("FAIL: the victim's status is %#x\n", status) > 0;
 	close(ask[1]);
 	waitpid(first, NULL, 0);
-	return r;
+	(void)fflush(stdout);
+	/* a leak checker would start a thread, which the namespace forbids */
+	_exit(r);
 }
