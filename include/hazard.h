@@ -23,6 +23,7 @@ enum hazard {
 	HAZARD_EARLY_TICK,	/* CPU-time ticks that a stop brings forward */
 	HAZARD_EINTR,		/* calls that say EINTR to any stop */
 	HAZARD_ESCAPES,	/* terminal sequences in names of others */
+	HAZARD_EXEC,		/* another program, since we looked */
 	HAZARD_FRAME,		/* we are killed while a thread works for us */
 	HAZARD_FROZEN,		/* a frozen control group */
 	HAZARD_HANDLER_STAYS,	/* our handler, when we have gone */

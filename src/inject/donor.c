@@ -241,6 +241,21 @@ is_confined(const struct plan *p, pid_t tid)
 	return confined && !p->seccomp && handled(HAZARD_LATE_FILTER);
 }
 
+/*
+ * Is it still the program that the plan was made for? After an exec every
+ * address of ours would be a wild one. While a thread stands none can exec.
+ */
+static bool
+same_program(const struct plan *p)
+{
+	unsigned char code[2];
+
+	if (!handled(HAZARD_EXEC))
+		return true;
+	return target_read(p->t, p->gadget, code, sizeof code) == 0 &&
+		code[0] == 0x0f && code[1] == 0x05;
+}
+
 /* 1 taken, 0 not this one now, -1 give up. */
 static int
 try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
@@ -252,7 +267,10 @@ try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
 		urgent_donor_end(b, tid);
 		return target_gone(p->t) ? -1 : 0;
 	}
-	if (sp)
+	if (!same_program(p))
+		safe = fail(FAIL_UNSUITABLE, "it began another program while "
+			    "we came");
+	else if (sp)
 		safe = safepoint_reach(sp, &b->held);
 	if (safe == 1 && (has_own_fault(tid) || is_confined(p, tid)))
 		safe = 0;
