@@ -209,6 +209,16 @@ prepare(struct victim *v)
 	return 0;
 }
 
+/* The last one's "ready" is not this one's. */
+static void
+forget_words(void)
+{
+	char *path = path_in(work_dir, "victim.out");
+
+	(void)unlink(path);
+	free(path);
+}
+
 int
 victim_start(struct victim *v, const struct situation *s, const char **why)
 {
@@ -222,6 +232,7 @@ victim_start(struct victim *v, const struct situation *s, const char **why)
 	v->page = mmap(NULL, TORTURE_PAGE_SIZE, PROT_READ | PROT_WRITE,
 		       MAP_SHARED, fd, 0);
 	v->input = ends[1];
+	forget_words();
 	fflush(NULL);
 	v->child = fork();
 	if (v->child == 0)
