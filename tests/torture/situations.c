@@ -301,7 +301,7 @@ const struct situation situations[] = {
 	{ .name = "go-c", .argv = { "@go-1" },
 	  .traits = FOREIGN | OWN_SIGNALS },
 	{ .name = "go", .argv = { "@go-0" },
-	  .traits = FOREIGN | OWN_SIGNALS, .refusal = "static|Go" },
+	  .traits = FOREIGN | OWN_SIGNALS | NEVER, .refusal = "static|Go" },
 	{ .name = "redis", .argv = { "%servers", "redis" },
 	  .needs = "redis-cli", .traits = FOREIGN | OWN_SIGNALS },
 	{ .name = "nginx", .argv = { "%servers", "nginx" },
