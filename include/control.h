@@ -276,6 +276,13 @@ uint64_t breakpoint_address(const struct breakpoint *bp);
 /* Why it is a trap for now, in a few words; NULL: it is none. */
 const char *breakpoint_why_trap(const struct target *t,
 				const struct breakpoint *bp);
+/* Why a breakpoint would have to be a trap now, in a few words, or NULL. */
+const char *target_why_traps(struct target *t);
+/* Traps are allowed unless forbidden. What cannot be watched then is refused,
+ * or is off until it can be: the text is never written to. */
+void target_forbid_traps(struct target *t);
+void target_allow_traps(struct target *t);
+bool breakpoint_is_off(const struct target *t, const struct breakpoint *bp);
 /* Is any of them a trap, so that hits must be seen at once? */
 bool target_has_traps(const struct target *t);
 /* No trap in the text, while it runs too: threads that nobody traces come. And

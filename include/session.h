@@ -127,7 +127,8 @@ int session_kill(struct session *s, int signal);
 enum session_event_kind { SESSION_EVENT_NONE, SESSION_EVENT_STOPPED,
 			  SESSION_EVENT_BREAKPOINT, SESSION_EVENT_SIGNAL,
 			  SESSION_EVENT_ENDED, SESSION_EVENT_EXEC,
-			  SESSION_EVENT_MESSAGE, SESSION_EVENT_TRACER_GONE };
+			  SESSION_EVENT_MESSAGE, SESSION_EVENT_NOTE,
+			  SESSION_EVENT_TRACER_GONE };
 struct session_event {
 	enum session_event_kind kind;
 	pid_t tid;
@@ -142,11 +143,18 @@ int session_fd(const struct session *s);
  * handler ran: then 0); -1 failed. */
 int session_wait(struct session *s, int timeout_ms, struct session_event *ev);
 
-/* A breakpoint at a run-time address. The number, or -1. */
-int session_break(struct session *s, uint64_t address);
+/*
+ * A breakpoint at a run-time address. The number, or -1. Where the processor
+ * cannot watch it, it must be a trap in the text, at which the process ends if
+ * we are killed: in one that was attached that must be allowed, once for all
+ * its breakpoints.
+ */
+enum may_trap { NO_TRAP, MAY_TRAP };
+int session_break(struct session *s, uint64_t address,
+		  enum may_trap may_trap);
 int session_unbreak(struct session *s, int number);
-/* Why it is a trap in the text for now; *why, the caller's, is "" when it is
- * none. */
+/* That it is a trap in the text for now, or off, and why; *why, the caller's,
+ * is "" when it is watched. */
 int session_why_trap(struct session *s, int number, char **why);
 
 /* Stacks of one thread (tid) or all (0). Held or by snapshot: said in how. */

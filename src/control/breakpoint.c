@@ -10,12 +10,17 @@
  *	        <------------------------------------------------
  *	              the next time, unless it is one for good
  *
+ * Who kills us with a trap in the text may kill the target. So in a process
+ * that was running before we came a trap must be allowed; until then what
+ * cannot be watched is off.
+ *
  * Both are the same to the caller: the thread stands with its pc at the
  * address, and executes the instruction when it goes on. A thread that must
  * be stopped for other reasons just after a hit is taken back, so that it hits
  * once more when it runs: each hit is told once.
  */
 #include "breakpoint.h"
+#include "hazard.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,8 +38,10 @@ breakpoint_becomes_trap(struct target *t, struct breakpoint *bp,
 {
 	bp->was_watched = bp->was_watched || bp->watches.len;
 	watches_fini(&bp->watches);
-	t->traps += !bp->why;
+	t->traps -= breakpoint_is_trap(bp);
 	bp->why = why;
+	bp->off = t->no_traps && handled(HAZARD_TRAP_ALLOWED);
+	t->traps += breakpoint_is_trap(bp);
 }
 
 static void
@@ -88,7 +95,7 @@ breakpoints_arm(struct target *t, struct hold *h)
 
 	h->armed = true;
 	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
-		if (breakpoint_is_trap(bp) ||
+		if (bp->why ||
 		    watches_arm(&bp->watches, bp->addr, signal, h->tid) == 0)
 			continue;
 		breakpoint_becomes_trap(t, bp, watch_refusal(errno));
@@ -157,8 +164,9 @@ choose_signal(struct target *t)
 		if (!signal && !bp->why)
 			breakpoint_becomes_trap(t, bp, why);
 		if (signal && bp->why && !bp->for_good) {
+			t->traps -= breakpoint_is_trap(bp);
 			bp->why = NULL;
-			t->traps--;
+			bp->off = false;
 		}
 	}
 	t->signal = signal;
@@ -228,6 +236,42 @@ read_text(struct target *t, struct breakpoint *bp)
 	return target_read(t, bp->addr, bp->text.bytes, bp->text.len);
 }
 
+static int
+refuse_if_off(const struct target *t, const struct breakpoint *bp)
+{
+	if (!bp->off)
+		return 0;
+	fail(FAIL_UNSUITABLE, "only a trap in the text of %s (%d) would do: "
+	     "%s; were we killed, the process could end at it", t->name,
+	     (int)t->pid, bp->why);
+	return fail_remedy("remove what is in the way, or add -trap to take "
+			   "that risk");
+}
+
+const char *
+target_why_traps(struct target *t)
+{
+	const char *why;
+
+	return watch_signal(t, &why) ? watch_probe(t->live_tid) : why;
+}
+
+void
+target_forbid_traps(struct target *t)
+{
+	t->no_traps = true;
+}
+
+void
+target_allow_traps(struct target *t)
+{
+	t->no_traps = false;
+	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
+		t->traps += bp->off;
+		bp->off = false;
+	}
+}
+
 struct breakpoint *
 breakpoint_insert(struct target *t, uint64_t addr)
 {
@@ -250,7 +294,8 @@ breakpoint_insert(struct target *t, uint64_t addr)
 	t->choose_again = true;
 	descriptors_raise();
 	if (read_text(t, bp) == 0 &&
-	    breakpoints_choose(t) == 0 && try_trap(t, bp) == 0)
+	    breakpoints_choose(t) == 0 && refuse_if_off(t, bp) == 0 &&
+	    try_trap(t, bp) == 0)
 		return bp;
 	fail_in("breakpoint");
 	unlink_one(t, bp);
@@ -289,6 +334,12 @@ const char *
 breakpoint_why_trap(const struct target *t, const struct breakpoint *bp)
 {
 	return is_listed(t, bp) ? bp->why : NULL;
+}
+
+bool
+breakpoint_is_off(const struct target *t, const struct breakpoint *bp)
+{
+	return is_listed(t, bp) && bp->off;
 }
 
 int

@@ -38,6 +38,8 @@ void watches_fini(struct watches *w);
 struct watch *watches_find(const struct watches *w, pid_t tid);
 /* Hits that nobody was told of yet. */
 uint64_t watch_hits(const struct watch *w);
+/* Why nothing of this thread can be watched now; NULL: it can. */
+const char *watch_probe(pid_t tid);
 /* What a refused watches_arm means, in a few words. */
 const char *watch_refusal(int error);
 
@@ -52,6 +54,7 @@ struct breakpoint {
 	struct breakpoint *next;
 	uint64_t addr;
 	const char *why;	/* it is a trap; NULL: it is watched */
+	bool off;		/* ... or nothing, as no trap is allowed */
 	bool for_good;		/* ... and stays one */
 	bool was_watched;	/* ... and threads may have passed it */
 	struct watches watches;
@@ -61,7 +64,7 @@ struct breakpoint {
 static inline bool
 breakpoint_is_trap(const struct breakpoint *bp)
 {
-	return bp->why;
+	return bp->why && !bp->off;
 }
 
 struct breakpoint *breakpoint_at(const struct target *t, uint64_t addr);

@@ -59,14 +59,21 @@ breakpoint_owns_signal(pid_t tid, const siginfo_t *info)
 	return t && watch_of_signal(t, tid, info, &bp);
 }
 
-/* From now on it is a trap, when the target is to run on. */
+/* From now on it is a trap, when the target is to run on. Where none is
+ * allowed all are watched anew, and the next hit comes late, too. */
 static struct breakpoint *
 came_late(struct target *t, struct breakpoint *bp)
 {
+	t->choose_again = true;
+	if (t->no_traps) {
+		watches_fini(&bp->watches);
+		for (size_t i = 0; i < t->pack.len; i++)
+			t->pack.items[i].armed = false;
+		return bp;
+	}
 	breakpoint_becomes_trap(t, bp, "a thread blocks signals where it "
 				"hits it");
 	bp->for_good = true;
-	t->choose_again = true;
 	return bp;
 }
 

@@ -177,7 +177,7 @@ machine_restart(struct user_regs_struct *regs)
 long
 machine_restarts(const struct user_regs_struct *regs)
 {
-	switch (-(long)regs->rax) {
+	switch (-regs->rax) {
 	case ERESTARTSYS:
 	case ERESTARTNOHAND:
 	case ERESTART_RESTARTBLOCK:

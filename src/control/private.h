@@ -428,6 +428,7 @@ struct target {
 	uint64_t pause_ns;
 	struct breakpoint *breakpoints;
 	unsigned traps;			/* how many of them are */
+	bool no_traps;			/* nobody allowed them */
 	int signal;			/* of their watches; 0: none is free */
 	uint64_t chosen_at, look_at;
 	bool choose_again;		/* before it runs on */

@@ -186,6 +186,17 @@ start(int fd, int signal, pid_t tid)
 	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
+const char *
+watch_probe(pid_t tid)
+{
+	const int fd = open_event(0, tid);
+
+	if (fd < 0)
+		return watch_refusal(errno);
+	close(fd);
+	return NULL;
+}
+
 int
 watches_arm(struct watches *w, uint64_t addr, int signal, pid_t tid)
 {

@@ -281,7 +281,7 @@ session_kill(struct session *s, int signal)
 }
 
 int
-session_break(struct session *s, uint64_t address)
+session_break(struct session *s, uint64_t address, enum may_trap may_trap)
 {
 	struct wire_message request;
 	uint64_t number = 0;
@@ -290,6 +290,7 @@ session_break(struct session *s, uint64_t address)
 		return -1;
 	wire_init(&request, WIRE_BREAK);
 	wire_put(&request, address);
+	wire_put(&request, may_trap);
 	return client_ask_word(s, &request, &number) < 0 ? -1 : (int)number;
 }
 

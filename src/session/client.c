@@ -266,6 +266,7 @@ note_event(struct session *s, struct session_event *ev)
 	case SESSION_EVENT_SIGNAL:
 		s->held = true;
 		break;
+	case SESSION_EVENT_NOTE:
 	case SESSION_EVENT_NONE:
 	case SESSION_EVENT_TRACER_GONE:
 		break;

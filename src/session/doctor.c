@@ -91,10 +91,20 @@ examine_inject(struct exam *e)
 static void
 examine_breakpoints(struct exam *e)
 {
-	if (target_check_alone(e->t) < 0)
-		refused(e, "breakpoints");
-	else
+	const char *why = target_why_traps(e->t);
+
+	if (!why) {
 		works(e, "breakpoints", "stop in, when, where");
+		return;
+	}
+	if (target_check_alone(e->t) < 0) {
+		refused(e, "breakpoints");
+		return;
+	}
+	fail(FAIL_UNSUITABLE, "only by traps in its text: %s", why);
+	(void)fail_remedy("remove what is in the way, or stop in FUNCTION "
+			  "-trap (kill -9 of sonde could end it then)");
+	refused(e, "breakpoints");
 }
 
 static void

@@ -72,6 +72,7 @@ struct tracer {
 	struct trap {
 		struct breakpoint *at;	/* NULL: the number is free */
 		pid_t hit_by;		/* stands there; 0 nobody */
+		bool told_off;		/* that it is off was said */
 	} traps[BREAKPOINTS_MAX];
 	size_t trap_count;
 };

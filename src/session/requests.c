@@ -164,6 +164,7 @@ do_attach(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	tr->target = target_open(pid);
 	if (!tr->target || target_check_rights(tr->target) < 0)
 		return -1;
+	target_forbid_traps(tr->target);
 	tr->look = look_back_new(tr->target);
 	if ((hold && (target_check_ptrace(tr->target) < 0 ||
 		      target_hold_all(tr->target) < 0)))
@@ -282,6 +283,7 @@ static int
 do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
 	const uint64_t addr = wire_take(in);
+	const bool may_trap = wire_take(in);
 	struct trap *trap = &tr->traps[tr->trap_count];
 
 	if (need_target(tr) < 0)
@@ -294,6 +296,8 @@ do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 
 	if (ran && target_hold_all(tr->target) < 0)
 		return -1;
+	if (may_trap)
+		target_allow_traps(tr->target);
 	*trap = (struct trap){ .at = breakpoint_insert(tr->target, addr) };
 	if (!trap->at) {
 		if (ran)
@@ -331,12 +335,18 @@ do_why_trap(struct tracer *tr, struct wire_message *in,
 	    struct wire_message *out)
 {
 	const uint64_t number = wire_take(in);
+	const struct breakpoint *bp;
+	const char *why;
+	char *text;
 
 	if (need_target(tr) < 0)
 		return -1;
-	wire_put_text(out, number < tr->trap_count && tr->traps[number].at ?
-		      breakpoint_why_trap(tr->target, tr->traps[number].at) :
-		      NULL);
+	bp = number < tr->trap_count ? tr->traps[number].at : NULL;
+	why = bp ? breakpoint_why_trap(tr->target, bp) : NULL;
+	text = !why ? NULL : xasprintf("%s: %s",
+		breakpoint_is_off(tr->target, bp) ? "off" : "by a trap", why);
+	wire_put_text(out, text);
+	free(text);
 	return 0;
 }
 

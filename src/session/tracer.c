@@ -193,6 +193,27 @@ on_breakpoint(struct tracer *tr, const struct event *ev)
 	}
 }
 
+/* A breakpoint of which nobody would hear any more. */
+static void
+tell_what_is_off(struct tracer *tr)
+{
+	for (size_t i = 0; tr->target && i < tr->trap_count; i++) {
+		struct session_event out = { .kind = SESSION_EVENT_NOTE };
+		struct trap *trap = &tr->traps[i];
+		const bool off = trap->at &&
+			breakpoint_is_off(tr->target, trap->at);
+
+		if (off && !trap->told_off) {
+			snprintf(out.text, sizeof out.text, "a function is "
+				 "watched no more, and no trap was allowed: "
+				 "%s (status lists it)",
+				 breakpoint_why_trap(tr->target, trap->at));
+			tracer_send_event(tr, &out);
+		}
+		trap->told_off = off;
+	}
+}
+
 static void
 pump_events(struct tracer *tr)
 {
@@ -205,6 +226,7 @@ pump_events(struct tracer *tr)
 		if (ev.kind == EVENT_BREAKPOINT)
 			on_breakpoint(tr, &ev);
 	}
+	tell_what_is_off(tr);
 }
 
 static bool

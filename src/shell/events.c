@@ -17,6 +17,11 @@ handler_free(struct handler *h)
 	free(h);
 }
 
+struct options {
+	bool temp;	/* once only */
+	bool trap;	/* a trap in the text is allowed */
+};
+
 static struct handler *
 add_handler(struct shell *sh, enum handler_kind kind, char *what)
 {
@@ -122,7 +127,8 @@ place(struct shell *sh, struct handler *h)
 	live_free(l);
 	if (!addr)
 		return -1;
-	h->breakpoint = session_break(sh->session, addr);
+	h->breakpoint = session_break(sh->session, addr, h->may_trap ?
+				      MAY_TRAP : NO_TRAP);
 	return h->breakpoint < 0 ? -1 : 0;
 }
 
@@ -146,14 +152,15 @@ handlers_place(struct shell *sh)
 
 static enum result
 add_in(struct shell *sh, const char *function, const char *body, char *what,
-       bool once)
+       struct options options)
 {
 	struct handler *h = add_handler(sh, HANDLER_IN, what);
 
 	h->function = xstrdup(function);
 	h->body = body ? xstrdup(body) : NULL;
 	h->stops = !body;
-	h->once = once;
+	h->once = options.temp;
+	h->may_trap = options.trap;
 	if (place(sh, h) < 0) {
 		(void)remove_number(sh, h->number);
 		return FAILED;
@@ -162,12 +169,12 @@ add_in(struct shell *sh, const char *function, const char *body, char *what,
 	return DONE;
 }
 
-/* Take a `-temp` out of the words. */
+/* Take this option out of the words. */
 static bool
-take_temp(size_t *n, char **words)
+take(const char *option, size_t *n, char **words)
 {
 	for (size_t i = 1; i < *n; i++) {
-		if (strcmp(words[i], "-temp") == 0) {
+		if (strcmp(words[i], option) == 0) {
 			memmove(&words[i], &words[i + 1],
 				(*n - i) * sizeof *words);
 			--*n;
@@ -175,6 +182,24 @@ take_temp(size_t *n, char **words)
 		}
 	}
 	return false;
+}
+
+static struct options
+take_options(size_t *n, char **words)
+{
+	const bool temp = take("-temp", n, words);
+
+	return (struct options){ .temp = temp,
+				 .trap = take("-trap", n, words) };
+}
+
+/* As they are shown again. */
+static const char *
+options_text(struct options o)
+{
+	if (o.temp)
+		return o.trap ? " -temp -trap" : " -temp";
+	return o.trap ? " -trap" : "";
 }
 
 static enum result
@@ -217,27 +242,27 @@ static enum result
 cmd_when(struct shell *sh, size_t n, char **words)
 {
 	/* words is rearranged: take a copy of the pointers */
-	char *w[6];
+	char *w[7];
 
-	if (n < 4 || n > 5)
+	if (n < 4 || n > 6)
 		return USAGE;
 	memcpy(w, words, (n + 1) * sizeof *w);
 
-	const bool once = take_temp(&n, w);
+	const struct options options = take_options(&n, w);
 
 	if (n != 4)
 		return USAGE;
 
 	char *body = one_line(w[3]);
 	char *what = xasprintf("when %s %s%s { %s }", w[1], w[2],
-			       once ? " -temp" : "", body);
+			       options_text(options), body);
 
 	free(body);
 
 	if (strcmp(w[1], "timer") == 0)
-		return add_timer(sh, w[2], w[3], what, once);
+		return add_timer(sh, w[2], w[3], what, options.temp);
 	if (strcmp(w[1], "in") == 0)
-		return add_in(sh, w[2], w[3], what, once);
+		return add_in(sh, w[2], w[3], what, options);
 	free(what);
 	fail(FAIL_USAGE, "event '%s' is not known", w[1]);
 	fail_remedy("when in FUNCTION { ... } or when timer SECONDS { ... }");
@@ -247,7 +272,7 @@ cmd_when(struct shell *sh, size_t n, char **words)
 static enum result
 cmd_stop(struct shell *sh, size_t n, char **words)
 {
-	char *w[5];
+	char *w[6];
 
 	if (n == 1) {
 		if (!sh->session ||
@@ -263,16 +288,17 @@ cmd_stop(struct shell *sh, size_t n, char **words)
 			   session_pid(sh->session));
 		return DONE;
 	}
-	if (n > 4)
+	if (n > 5)
 		return USAGE;
 	memcpy(w, words, (n + 1) * sizeof *w);
 
-	const bool once = take_temp(&n, w);
+	const struct options options = take_options(&n, w);
 
 	if (n != 3 || strcmp(w[1], "in") != 0)
 		return USAGE;
 	return add_in(sh, w[2], NULL, xasprintf("stop in %s%s", w[2],
-						once ? " -temp" : ""), once);
+						options_text(options)),
+		      options);
 }
 
 static enum result
@@ -301,7 +327,7 @@ cmd_delete(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
-/* A trap is a danger, so it is told: see "breakpoints" in the manual. */
+/* A trap is a danger, and what is off is missed: so both are told. */
 static void
 print_handler(struct shell *sh, const struct handler *h)
 {
@@ -313,7 +339,7 @@ print_handler(struct shell *sh, const struct handler *h)
 	if (h->breakpoint >= 0 && sh->session &&
 	    session_state(sh->session) != SESSION_ENDED &&
 	    session_why_trap(sh->session, h->breakpoint, &why) == 0 && *why)
-		fprintf(sh->out, "   (by a trap: %s)", why);
+		fprintf(sh->out, "   (%s)", why);
 	fputc('\n', sh->out);
 	free(why);
 }
@@ -335,10 +361,10 @@ const struct command event_commands[] = {
 	{ "delete", "N... | all", "remove handlers", 0, cmd_delete,
 	  "delete 1" },
 	{ "status", "", "list handlers of events", 0, cmd_status, NULL },
-	{ "stop", "[in FUNCTION [-temp]]",
+	{ "stop", "[in FUNCTION [-temp] [-trap]]",
 	  "stop the process now, or whenever a function is entered", 0,
 	  cmd_stop, "stop in main" },
-	{ "when", "in FUNCTION|timer SECONDS [-temp] { COMMANDS }",
+	{ "when", "in FUNCTION|timer SECONDS [-temp] [-trap] { COMMANDS }",
 	  "run commands at an event; the process goes on unless they stop it",
 	  0, cmd_when, "when timer 30 { collector disable; quit }" },
 	{ 0 }

@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 struct options {
-	const char *commands, *file, *rc, *pid;
+	const char *file, *rc, *pid;
+	char *commands;		/* of all -c, a line each */
 	bool echo, quiet, batch;
 	char **words, **rest;
 	int rest_count;
@@ -37,13 +38,30 @@ print_usage(FILE *out)
 	      "  sonde report test.1.er -functions\n", out);
 }
 
+static void
+options_fini(struct options *o)
+{
+	free(o->rest);
+	free(o->commands);
+}
+
+static void
+add_commands(struct options *o, const char *more)
+{
+	char *all = o->commands ? xasprintf("%s\n%s", o->commands, more) :
+		xstrdup(more);
+
+	free(o->commands);
+	o->commands = all;
+}
+
 /* -1 go on; else the exit status. */
 static int
 take_option(struct options *o, int letter)
 {
 	switch (letter) {
 	case 'c':
-		o->commands = optarg;
+		add_commands(o, optarg);
 		return -1;
 	case 'x':
 		o->file = optarg;
@@ -280,7 +298,7 @@ main(int argc, char **argv)
 	int status = parse(&o, argc, argv);
 
 	if (status >= 0) {
-		free(o.rest);
+		options_fini(&o);
 		return flush_output(status);
 	}
 	fail_set_command(argc, argv);
@@ -297,6 +315,6 @@ main(int argc, char **argv)
 		run_shell(&sh, &o);
 	status = flush_output(status);
 	shell_fini(&sh);
-	free(o.rest);
+	options_fini(&o);
 	return status;
 }

@@ -83,6 +83,7 @@ struct handler {		/* `when` and `stop in` */
 	enum handler_kind kind;
 	bool stops;		/* stop: hold the target and end the wait */
 	bool once;		/* -temp */
+	bool may_trap;		/* -trap */
 	char *what;		/* as typed, for `status` */
 	char *body;		/* NULL for stop */
 	uint64_t period_ns, due_ns;	/* timer */

@@ -101,6 +101,7 @@ take(struct shell *sh, const struct session_event *ev)
 		return true;
 	case SESSION_EVENT_EXEC:
 	case SESSION_EVENT_MESSAGE:
+	case SESSION_EVENT_NOTE:
 		shell_note(sh, "%s", ev->text);
 		return false;
 	case SESSION_EVENT_NONE:
