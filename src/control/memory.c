@@ -214,11 +214,30 @@ same_files(const char *a, const char *b)
 	return !named_line(b);
 }
 
+/* Without the files that were not there a moment before. What stays is in
+ * every reading, however torn: the kernel goes by addresses. */
+static char *
+lasting_lines(const char *now, const char *before)
+{
+	struct str out = {0};
+
+	while (*now) {
+		const size_t n = strcspn(now, "\n") + 1;
+		const bool named = named_line(now) == now;
+
+		if (!named || memmem(before, strlen(before), now, n))
+			str_addn(&out, now, now[n - 1] ? n : n - 1);
+		now += now[n - 1] ? n : n - 1;
+	}
+	return str_take(&out);
+}
+
 /*
  * The file is made page by page, and a mapping that comes or goes meanwhile
  * tears it: two equal readings are whole. An allocator may give the heap a new
  * shape all the time (musl's does); then the files must do, which is what
- * anybody looks for.
+ * anybody looks for. And where libraries come and go all the time, those that
+ * stay.
  */
 char *
 target_maps(struct target *t)
@@ -235,16 +254,18 @@ target_maps(struct target *t)
 
 		const bool same = i < MAPS_READINGS_MAX / 4
 			? strcmp(before, now) == 0 : same_files(before, now);
+		char *lasting = same || i < MAPS_READINGS_MAX - 1 ? NULL :
+			lasting_lines(now, before);
 
 		free(before);
 		before = now;
 		if (same)
 			return now;
+		if (lasting) {
+			free(now);
+			return lasting;
+		}
 	}
-	if (before)
-		fail(FAIL_GENERAL, "the memory map of process %d changed at "
-		     "each of %d readings", (int)t->pid, MAPS_READINGS_MAX);
-	free(before);
 	return NULL;
 }
 
