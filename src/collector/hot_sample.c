@@ -117,7 +117,8 @@ lease_holds(struct record_area *area, uint64_t time)
 		return true;
 	}
 	since = __atomic_load_n(&area->seen_at, __ATOMIC_RELAXED);
-	return !handled(HAZARD_LEASE) || (int64_t)(time - since) < (int64_t)RECORD_LEASE_NS;
+	return !handled(HAZARD_LEASE) ||
+		(int64_t)(time - since) < (int64_t)RECORD_LEASE_NS;
 }
 
 /* This thread's timer sleeps until someone arms it again. */

@@ -237,10 +237,13 @@ read_text(struct target *t, struct breakpoint *bp)
 }
 
 static int
-refuse_if_off(const struct target *t, const struct breakpoint *bp)
+refuse_if_off(struct target *t, const struct breakpoint *bp)
 {
 	if (!bp->off)
 		return 0;
+	/* where it shares its memory -trap would not help either */
+	if (target_check_alone(t) < 0)
+		return -1;
 	fail(FAIL_UNSUITABLE, "only a trap in the text of %s (%d) would do: "
 	     "%s; were we killed, the process could end at it", t->name,
 	     (int)t->pid, bp->why);

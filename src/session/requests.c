@@ -292,12 +292,15 @@ do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 		return fail(FAIL_GENERAL, "more than %d breakpoints",
 			    BREAKPOINTS_MAX);
 
+	/* Leave is of no use to a sharer of its memory: see breakpoint.c. */
+	if (may_trap && target_check_alone(tr->target) == 0)
+		target_allow_traps(tr->target);
+	fail_clear();
+
 	const bool ran = !target_held(tr->target);
 
 	if (ran && target_hold_all(tr->target) < 0)
 		return -1;
-	if (may_trap)
-		target_allow_traps(tr->target);
 	*trap = (struct trap){ .at = breakpoint_insert(tr->target, addr) };
 	if (!trap->at) {
 		if (ran)
