@@ -32,6 +32,7 @@ enum hazard {
 	HAZARD_LATE_FILTER,	/* our calls in a thread that seccomp confines */
 	HAZARD_LATE_TICK,	/* a tick in a call that lets signals in */
 	HAZARD_LEASE,	/* nobody listens to our ticks any more */
+	HAZARD_LIBRARY_PATH,	/* a library that others could replace */
 	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_ORPHAN,		/* what a visit that was killed left */
 	HAZARD_OWN_FAULT,	/* a fault that the program has yet to meet */

@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "hazard.h"
 #include "private.h"
 
 #define VARIABLE "LD_PRELOAD="
@@ -41,6 +42,38 @@ image_size(void)
 	return (size_t)(collector_image_end - collector_image);
 }
 
+static bool
+is_kept(const struct stat *st, mode_t others)
+{
+	return (st->st_uid == 0 || st->st_uid == geteuid()) &&
+		!(st->st_mode & others);
+}
+
+/*
+ * Each directory on the way: who may write in one could put another file in
+ * our place after we looked. (Further up a sticky one will do: there nobody
+ * renames what is not his.) A path without links.
+ */
+static bool
+is_way_kept(const char *path)
+{
+	const char *file = strrchr(path, '/');
+	const char *end;
+	struct stat st;
+	bool kept = true;
+
+	for (end = path; kept && end; end = strchr(end + 1, '/')) {
+		const size_t n = end == path ? 1 : (size_t)(end - path);
+		char *dir = xasprintf("%.*s", (int)n, path);
+
+		kept = stat(dir, &st) == 0 &&
+			is_kept(&st, end != file && st.st_mode & S_ISVTX ? 0 :
+				S_IWGRP | S_IWOTH);
+		free(dir);
+	}
+	return kept;
+}
+
 /* Ours, byte for byte, and nobody else's to change. */
 static bool
 is_installed(const char *path)
@@ -51,14 +84,29 @@ is_installed(const char *path)
 	bool same;
 
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    (st.st_uid != 0 && st.st_uid != geteuid()) ||
-	    (st.st_mode & (S_IWGRP | S_IWOTH)) || strpbrk(path, " :"))
+	    strpbrk(path, " :"))
+		return false;
+	if (handled(HAZARD_LIBRARY_PATH) &&
+	    (!is_kept(&st, S_IWGRP | S_IWOTH) || !is_way_kept(path)))
 		return false;
 	bytes = file_read(path, &size);
 	same = bytes && size == image_size() &&
 		memcmp(bytes, collector_image, size) == 0;
 	free(bytes);
 	return same;
+}
+
+/* Where the installed library really is, if it may be loaded; or NULL. */
+static char *
+find_installed(const char *installed)
+{
+	char *path = installed ? realpath(installed, NULL) : NULL;
+
+	if (path && !is_installed(path)) {
+		free(path);
+		path = NULL;
+	}
+	return path;
 }
 
 static int
@@ -111,11 +159,13 @@ build_environment(struct preload *p, char *const *envp, const char *path)
 int
 preload_open(struct preload *p, const char *installed, char *const *envp)
 {
+	char *kept = find_installed(installed);
 	char path[64];
 
 	*p = (struct preload){ .fd = -1 };
-	if (installed && is_installed(installed)) {
-		build_environment(p, envp, installed);
+	if (kept) {
+		build_environment(p, envp, kept);
+		free(kept);
 		return 0;
 	}
 	p->fd = make_inherited();

@@ -92,6 +92,41 @@ copy(const char *from, const char *to, mode_t mode)
 	close(fd);
 }
 
+/* A directory of others, before and behind a link. */
+static void
+check_way(char *const *envp, const char *dir, const char *library)
+{
+	char *way = xasprintf("%s/a", dir), *near = xasprintf("%s/b", way);
+	char *path = xasprintf("%s/c.so", near);
+	char *link = xasprintf("%s/link.so", dir);
+	struct preload p;
+
+	check(mkdir(way, 0755) == 0 && mkdir(near, 0755) == 0 &&
+	      symlink(path, link) == 0, "make directories");
+	copy(library, path, 0755);
+	check(preload_open(&p, link, envp) == 0 && p.fd == -1 &&
+	      strstr(p.variable, path), "a link is followed once, by us");
+	preload_close(&p);
+	check(chmod(near, 01777) == 0, "chmod");
+	check_memfd(envp, path, "anybody may write beside it");
+	check(chmod(near, 0755) == 0 && chmod(way, 0775) == 0, "chmod");
+	check_memfd(envp, path, "a group may rename its directory");
+	check_memfd(envp, link, "the same behind a link");
+	check(chmod(way, 0755) == 0, "chmod");
+	if (geteuid() == 0) {
+		check(chown(way, 65534, 0) == 0, "chown");
+		check_memfd(envp, path, "somebody's directory on its way");
+	}
+	(void)unlink(link);
+	(void)unlink(path);
+	(void)rmdir(near);
+	(void)rmdir(way);
+	free(link);
+	free(path);
+	free(near);
+	free(way);
+}
+
 static void
 check_installed(char *const *envp)
 {
@@ -114,6 +149,7 @@ check_installed(char *const *envp)
 	check(chmod(path, 0775) == 0, "chmod");
 	check_memfd(envp, path, "a group may write it");
 	check(chmod(path, 0755) == 0, "chmod");
+	check_way(envp, dir, path);
 	fd = open(path, O_WRONLY | O_APPEND);
 	check(fd >= 0 && write(fd, "x", 1) == 1, "change it");
 	close(fd);
