@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "hazard.h"
 #include "private.h"
 
 #define STOP_TIMEOUT_NS	UINT64_C(10000000000)
@@ -261,20 +262,44 @@ run_threads(struct errand *e)
 	return -1;
 }
 
-int
-errand_run(struct errand *e)
+static int
+run_errand(struct errand *e)
 {
-	const uint64_t since = now_ns();
-	int r;
+	int r = helper_make(e);
 
-	if (scratch_plan(e->p, &e->s) < 0)
-		return -1;
-	r = helper_make(e);
 	if (r == 0)
 		r = run_threads(e);
 	/* Whatever went wrong: no thread of ours stays held. */
 	thread_abandon(e->thread);
 	thread_abandon(e->helper);
+	return r;
+}
+
+static void
+plant_again(struct target *t, int r)
+{
+	struct failure *first = r < 0 ? fail_keep() : NULL;
+
+	target_plant_traps(t);
+	if (first)
+		fail_again(first);
+}
+
+/* Threads that we make are traced by nobody: they must not meet a trap. */
+int
+errand_run(struct errand *e)
+{
+	const bool lift = handled(HAZARD_TRAP_VISIT);
+	const uint64_t since = now_ns();
+	int r;
+
+	if (scratch_plan(e->p, &e->s) < 0)
+		return -1;
+	if (lift)
+		target_lift_traps(e->p->t);
+	r = run_errand(e);
+	if (lift)
+		plant_again(e->p->t, r);
 	e->report->total_ns += now_ns() - since;
 	return r;
 }

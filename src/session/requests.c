@@ -5,7 +5,6 @@
  */
 #include "inject.h"
 #include "look_back.h"
-#include "hazard.h"
 #include "private.h"
 
 #include <errno.h>
@@ -582,37 +581,6 @@ find_handler(uint32_t kind, bool outside)
 	return NULL;
 }
 
-/* Something of ours may run in the target. */
-static bool
-is_visit(enum wire_kind kind)
-{
-	switch (kind) {
-	case WIRE_ENABLE: case WIRE_DISABLE: case WIRE_PAUSE:
-	case WIRE_RESUME: case WIRE_CALL: case WIRE_STOP_RECORDING:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Threads that we make there are traced by nobody: they must not meet a trap. */
-static int
-serve(struct tracer *tr, const struct handler *h, struct wire_message *in,
-      struct wire_message *out)
-{
-	struct target *t = is_visit(h->kind) ? tr->target : NULL;
-
-	if (!t || target_gone(t) || !handled(HAZARD_TRAP_VISIT))
-		return h->run(tr, in, out);
-	target_lift_traps(t);
-
-	const int result = h->run(tr, in, out);
-
-	if (tr->target == t)
-		target_plant_traps(t);
-	return result;
-}
-
 bool
 request_serve(struct tracer *tr, int fd, bool outside)
 {
@@ -633,7 +601,7 @@ request_serve(struct tracer *tr, int fd, bool outside)
 
 	wire_init(&out, WIRE_OK);
 	if (h)
-		result = serve(tr, h, &in, &out);
+		result = h->run(tr, &in, &out);
 	else
 		result = fail(FAIL_USAGE, "request %u is not understood",
 			      in.kind);
