@@ -224,6 +224,8 @@ void snapshot_fini(struct snapshot *snap);
 int snapshot_running(struct target *t, const pid_t *tids, size_t n,
 		     uint64_t came_at, uint64_t limit_ns, size_t max_stack,
 		     struct snapshot *snap);
+/* No more of it: late ones are waited for, and let go. */
+void snapshot_running_end(struct target *t);
 /* It waits within a call that a stop would cut short and nothing repairs, a
  * large write into a pipe: better not stopped, now or soon. A stop that seems
  * to have done so is told by snapshot_running. */
