@@ -305,4 +305,13 @@ int breakpoint_step_over(struct target *t, struct breakpoint *bp, pid_t tid);
 int guard_start(void);
 void guard_end(void);
 
+/* What sched_getattr tells of a thread (first version). */
+struct guard_schedule {
+	uint64_t words[6];
+};
+
+/* Before thread tid is scheduled otherwise: should we be killed, the guardian
+ * gives it this back. 0 and NULL: it has it back. */
+void guard_schedule(pid_t tid, const struct guard_schedule *before);
+
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The guardian: a process that does nothing until the tracer process is
- * killed, and then takes our traps out of the target's text.
+ * killed, and then takes our traps out of the target's text, and lets a thread
+ * that works for us be scheduled as before.
  *
  * What is in the text is noted in a page that both share, before it is
  * written and until after it is taken out: at whatever instruction we die,
@@ -24,6 +25,7 @@
  *
  * Getting one is an errand; getting it as its dead owner's heir is the alarm.
  */
+#include "hazard.h"
 #include "private.h"
 
 #include <errno.h>
@@ -35,6 +37,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,6 +53,8 @@ struct guard_page {
 	pid_t pid, tid;			/* ERRAND_WATCH: whose memory */
 	int error;			/* of that: errno or 0 */
 	_Atomic unsigned done;		/* errands */
+	_Atomic pid_t scheduled;	/* a thread that is not as before; 0 */
+	struct guard_schedule schedule;	/* how it was */
 	_Atomic size_t planted;		/* notes that count */
 	struct trap_text notes[NOTES_MAX];
 };
@@ -103,6 +108,19 @@ become_guardian(void)
 }
 
 static void __attribute__((noreturn))
+heir(struct guard_page *page, int mem)
+{
+	const size_t n = atomic_load(&page->planted);
+	const pid_t tid = atomic_load(&page->scheduled);
+
+	for (size_t i = 0; i < n; i++)
+		(void)trap_swap(mem, &page->notes[i], TRAP_OUT);
+	if (tid && handled(HAZARD_SCHEDULE))
+		(void)syscall(SYS_sched_setattr, tid, &page->schedule, 0);
+	_exit(0);
+}
+
+static void __attribute__((noreturn))
 stand_guard(struct guard_page *page)
 {
 	int mem = -1;
@@ -111,14 +129,8 @@ stand_guard(struct guard_page *page)
 	for (int turn = 0;; turn = !turn) {
 		const int r = pthread_mutex_lock(&page->turn[turn]);
 
-		if (r == EOWNERDEAD) {
-			const size_t n = atomic_load(&page->planted);
-
-			for (size_t i = 0; i < n; i++)
-				(void)trap_swap(mem, &page->notes[i],
-						TRAP_OUT);
-			_exit(0);
-		}
+		if (r == EOWNERDEAD)
+			heir(page, mem);
 		if (r || page->errand == ERRAND_END)
 			_exit(r != 0);
 		if (mem >= 0)
@@ -266,6 +278,18 @@ guard_clear(const struct target *t)
 {
 	if (guard.page && t == guard.watched)
 		atomic_store(&guard.page->planted, 0);
+}
+
+void
+guard_schedule(pid_t tid, const struct guard_schedule *before)
+{
+	if (!guard.page)
+		return;
+	atomic_store(&guard.page->scheduled, 0);
+	if (!tid)
+		return;
+	guard.page->schedule = *before;
+	atomic_store(&guard.page->scheduled, tid);
 }
 
 void

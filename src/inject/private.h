@@ -297,8 +297,7 @@ struct errand {
 	struct block block;
 	uint64_t name_at;	/* there prepare may write a name */
 	pid_t helper, thread;	/* 0: none, or gone */
-	bool fair;		/* the helper is scheduled like most, */
-	int nice;		/* with this of its own */
+	struct urgent scheduled; /* the helper as it was born; 0: left alone */
 	bool at_bell;		/* the helper stands at its last call */
 	bool left_behind;	/* the scratch must stay */
 	char fault[64];		/* how a thread of ours crashed; "": none */
@@ -341,8 +340,9 @@ void urgent_donor_end(const struct borrow *b, pid_t tid);
 void urgent_helper_first(struct errand *e);
 /* From here on it comes soon, and so does what it makes. */
 void urgent_helper_shares(struct errand *e);
-/* It goes on for who knows how long: as its program does. */
-void urgent_left_behind(const struct errand *e, pid_t tid);
+/* It goes on for who knows how long, or runs a function of the program, which
+ * may make threads that stay: as the program is scheduled. */
+void urgent_no_more(const struct errand *e, pid_t tid);
 
 /* ---- bare.c ---------------------------------------------------------------- */
 

@@ -27,7 +27,9 @@ struct attributes {
 	uint32_t priority;
 	uint64_t runtime, deadline, period;
 };
-_Static_assert(sizeof(struct attributes) == sizeof(struct urgent), "ABI");
+_Static_assert(sizeof(struct attributes) == sizeof(struct urgent) &&
+	       sizeof(struct attributes) == sizeof(struct guard_schedule),
+	       "ABI");
 
 static int
 get(pid_t tid, struct attributes *a)
@@ -83,9 +85,23 @@ urgent_end(const struct urgent *u)
 }
 
 /*
+ * A slice that was told stays that thread's own; 0 gives it the kernel's
+ * again. Who started us has that one, almost surely.
+ */
+static void
+keep_usual_slice(struct attributes *a)
+{
+	struct attributes usual;
+
+	if (get(getppid(), &usual) == 0 && shares_fairly(&usual) &&
+	    usual.runtime == a->runtime)
+		a->runtime = 0;
+}
+
+/*
  * Held, it runs for a moment again and again, and each time its neighbours'
  * slices were in the way (16 busy threads: 6 ms instead of 0.5). Its share
- * stays what it is. Were we killed now, it would go on with short slices.
+ * stays what it is. Should we be killed now, the guardian puts the slice back.
  */
 void
 urgent_donor(struct borrow *b, pid_t tid)
@@ -97,6 +113,8 @@ urgent_donor(struct borrow *b, pid_t tid)
 		return;
 	}
 	soon = *old;
+	keep_usual_slice(old);
+	guard_schedule(tid, (const struct guard_schedule *)old);
 	soon.runtime = SHORT_SLICE_NS;
 	(void)set(tid, soon);
 }
@@ -109,48 +127,53 @@ urgent_donor_end(const struct borrow *b, pid_t tid)
 
 	if (old->size)
 		(void)set(tid, *old);	/* it may have ended */
+	guard_schedule(0, NULL);
 }
 
 static void
-share(pid_t tid, int nice)
+share(pid_t tid, const struct attributes *before)
 {
-	struct attributes soon = {
-		.policy = SCHED_OTHER, .nice = HELPER_NICE,
-		.runtime = SHORT_SLICE_NS,
-	};
+	struct attributes soon = *before;
 
+	soon.runtime = SHORT_SLICE_NS;
+	soon.nice = HELPER_NICE;
 	if (set(tid, soon) == 0)
 		return;
-	soon.nice = nice;	/* as before is always permitted */
+	soon.nice = before->nice;	/* as before is always permitted */
 	(void)set(tid, soon);
 }
 
 void
 urgent_helper_first(struct errand *e)
 {
-	struct attributes a;
+	struct attributes *born = (struct attributes *)&e->scheduled;
 
 	/* a program that is not scheduled fairly has its own ideas */
-	if (get(e->helper, &a) < 0 || !shares_fairly(&a))
+	if (get(e->helper, born) < 0 || !shares_fairly(born)) {
+		born->size = 0;
 		return;
-	e->fair = true;
-	e->nice = a.nice;
+	}
+	born->runtime = 0;	/* the donor's short slice is inherited */
 	if (go_first(e->helper) < 0)
-		share(e->helper, e->nice);
+		share(e->helper, born);
 }
 
 void
 urgent_helper_shares(struct errand *e)
 {
-	if (e->fair)
-		share(e->helper, e->nice);
+	const struct attributes *born =
+		(const struct attributes *)&e->scheduled;
+
+	if (born->size)
+		share(e->helper, born);
 }
 
 void
-urgent_left_behind(const struct errand *e, pid_t tid)
+urgent_no_more(const struct errand *e, pid_t tid)
 {
-	if (e->fair)
-		(void)set(tid, (struct attributes){
-			.policy = SCHED_OTHER, .nice = e->nice,
-		});
+	const struct attributes *born =
+		(const struct attributes *)&e->scheduled;
+
+	if (born->size)
+		(void)set(tid, *born);
 }

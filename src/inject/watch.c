@@ -108,6 +108,8 @@ on_birth(struct errand *e, pid_t thread)
 	/* Where this fails, libc keeps an arena of 64 MB of address space
 	 * too long. No reason to fail. */
 	(void)tls_hand_over(e->p, &e->s, r.fs_base);
+	if (e->function)
+		urgent_no_more(e, thread);
 	return thread_resume(thread, RUN_FREE, 0);
 }
 
@@ -227,9 +229,9 @@ cancel(struct errand *e, const char *why)
 		(void)block_set_state(e, BLOCK_CANCELLED);
 	else
 		where = "the called function";
-	urgent_left_behind(e, first);
+	urgent_no_more(e, first);
 	if (e->helper != first)
-		urgent_left_behind(e, e->helper);
+		urgent_no_more(e, e->helper);
 	(void)ptrace(PTRACE_DETACH, first, 0, 0);
 	thread_abandon(first == e->thread ? e->helper : 0);
 	e->left_behind = true;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,7 +20,8 @@
 
 struct shared {
 	struct victim_page at;
-	volatile uint64_t add, crash, hang, leave, abort;
+	volatile uint64_t add, crash, hang, leave, abort, plain;
+	uint64_t scheduled[6];	/* the program, by sched_getattr */
 };
 
 static struct shared *shared;
@@ -44,6 +46,16 @@ hang(void)
 		usleep(1000);
 }
 
+/* Threads that it might make would be scheduled as it is, for ever. */
+static long
+plain(void)
+{
+	uint64_t own[6];
+
+	return syscall(SYS_sched_getattr, 0, own, sizeof own, 0) == 0 &&
+		memcmp(own, shared->scheduled, sizeof own) == 0;
+}
+
 static void *
 idle(void *arg)
 {
@@ -63,6 +75,9 @@ run_program(const char *threads, const char *page)
 	shared->hang = (uintptr_t)hang;
 	shared->leave = (uintptr_t)exit;
 	shared->abort = (uintptr_t)abort;
+	shared->plain = (uintptr_t)plain;
+	(void)syscall(SYS_sched_getattr, 0, shared->scheduled,
+		      sizeof shared->scheduled, 0);
 	if (strcmp(threads, "2") == 0)
 		pthread_create(&th, NULL, idle, NULL);
 	shared->at.ready = 1;
@@ -142,6 +157,9 @@ try_calls(const char *threads)
 				  &result, &report) < 0 &&
 		      strstr(fail_last()->reason, "crashed"),
 		      "a crash is told");
+		check(inject_call(t, shared->plain, NULL, 0, &patient,
+				  &result, &report) == 0 && result == 1,
+		      "a called function is scheduled as its program");
 		check(count_threads(pid) == before, "no thread is left");
 	}
 	check(inject_call(t, shared->hang, NULL, 0, &hasty, &result,

@@ -2,14 +2,15 @@
 /*
  * Whoever puts the guest in may be killed between any two of its system calls
  * (mission: C3): the program goes on, no call of it fails, no thread and no
- * descriptor of ours stays, and what else does (scratch memory, the guest at
- * work) the next visit takes away. An injector that is traced is killed when
- * it is about to make its nth call, for n from the first of a visit to the
- * last; the first visit loads the library, later ones find it.
+ * descriptor of ours stays, all threads are scheduled as before, and what else
+ * stays (scratch memory, the guest at work) the next visit takes away. An
+ * injector that is traced is killed when it is about to make its nth call, for
+ * n from the first of a visit to the last; the first visit loads the library,
+ * later ones find it.
  *
  *	SONDE_STRIDE=n	of the steps, 29 if unset; 1 takes all
  *
- * hazard: DESCRIPTOR_STAYS FRAME
+ * hazard: DESCRIPTOR_STAYS FRAME SCHEDULE
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +20,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base.h"
+#include "control.h"
 #include "inject.h"
 #include "inject-victim.h"
 
@@ -102,7 +105,7 @@ visit(pid_t pid)
 	struct inject_report report;
 	struct guest *g;
 
-	if (!t)
+	if (!t || guard_start() < 0)
 		_exit(2);
 	if (ptrace(PTRACE_TRACEME, 0, 0, 0) < 0)
 		_exit(3);
@@ -173,6 +176,40 @@ lives_on(pid_t pid)
 	return false;
 }
 
+/* As we are: policy, flags, niceness, priority and slice. */
+static bool
+scheduled_as_before(pid_t tid)
+{
+	uint64_t own[6], a[6];
+
+	return syscall(SYS_sched_getattr, 0, own, sizeof own, 0) == 0 &&
+		(syscall(SYS_sched_getattr, tid, a, sizeof a, 0) < 0 ||
+		 memcmp(own, a, sizeof a) == 0);
+}
+
+/* The guardian sees to that, soon. */
+static bool
+all_scheduled_as_before(struct target *t)
+{
+	const uint64_t give_up = now_ns() + 20000000000ull;
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = target_threads(t, &tids, &cap);
+	ssize_t i = 0;
+
+	while (i < n && now_ns() < give_up) {
+		if (scheduled_as_before(tids[i]))
+			i++;
+		else
+			usleep(200);
+	}
+	if (i < n)
+		printf("    thread %d of %d is scheduled otherwise\n",
+		       (int)tids[i], (int)target_pid(t));
+	free(tids);
+	return i == n && n > 0;
+}
+
 struct left {
 	unsigned descriptors, scratch;
 };
@@ -227,7 +264,7 @@ all_steps(struct target *t, pid_t pid, unsigned stride, struct left *most)
 	for (n = first; kill_at(pid, n, &status); n += stride) {
 		struct left left;
 
-		if (!lives_on(pid)) {
+		if (!lives_on(pid) || !all_scheduled_as_before(t)) {
 			printf("    killed before call %u\n", n);
 			return 0;
 		}
