@@ -133,6 +133,16 @@ struct held {
  * ours: ptrace obeys only the thread that seized. */
 int thread_hold(struct target *t, pid_t tid, unsigned long options,
 		uint64_t timeout_ns, struct held *h);
+/* The same for a thread that is to work for us: stopped in user mode, between
+ * two of its system calls, or in a call that begins again by itself. One that
+ * computes, or is in a call that a stop would cut short or that would say
+ * EINTR, is waited for (perf; where that is refused: as thread_hold, if it is
+ * not seen in a call that would be cut short). -1: it runs on, or stays seized
+ * until it comes out of that call: call target_next_event, or try again. */
+int thread_catch(struct target *t, pid_t tid, uint64_t timeout_ns,
+		 struct held *h);
+/* Does this call answer EINTR to any stop? We repair that, if we live. */
+bool call_sees_eintr(long nr);
 /* Let it go as it is: group stops stay, a signal it was about to get is
  * delivered, EINTR-class calls restart. It may stand or run. A trap of your
  * own making (int3) is yours to clear first: see thread_settle. */

@@ -48,6 +48,7 @@ enum hazard {
 	HAZARD_SIGNAL_MASK,	/* the program's handlers on top of ours */
 	HAZARD_TICK_CALLS,	/* ticks in a thread that seccomp confines */
 	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */
+	HAZARD_TRANSFER,	/* a call that a stop cuts short */
 	HAZARD_TRAP_ALLOWED,	/* a trap in a process that must not end */
 	HAZARD_TRAP_TEXT,	/* another text where our trap was */
 	HAZARD_TRAP_VISIT,	/* a thread that we make meets our trap */

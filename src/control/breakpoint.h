@@ -27,6 +27,10 @@ struct watches {
 /* A signal that no thread of ours minds, at whatever moment we die; 0: there
  * is none, and why. */
 int watch_signal(struct target *t, const char **why);
+/* The same for one thread. */
+int watch_signal_of(const struct target *t, pid_t tid);
+/* Whatever this descriptor of perf has to say, as that signal. -1: errno. */
+int watch_send(int fd, int signal, pid_t tid);
 /* The program has begun to use t->signal. */
 bool watch_signal_is_taken(struct target *t);
 /* This thread blocks t->signal, for longer than a moment. */

@@ -19,6 +19,8 @@
 void
 pack_fini(struct pack *p)
 {
+	for (size_t i = 0; i < p->len; i++)
+		sentry_free(p->items[i].sentry);
 	free(p->items);
 	map_fini(&p->by_tid);
 	*p = (struct pack){ .target = p->target };
@@ -57,6 +59,7 @@ pack_drop(struct pack *p, pid_t tid)
 		return;
 	if (p == &p->target->pack)
 		breakpoints_disarm(p->target, tid);
+	sentry_free(h->sentry);
 	map_remove(&p->by_tid, (uint64_t)tid);
 	*h = p->items[--p->len];
 	if (h != &p->items[p->len])

@@ -56,17 +56,38 @@ call_is_partial(long nr, const uint64_t a[6])
 	}
 }
 
-enum { REST_US = 2000, LOOKS = 4, AGAIN_US = 60 };
+/* Their only answer to a stop is EINTR (signal(7), and measured). */
+bool
+call_sees_eintr(long nr)
+{
+	switch (nr) {
+	case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_semop:
+	case SYS_semtimedop: case SYS_rt_sigtimedwait: case SYS_io_getevents:
+	case SYS_msgrcv: case SYS_msgsnd: case SYS_recvfrom: case SYS_recvmsg:
+	case SYS_sendto: case SYS_sendmsg: case SYS_accept: case SYS_accept4:
+	case SYS_connect:
+	case 333 /* io_pgetevents */: case 441 /* epoll_pwait2 */:
+	case SYS_io_uring_enter:
+		return true;
+	default:
+		return false;
+	}
+}
+
+enum { REST_US = 2000, LOOKS = 4, AGAIN_US = 60, LONG_LOOKS = 40,
+       LONG_US = 300 };
 
 enum where { ELSEWHERE, IN_PARTIAL, RUNS };
 
+/* ELSEWHERE: *nr is the call, and *pc where it returns to; -1 none. */
 static enum where
-look_where(const struct target *t, pid_t tid)
+look_closely(const struct target *t, pid_t tid, long *nr, uint64_t *pc)
 {
 	char path[64], text[256];
-	uint64_t a[6];
-	long nr;
+	uint64_t a[6], sp;
 	ssize_t n;
+
+	*nr = -1;
 
 	(void)snprintf(path, sizeof path, "task/%d/syscall", (int)tid);
 
@@ -82,9 +103,37 @@ look_where(const struct target *t, pid_t tid)
 	if (*text == 'r')
 		return RUNS;
 	return sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-		      " %" SCNx64 " %" SCNx64, &nr, &a[0], &a[1], &a[2],
-		      &a[3], &a[4], &a[5]) == 7 && call_is_partial(nr, a) ?
+		      " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64, nr,
+		      &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &sp,
+		      pc) == 9 && call_is_partial(*nr, a) ?
 		IN_PARTIAL : ELSEWHERE;
+}
+
+static enum where
+look_where(const struct target *t, pid_t tid)
+{
+	uint64_t pc;
+	long nr;
+
+	return look_closely(t, tid, &nr, &pc);
+}
+
+enum call_where
+call_where(struct target *t, pid_t tid, uint64_t *pc)
+{
+	long nr;
+
+	switch (look_closely(t, tid, &nr, pc)) {
+	case RUNS:
+		return CALL_NONE;
+	case IN_PARTIAL:
+		return CALL_PARTIAL;
+	case ELSEWHERE:
+		break;
+	}
+	if (nr == SYS_restart_syscall && thread_sleeping_call(t, *pc) < 0)
+		return CALL_SEES_EINTR;
+	return call_sees_eintr(nr) ? CALL_SEES_EINTR : CALL_BEGINS_AGAIN;
 }
 
 bool
@@ -163,6 +212,21 @@ partial_refused(pid_t tid)
 	fail(FAIL_GENERAL, "thread %d is in the midst of a transfer, of which "
 	     "a stop would leave a part", (int)tid);
 	return fail_remedy("try again when its call has ended");
+}
+
+int
+partial_look_long(struct target *t, pid_t tid)
+{
+	for (int look = 0; look < LONG_LOOKS; look++) {
+		const enum where w = look_where(t, tid);
+
+		if (w == IN_PARTIAL)
+			return partial_refused(tid);
+		if (w == ELSEWHERE)
+			break;
+		rest_us(LONG_US);
+	}
+	return 0;
 }
 
 int

@@ -84,6 +84,7 @@ struct hold {
 	bool armed;		/* all watches of breakpoints are set */
 	int group_signal;	/* it stands in a group stop of this signal */
 	uint64_t stopped_at;
+	struct sentry *sentry;	/* waits for it in user mode; NULL: none */
 };
 
 struct pack {
@@ -132,6 +133,9 @@ int hold_due_signal(struct pack *p, pid_t tid);
 /* Ask for a plain stop and leave the one it stands at, with this signal:
  * nothing of the program runs in between but the entry of its handler. */
 void hold_ask_through(struct hold *h, int signal);
+/* From a stop on the way, where nothing of ours was met: run on, with what is
+ * due to it. 0; it does not stop again by itself. */
+int hold_pass(struct pack *p, const struct event *ev);
 /* Bring a seized thread to a plain stop, delivering signals on the way. 1:
  * it stands; 0: not by the deadline; -1: it is gone. Clones it makes are
  * added to the pack. */
@@ -205,6 +209,24 @@ bool partial_spares(const struct pack *p, const struct hold *h);
  * than it would have? */
 bool partial_was_cut(struct target *t, pid_t tid, long nr,
 		     const uint64_t args[6], int64_t done);
+
+/* Nobody can wait for it in user mode: look a while whether it makes such
+ * calls. -1 with the reason. */
+int partial_look_long(struct target *t, pid_t tid);
+enum call_where { CALL_NONE, CALL_PARTIAL, CALL_SEES_EINTR,
+		  CALL_BEGINS_AGAIN };
+/* What a thread is blocked in, and where it will come back to. */
+enum call_where call_where(struct target *t, pid_t tid, uint64_t *pc);
+
+/* ---- sentry.c ----------------------------------------------------------- */
+
+void sentry_free(struct sentry *s);
+/* This signal was made by a sentry of ours and is for nobody else. */
+bool sentry_owns_signal(const struct sentry *s, pid_t tid,
+			const siginfo_t *info);
+/* Wait for a thread that has a sentry. 0: it stands at a plain stop in user
+ * mode, or is where any stop does no harm; -1: it runs on, with its sentry. */
+int sentry_wait(struct target *t, pid_t tid, uint64_t deadline);
 
 /* ---- facts.c, image.c --------------------------------------------------- */
 
@@ -445,6 +467,8 @@ struct target {
 	uint64_t ticks_at;		/* ... then */
 };
 
+/* Wait until it is not in state D, or frozen. -1 with the reason. */
+int await_stoppable(struct target *t, pid_t tid, uint64_t deadline);
 /* The target of which this process seized tid; NULL none. */
 struct target *target_of_tid(pid_t tid, struct hold **h);
 /* Its image was replaced. */

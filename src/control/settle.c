@@ -57,6 +57,17 @@ leader_ended(struct pack *p, int status)
 }
 
 int
+hold_pass(struct pack *p, const struct event *ev)
+{
+	const int signal = pass_stop(p, ev);
+
+	/* ESRCH: killed; the next wait tells */
+	(void)ptrace(PTRACE_CONT, ev->tid, 0, (long)signal);
+	pack_find(p, ev->tid)->stopped = false;
+	return 0;
+}
+
+int
 hold_step(struct pack *p, pid_t tid, int status)
 {
 	const struct event ev = event_of_status(tid, status);
@@ -179,6 +190,15 @@ hold_let_go(struct pack *p, pid_t tid)
 			/* it runs after all, or was killed: look again */
 			h->stopped = false;
 		}
+		if (h->sentry && sentry_wait(p->target, tid, deadline) < 0 &&
+		    pack_find(p, tid)) {
+			/* our end, or its stop, lets it go */
+			fail_clear();
+			pack_find(p, tid)->want = WANT_GONE;
+			return 1;
+		}
+		if ((h = pack_find(p, tid)) == NULL || h->stopped)
+			continue;
 		if (!h->asked && partial_await(p->target, tid) < 0)
 			fail_clear();	/* it cannot be left as it is */
 		if (!h->asked && ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0)

@@ -140,6 +140,15 @@ thread_wait(pid_t tid, uint64_t timeout_ns, struct event *ev)
 
 /* ---- what a stop is ----------------------------------------------------- */
 
+static bool
+is_of_sentry(pid_t tid, const siginfo_t *info)
+{
+	struct hold *h = NULL;
+
+	return target_of_tid(tid, &h) && sentry_owns_signal(h->sentry, tid,
+							    info);
+}
+
 /*
  * Asked of the kernel and not of our memory, so that no path forgets one. At
  * every stop but a signal's delivery si_code holds the event, or repeats
@@ -157,7 +166,7 @@ signal_of_stop(pid_t tid, siginfo_t *info)
 	if (info->si_code > 0 && info->si_code >> SI_EVENT_SHIFT &&
 	    (info->si_code & 0x7f) == info->si_signo)
 		return 0;
-	if (breakpoint_owns_signal(tid, info))
+	if (breakpoint_owns_signal(tid, info) || is_of_sentry(tid, info))
 		return 0;
 	if (info->si_signo != SIGTRAP)
 		return info->si_signo;
@@ -231,7 +240,7 @@ seize(struct target *t, pid_t tid, unsigned long options)
 
 /* Touching a thread that waits uninterruptibly (a vfork parent) is of no
  * use, and it could not be let go again. */
-static int
+int
 await_stoppable(struct target *t, pid_t tid, uint64_t deadline)
 {
 	const uint64_t since = now_ns();

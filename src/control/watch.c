@@ -139,6 +139,20 @@ watch_signal(struct target *t, const char **why)
 	return 0;
 }
 
+int
+watch_signal_of(const struct target *t, pid_t tid)
+{
+	struct proc_status st;
+
+	if (proc_status_thread(t, tid, &st) < 0 || !may_signal(&st))
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(idle_signals); i++)
+		if (!has(st.sig_caught | st.sig_ignored | st.sig_blocked,
+			 idle_signals[i]))
+			return idle_signals[i];
+	return 0;
+}
+
 bool
 watch_signal_is_taken(struct target *t)
 {
@@ -170,8 +184,8 @@ open_event(uint64_t addr, pid_t tid)
 			    PERF_FLAG_FD_CLOEXEC);
 }
 
-static int
-start(int fd, int signal, pid_t tid)
+int
+watch_send(int fd, int signal, pid_t tid)
 {
 	struct f_owner_ex owner = { .type = F_OWNER_TID, .pid = tid };
 
@@ -183,7 +197,7 @@ start(int fd, int signal, pid_t tid)
 		       fcntl(fd, F_SETOWN_EX, &owner) < 0 ||
 		       fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) < 0))
 		return -1;
-	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	return 0;
 }
 
 const char *
@@ -207,7 +221,8 @@ watches_arm(struct watches *w, uint64_t addr, int signal, pid_t tid)
 
 	if (fd < 0)
 		return errno == ESRCH ? 0 : -1;
-	if (start(fd, signal, tid) < 0) {
+	if (watch_send(fd, signal, tid) < 0 ||
+	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0) {
 		const int error = errno;
 
 		close(fd);

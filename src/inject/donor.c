@@ -39,6 +39,7 @@ enum rank {
 	RANK_SLEEPS_ON,			/* in restart_syscall, of what? */
 	RANK_RUNS,	/* or is in a call that a stop cuts short */
 	RANK_SEES_EINTR,
+	RANK_IN_TRANSFER,
 	RANK_ODD_STACK,		/* added: no room for a frame */
 	RANK_NEVER = 100,
 };
@@ -57,17 +58,9 @@ rank_of_call(long nr)
 	case SYS_select: case SYS_pselect6: case SYS_ppoll: case SYS_readv:
 	case SYS_rt_sigsuspend: case SYS_pause: case SYS_write:
 		return RANK_BEGINS_AGAIN;
-	case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_semop:
-	case SYS_semtimedop: case SYS_rt_sigtimedwait: case SYS_io_getevents:
-	case SYS_msgrcv: case SYS_msgsnd: case SYS_recvfrom: case SYS_recvmsg:
-	case SYS_sendto: case SYS_sendmsg: case SYS_accept: case SYS_accept4:
-	case SYS_connect:
-	case 333 /* io_pgetevents */: case 441 /* epoll_pwait2 */:
-	case 426 /* io_uring_enter */:
-		return RANK_SEES_EINTR;
 	default:
 		/* futex, poll, nanosleep: a restart block, or unknown. */
-		return RANK_WAITS;
+		return call_sees_eintr(nr) ? RANK_SEES_EINTR : RANK_WAITS;
 	}
 }
 
@@ -81,12 +74,9 @@ rank_of(const struct plan *p, pid_t tid)
 	    f.state == 'Z' || f.state == 'X' ||
 	    sched_getscheduler(tid) == SCHED_DEADLINE) /* see room.c */
 		return RANK_NEVER;
-	if (f.state == 'D' || f.partial) {
-		(void)fail(FAIL_UNSUITABLE, f.partial ?
-			   "thread %d is in the midst of a transfer, of which "
-			   "a stop would leave a part" :
-			   "thread %d waits in the kernel and cannot be "
-			   "stopped (state D)", (int)tid);
+	if (f.state == 'D') {
+		(void)fail(FAIL_UNSUITABLE, "thread %d waits in the kernel and "
+			   "cannot be stopped (state D)", (int)tid);
 		return RANK_NEVER;
 	}
 	/*
@@ -97,6 +87,8 @@ rank_of(const struct plan *p, pid_t tid)
 	if (f.in_syscall && f.syscall == SYS_restart_syscall)
 		rank = thread_sleeping_call(p->t, f.pc) < 0 ? RANK_SLEEPS_ON :
 			RANK_WAITS;
+	else if (f.partial)
+		rank = RANK_IN_TRANSFER;
 	else if (f.in_syscall)
 		rank = rank_of_call(f.syscall);
 	if (f.sp && !borrow_stack_is_plain(p, f.sp, FRAME_NEED))
@@ -156,7 +148,8 @@ candidate_of(const struct plan *p, pid_t tid, int rank, unsigned seed,
 	struct candidate c = { .tid = tid, .rank = rank };
 
 	if (seed) {
-		c.rank = rank % RANK_ODD_STACK == RANK_SLEEPS_ON;
+		c.rank = rank % RANK_ODD_STACK == RANK_SLEEPS_ON ||
+			rank % RANK_ODD_STACK == RANK_IN_TRANSFER;
 		c.order = (double)i;
 	} else if (rank == RANK_RUNS) {
 		c.order = last_ran(p, tid);
@@ -263,7 +256,7 @@ try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
 	int safe = 1;
 
 	urgent_donor(b, tid);
-	if (thread_hold(p->t, tid, 0, HOLD_TIMEOUT_NS, &b->held) < 0) {
+	if (thread_catch(p->t, tid, HOLD_TIMEOUT_NS, &b->held) < 0) {
 		urgent_donor_end(b, tid);
 		return target_gone(p->t) ? -1 : 0;
 	}
@@ -321,7 +314,8 @@ donor_take(struct plan *p, unsigned seed, struct borrow *b,
 			r = -1;
 			break;
 		}
-		for (i = 0; r == 0 && i < n; i++) {
+		for (i = 0; r == 0 && i < n &&
+		     now_ns() - since < GIVE_UP_NS; i++) {
 			memset(b, 0, sizeof *b);
 			b->p = p;
 			report->tries++;

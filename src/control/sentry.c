@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Stop a thread between two of its system calls. A stop within one may cut it
+ * short (partial.c, transfer.c), and where we would repair what the program
+ * sees (EINTR) we must live long enough to do so. So a thread that is to work
+ * for us is seized, not stopped, and a sentry waits for it in user mode:
+ *
+ *	it computes	a clock of its CPU time that sends its signal in user
+ *			mode only
+ *	it is in a call	a watch (watch.c) on the address where it comes back
+ *
+ *   seize --> it runs on --> the sentry's signal is about to be delivered
+ *                            --> dropped: a plain stop, in user mode
+ *
+ * The signal's default is to be ignored, and nobody but us ever sees it: should
+ * we be killed, nothing happens. Where perf is refused there is no sentry.
+ *
+ * The event is started by PERF_EVENT_IOC_ENABLE, and ends with its descriptor:
+ * PERF_EVENT_IOC_REFRESH hangs Linux 6.16 and 6.17.
+ */
+#include "breakpoint.h"
+#include "hazard.h"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	TICK_NS = 97 * NS_PER_US,	/* of CPU time; 100 would keep step */
+	LOOK_NS = NS_PER_MS,
+	EINTR_PATIENCE_MS = 300,	/* then its call is repaired */
+};
+
+struct sentry {
+	int signal;
+	int ticks;		/* the clock's descriptor */
+	struct watches gate;	/* where it comes back from its call */
+	uint64_t gate_at;
+};
+
+/* ---- its life ----------------------------------------------------------- */
+
+static int
+open_clock(pid_t tid, int signal)
+{
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof attr,
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.sample_period = TICK_NS,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	const int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1,
+				    PERF_FLAG_FD_CLOEXEC);
+
+	if (fd >= 0 && watch_send(fd, signal, tid) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static struct sentry *
+sentry_new(const struct target *t, pid_t tid)
+{
+	const int signal = watch_signal_of(t, tid);
+	const int ticks = signal ? open_clock(tid, signal) : -1;
+
+	if (ticks < 0)
+		return NULL;
+
+	struct sentry *s = xcalloc(1, sizeof *s);
+
+	s->signal = signal;
+	s->ticks = ticks;
+	return s;
+}
+
+void
+sentry_free(struct sentry *s)
+{
+	if (!s)
+		return;
+	close(s->ticks);
+	watches_fini(&s->gate);
+	free(s);
+}
+
+bool
+sentry_owns_signal(const struct sentry *s, pid_t tid, const siginfo_t *info)
+{
+	const struct watch *w = s ? watches_find(&s->gate, tid) : NULL;
+
+	return s && info->si_signo == s->signal &&
+		(info->si_code == POLL_IN || info->si_code == POLL_HUP) &&
+		(info->si_fd == s->ticks || (w && info->si_fd == w->fd));
+}
+
+/* Without debug registers the clock alone finds it, in time. */
+static void
+watch_return(struct sentry *s, pid_t tid, uint64_t pc)
+{
+	if (s->gate_at == pc)
+		return;
+	watches_disarm(&s->gate, tid);
+	s->gate_at = pc;
+	(void)watches_arm(&s->gate, pc, s->signal, tid);
+}
+
+/* ---- waiting for it ----------------------------------------------------- */
+
+/* Until a stop, or the next look. */
+static void
+rest(bool *took_signal)
+{
+	const struct timespec look = { .tv_nsec = LOOK_NS };
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	*took_signal = sigtimedwait(&child, NULL, &look) == SIGCHLD ||
+		*took_signal;
+}
+
+/* News of it: 1 it stands, plainly; 0 it runs on; -1 it is gone. */
+static int
+take_news(struct target *t, pid_t tid, int status)
+{
+	const struct event ev = event_of_status(tid, status);
+	struct hold *h = pack_find(&t->pack, tid);
+	siginfo_t info;
+
+	if (ev.kind == EVENT_THREAD_GONE || ev.kind == EVENT_GROUP_STOP ||
+	    ev.kind == EVENT_STOPPED)
+		return hold_step(&t->pack, tid, status);
+	hold_note(h, &ev);
+	if (ev.kind == EVENT_SIGNAL &&
+	    ptrace(PTRACE_GETSIGINFO, tid, 0, &info) == 0 &&
+	    sentry_owns_signal(h->sentry, tid, &info)) {
+		hold_ask_through(h, 0);
+		return hold_settle(&t->pack, tid,
+				   deadline_in_ms(STOP_LIMIT_MS));
+	}
+	return hold_pass(&t->pack, &ev);
+}
+
+/* May it be stopped where it is? Else the sentry is told where it returns. */
+static bool
+may_stop(struct target *t, pid_t tid, uint64_t since)
+{
+	struct sentry *s = pack_find(&t->pack, tid)->sentry;
+	uint64_t pc;
+
+	switch (call_where(t, tid, &pc)) {
+	case CALL_NONE:
+		return false;
+	case CALL_PARTIAL:
+		watch_return(s, tid, pc);
+		return false;
+	case CALL_SEES_EINTR:
+		watch_return(s, tid, pc);
+		return now_ns() - since > EINTR_PATIENCE_MS *
+			(uint64_t)NS_PER_MS;
+	case CALL_BEGINS_AGAIN:
+		break;
+	}
+	return true;
+}
+
+static int
+not_met(struct target *t, pid_t tid)
+{
+	uint64_t pc;
+
+	if (call_where(t, tid, &pc) == CALL_NONE)
+		return fail(FAIL_UNSUITABLE, "thread %d was not met in user "
+			    "mode: it is in a long system call, or gets no "
+			    "processor", (int)tid);
+	return fail(FAIL_UNSUITABLE, "thread %d is in the midst of a transfer, "
+		    "of which a stop would leave a part", (int)tid);
+}
+
+static int
+wait_for(struct target *t, pid_t tid, uint64_t deadline, bool *took_signal)
+{
+	const uint64_t since = now_ns();
+
+	for (;;) {
+		int status;
+		int r = wait_status(tid, 0, &status);
+
+		if (r == 1)
+			r = take_news(t, tid, status);
+		else if (r < 0)
+			pack_drop(&t->pack, tid);
+		if (r < 0)
+			return fail(FAIL_MISSING, "thread %d has ended",
+				    (int)tid);
+		if (r == 1 || may_stop(t, tid, since))
+			return 0;
+		if (now_ns() >= deadline)
+			break;
+		rest(took_signal);
+	}
+	return not_met(t, tid);
+}
+
+int
+sentry_wait(struct target *t, pid_t tid, uint64_t deadline)
+{
+	bool took_signal = false;
+	sigset_t child, before;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &child, &before);
+
+	const int r = wait_for(t, tid, deadline, &took_signal);
+
+	/* it may have been about somebody else */
+	if (took_signal && t->pack.len)
+		(void)kill(getpid(), SIGCHLD);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+/* Seized, with a sentry that is awake. 0: there is none. */
+static int
+post(struct target *t, pid_t tid, uint64_t deadline)
+{
+	struct hold *h = pack_find(&t->pack, tid);
+
+	if (h && h->sentry)
+		return 1;
+	if (!h && await_stoppable(t, tid, deadline) < 0)
+		return -1;
+
+	struct sentry *s = sentry_new(t, tid);
+
+	if (!s)
+		return 0;
+	if (!h && seize(t, tid, 0) < 0) {
+		sentry_free(s);
+		return -1;
+	}
+	h = pack_add(&t->pack, tid, WANT_GONE);
+	h->sentry = s;
+	(void)ioctl(s->ticks, PERF_EVENT_IOC_ENABLE, 0);
+	return 1;
+}
+
+int
+thread_catch(struct target *t, pid_t tid, uint64_t timeout_ns, struct held *h)
+{
+	const uint64_t deadline = now_ns() + timeout_ns;
+	const struct hold *known = pack_find(&t->pack, tid);
+	int r = 0;
+
+	*h = (struct held){ .tid = tid };
+	if (handled(HAZARD_TRANSFER) && !(known && known->stopped)) {
+		r = post(t, tid, deadline);
+		if (r == 1)
+			r = sentry_wait(t, tid, deadline);
+		else if (r == 0 && !known)
+			r = partial_look_long(t, tid);
+	}
+	if (r < 0)
+		return -1;
+	r = thread_hold(t, tid, 0, STOP_LIMIT_MS * (uint64_t)NS_PER_MS, h);
+
+	struct hold *held = pack_find(&t->pack, tid);
+
+	if (held && r == 0) {
+		sentry_free(held->sentry);
+		held->sentry = NULL;
+	}
+	return r;
+}
