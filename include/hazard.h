@@ -26,6 +26,8 @@ enum hazard {
 	HAZARD_EXEC,		/* another program, since we looked */
 	HAZARD_FRAME,		/* we are killed while a thread works for us */
 	HAZARD_FROZEN,		/* a frozen control group */
+	HAZARD_GUEST_FAULTS,	/* our entry crashes in the target */
+	HAZARD_GUEST_HANGS,	/* our entry does not return there */
 	HAZARD_HANDLER_STAYS,	/* our handler, when we have gone */
 	HAZARD_HELPER_NUMBER,	/* a clone's result in the next call's place */
 	HAZARD_IDLE_SIGNAL,	/* a signal that the program uses */

@@ -162,8 +162,8 @@ judge(struct errand *e)
 		return fail(FAIL_INTERNAL, "the target loaded something else "
 			    "than our library");
 	case BLOCK_FAULTED:
-		return fail(FAIL_UNSUITABLE, "the called function crashed "
-			    "(%s) and was ended", e->fault);
+		return fail(FAIL_UNSUITABLE, "the called function %s and "
+			    "was ended", e->fault);
 	default:
 		return fail(FAIL_UNSUITABLE, "our thread ended early (state "
 			    "%u%s%s)", k->state, e->fault[0] ? ", " : "",

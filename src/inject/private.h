@@ -300,7 +300,8 @@ struct errand {
 	struct urgent scheduled; /* the helper as it was born; 0: left alone */
 	bool at_bell;		/* the helper stands at its last call */
 	bool left_behind;	/* the scratch must stay */
-	char fault[64];		/* how a thread of ours crashed; "": none */
+	char fault[64];		/* what a thread of ours did: "crashed" */
+	uint64_t ended_ns;	/* the call was ended then; 0: not */
 };
 
 /* Sizes of everything; static TLS offsets are read from the link maps. */

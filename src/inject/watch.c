@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "hazard.h"
 #include "private.h"
 
 #define STOP_TIMEOUT_NS	UINT64_C(10000000000)
@@ -49,22 +50,41 @@ make_exit(struct errand *e, pid_t tid)
 		thread_resume(tid, RUN_FREE, 0);
 }
 
-static int
-on_fault(struct errand *e, pid_t tid, enum thread_run how, const siginfo_t *si)
+/* The thread that loads and calls. */
+static pid_t
+worker(const struct errand *e)
 {
-	const pid_t worker = e->p->by_hand ? e->helper : e->thread;
+	return e->p->by_hand ? e->helper : e->thread;
+}
+
+/* From the called function, outside the loader: it can end as a thread
+ * should. */
+static int
+end_call(struct errand *e, pid_t tid)
+{
+	const enum thread_run how = tid == e->helper ? RUN_TO_SYSCALL :
+		RUN_FREE;
+	struct user_regs_struct r;
+
+	if (thread_get_regs(tid, &r) < 0)
+		return -1;
+	r.rip = e->s.at + (uint64_t)(stub_fault - stub_begin);
+	r.orig_rax = UINT64_MAX;
+	return thread_set_regs(tid, &r) < 0 ? -1 : thread_resume(tid, how, 0);
+}
+
+static int
+on_fault(struct errand *e, pid_t tid, const siginfo_t *si)
+{
 	struct user_regs_struct r;
 
 	if (thread_get_regs(tid, &r) < 0 || block_read(e) < 0)
 		return -1;
-	snprintf(e->fault, sizeof e->fault, "signal %d at 0x%llx",
+	snprintf(e->fault, sizeof e->fault, "crashed (signal %d at 0x%llx)",
 		 si->si_signo, (unsigned long long)r.rip);
-	if (tid != worker || e->block.state != BLOCK_CALLING)
+	if (tid != worker(e) || e->block.state != BLOCK_CALLING)
 		return make_exit(e, tid);
-	/* Outside the loader: it can end as a thread should. */
-	r.rip = e->s.at + (uint64_t)(stub_fault - stub_begin);
-	r.orig_rax = UINT64_MAX;
-	return thread_set_regs(tid, &r) < 0 ? -1 : thread_resume(tid, how, 0);
+	return end_call(e, tid);
 }
 
 /* A signal for the program that came to our thread first. */
@@ -87,8 +107,10 @@ on_signal(struct errand *e, pid_t tid, enum thread_run how)
 
 	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &si) < 0)
 		return fail_errno("read a signal of thread %d", tid);
+	if (si.si_code > 0 && handled(HAZARD_GUEST_FAULTS))
+		return on_fault(e, tid, &si);
 	if (si.si_code > 0)
-		return on_fault(e, tid, how, &si);
+		return thread_resume(tid, how, si.si_signo);
 	if (si.si_signo == SIGNAL_SETXID)
 		return thread_resume(tid, how, si.si_signo);
 	return pass_on(e, tid, how, &si);
@@ -178,7 +200,7 @@ why_give_up(const struct errand *e, uint64_t since)
 {
 	const struct inject_limits *limits = &e->limits;
 	const pid_t tid = e->thread ? e->thread : e->helper;
-	const uint64_t wall = now_ns() - since;
+	const uint64_t wall = now_ns() - (e->ended_ns ? e->ended_ns : since);
 	struct thread_facts f;
 
 	if (limits->cancelled && limits->cancelled(limits->arg))
@@ -242,12 +264,36 @@ cancel(struct errand *e, const char *why)
 			  e->s.size / 1024);
 }
 
+/*
+ * Our own entry holds nothing of the program's, and what does not return there
+ * would stay, and might use a processor, for as long as the program lives. It
+ * ends like one that crashed. false: it is not in there.
+ */
+static bool
+end_own_call(struct errand *e, const char *why)
+{
+	const pid_t tid = worker(e);
+	struct event ev;
+
+	if (!handled(HAZARD_GUEST_HANGS) || !e->entry || e->ended_ns || !tid ||
+	    block_read(e) < 0 || e->block.state != BLOCK_CALLING ||
+	    ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0 ||
+	    thread_wait(tid, STOP_TIMEOUT_NS, &ev) < 0)
+		return false;
+	if (ev.kind == EVENT_SIGNAL)	/* and then it is asked again */
+		return on_signal(e, tid, tid == e->helper ? RUN_TO_SYSCALL :
+				 RUN_FREE) == 0;
+	e->ended_ns = now_ns();
+	snprintf(e->fault, sizeof e->fault, "%s", why);
+	return end_call(e, tid) == 0;
+}
+
 /* Let it go on for some time more? */
 static bool
 gave_up(struct errand *e, uint64_t since)
 {
 	char *why = why_give_up(e, since);
-	const bool over = why != NULL;
+	const bool over = why && !end_own_call(e, why);
 
 	if (over)
 		cancel(e, why);
