@@ -319,16 +319,27 @@ is_fair(const struct sampler *s, const struct snapshot_thread *copy)
 		      pending_of(th) > patience(s));
 }
 
+/* We share when nobody stands any more: maps and stacks may take long. */
+static bool
+copy_running(struct sampler *s, struct snapshot *snap)
+{
+	const bool copied = s->running_count &&
+		snapshot_running(s->opt->target, s->running, s->running_count,
+				 s->came_at, STOP_LIMIT_NS, STACK_MAX,
+				 snap) == 0;
+
+	sampler_share(s);
+	sync_maps(s, false);
+	return copied;
+}
+
 static void
-stop_running(struct sampler *s)
+sample_running(struct sampler *s)
 {
 	struct snapshot snap;
 
-	if (!s->running_count ||
-	    snapshot_running(s->opt->target, s->running, s->running_count,
-			     s->came_at, STOP_LIMIT_NS, STACK_MAX, &snap) < 0)
+	if (!copy_running(s, &snap))
 		return;
-	sampler_share(s);
 	s->stood_ns += snap.pause_total_ns;
 	s->stops += snap.stops;
 	recorder_stops(s->rec, snap.stops, snap.pause_total_ns, snap.pause_ns);
@@ -556,8 +567,7 @@ sampler_look(struct sampler *s, uint64_t came_at)
 	s->came_at = came_at;
 	s->looks++;
 	read_threads(s);
-	sync_maps(s, false);
-	stop_running(s);
+	sample_running(s);
 	peek_waiting(s);
 	read_clock(s);
 	drop_ended(s);
