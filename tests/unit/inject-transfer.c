@@ -152,6 +152,7 @@ int
 main(int argc, char **argv)
 {
 	if (argc == 3) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		shared = victim_page_of(argv[2]);
 		transfer(argv[1]);
 		return 0;
