@@ -297,6 +297,9 @@ void target_allow_traps(struct target *t);
 bool breakpoint_is_off(const struct target *t, const struct breakpoint *bp);
 /* Is any of them a trap, so that hits must be seen at once? */
 bool target_has_traps(const struct target *t);
+/* Places in the text that held a trap, and hold one still though none is
+ * wanted there: how many, the first in *addr; -1: it cannot be seen. */
+int target_traps_left(struct target *t, uint64_t *addr);
 /* No trap in the text, while it runs too: threads that nobody traces come. And
  * as before; who came is traced then. */
 void target_lift_traps(struct target *t);

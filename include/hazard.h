@@ -52,6 +52,7 @@ enum hazard {
 	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */
 	HAZARD_TRANSFER,	/* a call that a stop cuts short */
 	HAZARD_TRAP_ALLOWED,	/* a trap in a process that must not end */
+	HAZARD_TRAP_STAYS,	/* in the text, for want of a descriptor */
 	HAZARD_TRAP_TEXT,	/* another text where our trap was */
 	HAZARD_TRAP_VISIT,	/* a thread that we make meets our trap */
 };

@@ -142,7 +142,7 @@ try_trap(struct target *t, const struct breakpoint *bp)
 	/* a sharer would find nobody to take the trap; it would end that */
 	if (target_check_alone(t) < 0)
 		return -1;
-	if (memory_swap(t->proc_fd, t->live_tid, &bp->text, TRAP_TRY) < 0)
+	if (trap_try(t, &bp->text) < 0)
 		return fail_errno("write the instruction at %#llx of "
 				  "process %d", (unsigned long long)bp->addr,
 				  (int)t->pid);

@@ -80,15 +80,16 @@ target_hold_all(struct target *t)
 			    t->how);
 	t->pack.options = options(t);
 	if (pack_stop(&t->pack) < 0) {
-		/* all go, so no trap may stay */
-		breakpoints_lift(t, t->live_tid);
-		breakpoints_free(t);
+		/* all go, so no trap may stay, nor come again */
+		breakpoints_lift(t);
+		t->lifted = true;
 		let_go_rest(&t->pack);
+		t->lifted = false;
+		breakpoints_free(t);	/* until then hits are known as such */
 		return fail_in("stop process %d", (int)t->pid);
 	}
 	t->held = true;
-	if (t->traps)
-		breakpoints_lift(t, target_live_thread(t));
+	breakpoints_lift(t);
 	pack_let_newborn_go(&t->pack);
 	return 0;
 }
@@ -115,6 +116,7 @@ target_release_all(struct target *t)
 	/* Traps go while nobody can be about to hit one. */
 	if (t->traps && !t->held && target_hold_all(t) < 0 && !t->gone)
 		return -1;
+	breakpoints_lift(t);	/* what could not be done before */
 	breakpoints_free(t);
 
 	const bool stood = t->held;
@@ -164,7 +166,7 @@ target_continue_all(struct target *t)
 		return -1;
 	t->held = false;
 	if (breakpoints_plant(t) < 0) {
-		breakpoints_lift(t, t->live_tid);
+		breakpoints_lift(t);
 		t->held = !t->gone;
 		return -1;
 	}

@@ -94,12 +94,9 @@ memory_poke(int proc_fd, pid_t tid, uint64_t addr, const void *buf, size_t n)
 }
 
 int
-memory_swap(int proc_fd, pid_t tid, const struct trap_text *text,
-	    enum trap_way way)
+memory_open(int proc_fd, pid_t tid)
 {
-	const int fd = open_mem(proc_fd, tid, O_RDWR);
-
-	return fd < 0 ? -1 : close_mem(fd, trap_swap(fd, text, way));
+	return open_mem(proc_fd, tid, O_RDWR);
 }
 
 static int
@@ -128,6 +125,22 @@ live_thread_lately(struct target *t)
 	return tid;
 }
 
+static int
+memory_read(struct target *t, pid_t tid, uint64_t addr, void *buf, size_t n)
+{
+	const struct iovec to = { buf, n };
+	const struct iovec from = { (void *)(uintptr_t)addr, n };
+
+	return process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)n ? 0 :
+		mem_read(t->proc_fd, tid, addr, buf, n);
+}
+
+int
+memory_look(struct target *t, uint64_t addr, void *buf, size_t n)
+{
+	return memory_read(t, t->live_tid, addr, buf, n);
+}
+
 int
 target_read(struct target *t, uint64_t addr, void *buf, size_t n)
 {
@@ -135,14 +148,8 @@ target_read(struct target *t, uint64_t addr, void *buf, size_t n)
 
 	if (tid < 0)
 		return -1;
-
-	const struct iovec to = { buf, n };
-	const struct iovec from = { (void *)(uintptr_t)addr, n };
-
-	if (process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)n ||
-	    mem_read(t->proc_fd, tid, addr, buf, n) == 0)
-		return 0;
-	return memory_failed(t, "read", addr, n);
+	return memory_read(t, tid, addr, buf, n) == 0 ? 0 :
+		memory_failed(t, "read", addr, n);
 }
 
 int

@@ -89,7 +89,7 @@ vfork_begins(struct target *t, struct hold *parent)
 		return;
 	parent->vforking = true;
 	if (t->vforks++ == 0)
-		breakpoints_lift(t, parent->tid);
+		breakpoints_lift(t);
 }
 
 void
@@ -134,6 +134,7 @@ pack_note_exec(struct pack *p, const struct event *ev)
 		pack_drop(p, (pid_t)ev->message);
 	pack_find(p, ev->tid)->vforking = false;
 	breakpoints_free(t);
+	traps_forget(t);
 	t->vforks = 0;
 	target_note_exec(t);
 }

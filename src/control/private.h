@@ -265,13 +265,20 @@ enum trap_way { TRAP_OUT, TRAP_IN, TRAP_TRY };
 /* Take a trap out, or put one in, or write what is there; by a descriptor of
  * the memory. Only in that very text: another may be in its place. */
 int trap_swap(int mem, const struct trap_text *text, enum trap_way way);
+/* A place that holds a trap, or has once: then it is looked at in the end. */
+struct trap_place {
+	struct trap_text text;
+	bool in;
+};
 
 /* Writes also where the page is read-only. -1 with errno. */
 int memory_poke(int proc_fd, pid_t tid, uint64_t addr, const void *buf,
 		size_t n);
-/* trap_swap, in the memory of a thread. */
-int memory_swap(int proc_fd, pid_t tid, const struct trap_text *text,
-		enum trap_way way);
+/* For reading and writing; a descriptor, or -1. */
+int memory_open(int proc_fd, pid_t tid);
+/* target_read, but that -1 comes with errno and is no failure. EIO: there is
+ * no such memory. */
+int memory_look(struct target *t, uint64_t addr, void *buf, size_t n);
 /* Why may we not? Records the failure for a request that got `error`. -1. */
 int attach_explain(struct target *t, int error);
 /* kernel.yama.ptrace_scope, -1 where there is none. */
@@ -294,10 +301,14 @@ void breakpoints_arm(struct target *t, struct hold *h);
 void breakpoints_disarm(struct target *t, pid_t tid);
 /* All traps' original bytes into the text; they stay in the list. The rule:
  * traps are in it only while the target runs, seized, without a vforked
- * child. tid: one that lives. */
-void breakpoints_lift(struct target *t, pid_t tid);
-/* The same for a forked copy. */
+ * child. */
+void breakpoints_lift(struct target *t);
+/* The same for a forked copy, whose thread stands; proc_fd -1: unknown. */
 void breakpoints_lift_copy(const struct target *t, int proc_fd, pid_t tid);
+/* Can one be written here? -1 with errno. Before the first is planted. */
+int trap_try(struct target *t, const struct trap_text *text);
+/* Another image, or none: where there were traps is no concern any more. */
+void traps_forget(struct target *t);
 /* And the traps again, when the rule allows. */
 int breakpoints_plant(struct target *t);
 /* Forget them; the text is not touched. */
@@ -450,6 +461,9 @@ struct target {
 	uint64_t pause_ns;
 	struct breakpoint *breakpoints;
 	unsigned traps;			/* how many of them are */
+	struct trap_place *texts;	/* ... or were, in this image */
+	size_t ntexts, texts_cap;
+	int text_fd;			/* its memory; -1: no trap ever */
 	bool no_traps;			/* nobody allowed them */
 	int signal;			/* of their watches; 0: none is free */
 	uint64_t chosen_at, look_at;

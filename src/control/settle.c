@@ -158,10 +158,9 @@ lift_copy(struct target *t, pid_t child)
 
 	(void)snprintf(path, sizeof path, "/proc/%d", (int)child);
 	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return;			/* it has ended */
 	breakpoints_lift_copy(t, fd, child);
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 }
 
 static int

@@ -54,7 +54,7 @@ let_all_go(void)
 {
 	for (struct target *t = all_targets; t; t = t->next) {
 		settle_for_good(t);
-		breakpoints_lift(t, t->live_tid);
+		breakpoints_lift(t);
 		for (size_t i = 0; i < t->pack.len; i++) {
 			const pid_t tid = t->pack.items[i].tid;
 
@@ -175,7 +175,7 @@ target_open(pid_t pid)
 	struct target *t = xcalloc(1, sizeof *t);
 
 	t->pid = t->live_tid = pid;
-	t->pidfd = t->proc_fd = t->status = -1;
+	t->pidfd = t->proc_fd = t->status = t->text_fd = -1;
 	t->pack.target = t;
 	if (open_handles(t) < 0) {
 		target_close(t);
@@ -209,6 +209,8 @@ target_close(struct target *t)
 		(void)target_release_all(t);	/* nobody is left to tell */
 	unlist(t);
 	breakpoints_free(t);
+	traps_forget(t);
+	free(t->texts);
 	pack_fini(&t->pack);
 	if (t->arena)
 		munmap(t->arena, t->arena_size);
@@ -305,6 +307,7 @@ target_note_exit(struct target *t, int status)
 		t->held = false;
 		reap_held(t);
 		breakpoints_free(t);
+		traps_forget(t);
 	}
 	if (t->status == -1)
 		t->status = target_outcome(t);

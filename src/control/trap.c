@@ -20,106 +20,21 @@
  * hits a trap while blocking it, and resets its handler.
  */
 #include "breakpoint.h"
-#include "hazard.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
-#include <unistd.h>
 
 enum {
 	STEP_LIMIT_MS = 1000,
 	KERNEL_SIGSET_SIZE = 8,
 };
 
-/* ---- in the text -------------------------------------------------------- */
-
-/*
- * The same text behind the trap? An unloaded library's place may be another's,
- * and a byte there be the same by chance. Most of it decides: some bytes change
- * when a program, or another tracer, patches it, or by another trap of ours.
- */
-static bool
-is_same(const struct trap_text *text, const unsigned char *now)
-{
-	const size_t behind = text->len - machine_trap_size;
-	size_t same = 0;
-
-	for (size_t i = machine_trap_size; i < text->len; i++)
-		same += now[i] == text->bytes[i];
-	return same * 2 >= behind || !handled(HAZARD_TRAP_TEXT);
-}
-
-int
-trap_swap(int mem, const struct trap_text *text, enum trap_way way)
-{
-	const unsigned char *from = way == TRAP_OUT ? machine_trap :
-		text->bytes;
-	const unsigned char *to = way == TRAP_IN ? machine_trap : text->bytes;
-	const off_t at = (off_t)text->addr;
-	unsigned char now[TRAP_TEXT_MAX];
-	ssize_t n;
-
-	if (pread(mem, now, text->len, at) != (ssize_t)text->len)
-		return -1;
-	if (memcmp(now, from, machine_trap_size) != 0 || !is_same(text, now))
-		return 0;
-	do {
-		n = pwrite(mem, to, machine_trap_size, at);
-	} while (n < 0 && errno == EINTR);
-	return n == (ssize_t)machine_trap_size ? 0 : -1;
-}
-
-/* Also called when there is no memory left: these two allocate nothing. */
-void
-breakpoints_lift_copy(const struct target *t, int proc_fd, pid_t tid)
-{
-	for (const struct breakpoint *bp = t->breakpoints; bp; bp = bp->next)
-		/* it fails only where there is no such memory any more */
-		if (breakpoint_is_trap(bp))
-			(void)memory_swap(proc_fd, tid, &bp->text, TRAP_OUT);
-}
-
-void
-breakpoints_lift(struct target *t, pid_t tid)
-{
-	if (!t->traps)
-		return;
-	breakpoints_lift_copy(t, t->proc_fd, tid);
-	guard_clear(t);
-}
-
-static int
-plant(struct target *t, const struct breakpoint *bp, pid_t tid)
-{
-	if (guard_watch(t, &bp->text) < 0 || guard_note(t, &bp->text) < 0)
-		return -1;
-	/* a library may have been unloaded, and another be in its place */
-	(void)memory_swap(t->proc_fd, tid, &bp->text, TRAP_IN);
-	return 0;
-}
-
-int
-breakpoints_plant(struct target *t)
-{
-	const pid_t tid = t->traps ? target_live_thread(t) : 0;
-
-	if (tid < 0)
-		return -1;
-	if (!t->traps || t->held || t->lifted || t->vforks)
-		return 0;
-	for (const struct breakpoint *bp = t->breakpoints; bp; bp = bp->next)
-		if (breakpoint_is_trap(bp) && plant(t, bp, tid) < 0)
-			return -1;
-	return 0;
-}
-
 void
 target_lift_traps(struct target *t)
 {
 	t->lifted = true;
 	if (t->traps && !t->held)
-		breakpoints_lift(t, target_live_thread(t));
+		breakpoints_lift(t);
 }
 
 void

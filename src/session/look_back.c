@@ -6,6 +6,7 @@
  *
  *	fd		a memfd with a name of ours
  *	maps		record memory, or scratch memory with our code in it
+ *	mem		a trap where a breakpoint was
  *	timers		one that points into our library, or ticks by its signal
  *	status		the signal of our ticks is caught, and was not
  *	task TID	traced by us; blocked as a thread that works for us; a
@@ -191,6 +192,22 @@ look_at_mappings(struct look *l)
 			look_at_mapping(l, start, end, prot, line + at);
 	}
 	free(text);
+}
+
+/* ---- text --------------------------------------------------------------------------- */
+
+static void
+look_at_text(struct look *l)
+{
+	uint64_t addr;
+	const int n = target_traps_left(l->lb->t, &addr);
+
+	if (n < 0)
+		not_looked(l, "its text");
+	if (n == 1)
+		tell(l, "a trap at %" PRIx64, addr);
+	if (n > 1)
+		tell(l, "%d traps, at %" PRIx64 " and elsewhere", n, addr);
 }
 
 /* ---- timers ------------------------------------------------------------------------- */
@@ -402,6 +419,7 @@ look_again(struct look *l, enum look_back_when when)
 		l->lib = l->lib_end = 0;
 		look_at_all(l);
 		look_at_signals(l);
+		look_at_text(l);
 		if (when != LOOK_HELD)
 			look_at_threads(l, when == LOOK_STOPPED);
 		if (!l->n || target_gone(l->lb->t))

@@ -4,13 +4,15 @@
  * by one thread and by four at once, while signals rain, with holds thrown in
  * at any moment; forked and vforked children run through it unharmed; and
  * afterwards the text is what it was. All that with breakpoints of the
- * processor, and with traps, for a program that uses the signals of those.
+ * processor, and with traps, for a program that uses the signals of those. So
+ * it is when no descriptor is free at the end.
  * mission: X2
  */
 #include "control-test.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/user.h>
 
@@ -264,6 +266,48 @@ let_go_at_once(bool traps)
 	}
 }
 
+static void
+set_descriptors(rlim_t most)
+{
+	struct rlimit limit;
+
+	check(getrlimit(RLIMIT_NOFILE, &limit) == 0, "limit of descriptors");
+	limit.rlim_cur = most;
+	check(setrlimit(RLIMIT_NOFILE, &limit) == 0, "limit of descriptors");
+}
+
+/* Not one can be opened when the traps have to go. */
+static void
+let_go_without_descriptors(void)
+{
+	const uint64_t at = (uint64_t)(uintptr_t)called;
+	struct rlimit limit;
+	uint64_t left = 0;
+	int n;
+
+	sh = shared_page(sizeof *sh);
+	sh->threads = THREADS_MAX;
+	sh->traps = true;
+
+	const pid_t pid = fork_victim(victim, NULL);
+	struct target *t = target_open(pid);
+
+	check(t && await(ready, NULL), "ready");
+	check(target_hold_all(t) == 0 && breakpoint_insert(t, at) &&
+	      target_has_traps(t) && target_continue_all(t) == 0, "insert");
+	(void)getrlimit(RLIMIT_NOFILE, &limit);
+	set_descriptors(0);
+	/* its threads cannot be listed; it is let go all the same */
+	(void)target_release_all(t);
+	fail_clear();
+	set_descriptors(limit.rlim_cur);
+	n = target_traps_left(t, &left);
+	check(n == 0, "%d traps, at %#llx", n, (unsigned long long)left);
+	sh->go = 1;
+	check(target_ended_well(t, pid), "the victim came to harm");
+	target_close(t);
+}
+
 /* ---- text that makes way for another ------------------------------------ */
 
 struct page {
@@ -343,6 +387,7 @@ static void
 body(void)
 {
 	leave_others_alone();
+	let_go_without_descriptors();
 	for (int traps = 0; traps < 2; traps++) {
 		count(1, false, traps);
 		count(THREADS_MAX, false, traps);
