@@ -24,7 +24,7 @@ enum { READERS_WAIT_MS = 500, FILLER_MIN = 8 };
 pid_t
 thread_inner_tid(struct target *t, pid_t tid)
 {
-	char path[64], *text, *at;
+	char path[64], *text, *at, *last;
 	pid_t inner = tid;
 
 	snprintf(path, sizeof path, "task/%d/status", tid);
@@ -32,7 +32,8 @@ thread_inner_tid(struct target *t, pid_t tid)
 	at = text ? strstr(text, "\nNSpid:") : NULL;
 	if (at) {
 		at[1 + strcspn(at + 1, "\n")] = 0;
-		inner = (pid_t)strtol(strrchr(at, '\t'), NULL, 10);
+		last = strrchr(at, '\t');
+		inner = last ? (pid_t)strtol(last, NULL, 10) : tid;
 	}
 	free(text);
 	return inner;

@@ -133,6 +133,11 @@ find_layout(struct plan *p)
 	if (p->sizeof_pthread < 512 || p->sizeof_pthread > 1u << 16)
 		return plan_refuse("its libc's thread descriptor has an "
 			      "implausible size");
+	/* We write there, into a copy of that size. */
+	if (p->off_list + 16 > p->sizeof_pthread ||
+	    p->off_specific + 8 > p->sizeof_pthread)
+		return plan_refuse("fields of its libc's thread descriptor lie "
+				   "outside it");
 	at = locate_address(p->look, &p->ldso, "__rseq_offset");
 	if (at && target_read(p->t, at, &p->rseq_offset, 8) < 0)
 		return -1;
