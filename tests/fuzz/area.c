@@ -1,22 +1,121 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The record memory, which the target can write as it likes: windows and the
- * beginnings of their rings are the fuzzer's.
+ * beginnings of their rings are the fuzzer's; so is what the header says of
+ * tables and their readers when tables are published. What those are is in
+ * the pad of the first window.
  */
 #include <sys/mman.h>
+#include <time.h>
 
 #include "../../src/control/private.h"
 #include "../../src/inject/private.h"
 #include "fuzz.h"
 #include "record.h"
+#include "step.h"
 
 enum {
 	WINDOWS = 4, WINDOW_BYTES = RECORD_WINDOW_MIN,
 	RINGS_AT = RECORD_HEADER_BYTES + 4096,
-	SIZE = RINGS_AT + WINDOWS * WINDOW_BYTES,
+	HALVES_AT = RINGS_AT + WINDOWS * WINDOW_BYTES, HALF_BYTES = 4096,
+	SIZE = HALVES_AT + 2 * HALF_BYTES,
+	RANGES = 24, ROWS = 40,
 };
 
 static struct target target = { .pid = 42, .live_tid = 42, .pidfd = -1 };
+
+/* Nobody waits here for a reader that never goes. */
+int
+nanosleep(const struct timespec *time, struct timespec *rest)
+{
+	return time->tv_sec ? clock_nanosleep(CLOCK_MONOTONIC, 0, time, rest)
+			    : 0;
+}
+
+/* One thread by two numbers, one by one, one whose status is strange. */
+static void
+make_proc(void)
+{
+	static const char *const status[] = {
+		"State:\tS (sleeping)\nTgid:\t42\nNSpid:\t42\t7\n",
+		"State:\tS (sleeping)\nNSpid:\t43\n",
+		"State:\tS (sleeping)\nNSpid: 8",
+	};
+	static const char stat[] = "42 (x) S 1 42 42 0 -1 4194304 1 0 0 0 1 1 "
+		"0 0 20 0 1 0 100 1 1 18446744073709551615 0 0 0 0 0 0 0 0 0\n";
+	static const char maps[] =
+		"10000-20000 r-xp 00000000 00:01 5    /l.so\n"
+		"20000-30000 rw-p 00000000 00:00 0    [heap]\n"
+		"30000-40000 r--p 00000000 00:00 0 \n"
+		"7ffd0000-7ffe0000 rw-p 00000000 00:00 0    [stack]\n";
+	char path[40];
+	unsigned i;
+
+	if (mkdir("task", 0700) < 0)
+		fuzz_broken("task");
+	for (i = 0; i < ARRAY_LEN(status); i++) {
+		(void)snprintf(path, sizeof path, "task/%u", 42 + i);
+		if (mkdir(path, 0700) < 0)
+			fuzz_broken(path);
+		(void)snprintf(path, sizeof path, "task/%u/status", 42 + i);
+		fuzz_file(path, status[i], strlen(status[i]));
+	}
+	fuzz_file("task/42/stat", stat, sizeof stat - 1);
+	fuzz_file("task/42/maps", maps, sizeof maps - 1);
+	target.proc_fd = open(".", O_RDONLY | O_CLOEXEC);
+}
+
+/* What was published stands inside its half. */
+static void
+judge_half(const struct guest *g)
+{
+	const unsigned char *half = (const unsigned char *)g->area +
+		g->layout.tables_at[g->area->tables];
+	const struct record_tables *head = (const struct record_tables *)half;
+	const struct step_range *r;
+	uint32_t i;
+
+	if (head->used > g->layout.table_bytes || head->ranges != RANGES ||
+	    head->ranges_at + sizeof *r * RANGES > head->used ||
+	    head->stacks_at + sizeof(struct record_stack) * head->stacks >
+	    head->used)
+		abort();
+	r = (const struct step_range *)(half + head->ranges_at);
+	for (i = 0; i < head->ranges; i++)
+		if (r[i].rows + r[i].count * sizeof(struct step_row) >
+		    head->used)
+			abort();
+}
+
+static void
+publish(struct guest *g, const uint64_t pad[5])
+{
+	static const struct step_row rows[ROWS];
+	struct step_range ranges[RANGES];
+	const struct step_tables tables = { NULL, ranges, RANGES };
+	uint32_t i;
+
+	for (i = 0; i < RANGES; i++)
+		ranges[i] = (struct step_range){
+			.start = 4096 * i, .end = 4096 * (i + 1),
+			.rows = (uintptr_t)(rows + i % 5 * 2),
+			.count = (pad[1] >> i & 1) * (ROWS - i % 5 * 2),
+		};
+	g->layout.table_bytes = pad[2] % (HALF_BYTES + 1);
+	g->layout.tables_at[0] = HALVES_AT;
+	g->layout.tables_at[1] = HALVES_AT + HALF_BYTES;
+	g->passing = pad[3];
+	g->passing_end = pad[4];
+	g->area->tables = pad[0] >> 8 & 255;
+	g->area->readers[0] = pad[0] >> 16 & 1;
+	g->area->readers[1] = pad[0] >> 17 & 1;
+	(void)guest_publish_need(&tables);
+	for (i = 0; i < 2; i++)
+		if (guest_publish(g, &tables) == 0)
+			judge_half(g);
+	for (i = 42; i < 46; i++)
+		(void)guest_inner_tid(g, (pid_t)i);
+}
 
 static void
 visit(void *arg, const struct record *r)
@@ -56,13 +155,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const size_t heads = WINDOWS * sizeof(struct record_window);
 	unsigned char *area = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const uint64_t *pads;
 	uint64_t sum = 0;
 	size_t i, n;
 
 	if (area == MAP_FAILED)
 		fuzz_broken("mmap");
 	if (fuzz_enter())
-		target.proc_fd = open(".", O_RDONLY | O_CLOEXEC);
+		make_proc();
 	n = size < heads ? size : heads;
 	memcpy(area + RECORD_HEADER_BYTES, data, n);
 	data += n;
@@ -73,8 +173,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fill_ring(area + RINGS_AT + i * WINDOW_BYTES, data + i * n, n);
 	}
 	g.area = (struct record_area *)area;
+	pads = ((struct record_window *)(area + RECORD_HEADER_BYTES))->guest_pad;
+	g.other_namespace = pads[0] & 1;
+	publish(&g, pads);
 	(void)guest_drain(&g, visit, &sum);
 	map_fini(&g.tids);
 	(void)munmap(area, SIZE);
+	fail_clear();
 	return 0;
 }

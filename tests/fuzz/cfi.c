@@ -2,7 +2,8 @@
 /*
  * Unwind data: the .eh_frame of a small sound object is the fuzzer's, compiled
  * to rows, walked by these and by the full interpreter over a stack that is
- * the fuzzer's too.
+ * the fuzzer's too, while the object's mapping is cut, covered and taken away;
+ * and by the pure step, as the guest does.
  */
 #include <elf.h>
 
@@ -13,6 +14,11 @@
 enum {
 	TEXT_AT = 0x1000, TEXT_SIZE = 0x1000, FRAME_AT = 0x2000,
 	LOADED = 0x10000000, STACK = 1024, STACK_AT = 0x7fff0000,
+	SIGRETURN_AT = TEXT_AT + 0xf00, STARTS = 24, DEPTH = 64,
+};
+
+static const uint8_t sigreturn[] = {
+	0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05,
 };
 
 static const char names[] = "\0.text\0.eh_frame\0.shstrtab";
@@ -55,6 +61,7 @@ make_object(const uint8_t *data, size_t size, size_t *total)
 	memcpy(image, &eh, sizeof eh);
 	memcpy(image + sizeof eh, &ph, sizeof ph);
 	memset(image + TEXT_AT, 0x90, TEXT_SIZE);
+	memcpy(image + SIGRETURN_AT, sigreturn, sizeof sigreturn);
 	if (size)
 		memcpy(image + FRAME_AT, data, size);
 	memcpy(image + names_at, names, sizeof names);
@@ -62,26 +69,85 @@ make_object(const uint8_t *data, size_t size, size_t *total)
 	return image;
 }
 
+/* The stack goes on above the window, as it began. */
+static int
+read_above(void *arg, uint64_t addr, void *buf, size_t n)
+{
+	const struct step_stack *stack = arg;
+	unsigned char *to = buf;
+	size_t i;
+
+	if (addr < STACK_AT || addr >= STACK_AT + 16 * STACK)
+		return -1;
+	for (i = 0; i < n; i++)
+		to[i] = stack->data[(addr + i - STACK_AT) % STACK];
+	return 0;
+}
+
+static void
+step_all(const struct step_tables *tables, const struct step_stack *stack,
+	 const struct arch_regs *from)
+{
+	struct step_regs regs = {
+		.pc = from->reg[arch.reg_pc], .sp = from->reg[arch.reg_sp],
+		.fp = from->reg[arch.reg_fp], .exact = 1,
+	};
+
+	while (regs.depth < DEPTH &&
+	       step_frame(tables, stack, &regs) == STEP_OK)
+		;
+}
+
+/* From places all over the rows; the last ones from the sigreturn and from
+ * where nothing is mapped. */
+static void
+walk_from(struct unwind_space *space, struct unwind_object *obj,
+	  const struct step_stack *stack, struct unwind_trace *trace)
+{
+	const struct step_tables *tables = unwind_space_tables(space);
+	const uint64_t base = LOADED + unwind_object_base(obj);
+	struct arch_regs regs = {0};
+	uint32_t count, i;
+	const struct step_row *rows = unwind_object_rows(obj, &count);
+
+	for (i = 0; i < STARTS; i++) {
+		uint64_t pc = LOADED + TEXT_AT + i * 64;
+
+		if (i < count)
+			pc = base + rows[(uint64_t)i * count / STARTS].pc + 1;
+		if (i == STARTS - 2)
+			pc = LOADED + SIGRETURN_AT;
+		if (i == STARTS - 1)
+			pc = LOADED / 2;
+		regs.reg[arch.reg_pc] = pc;
+		regs.reg[arch.reg_sp] = STACK_AT + i % 16 * 8;
+		regs.reg[arch.reg_fp] = i % 8 == 7 ? 0 : STACK_AT + i * 16;
+		unwind_walk(space, &regs, stack, i % 2 ? read_above : NULL,
+			    (void *)stack, DEPTH, trace);
+		unwind_walk_full(space, &regs, stack, NULL, NULL, DEPTH, trace);
+		step_all(tables, stack, &regs);
+		(void)unwind_call_address(space, pc);
+	}
+}
+
+/* The object with a hole in it, covered in its midst, then gone. */
 static void
 walk(struct unwind_object *obj, const unsigned char *window)
 {
 	const struct step_stack stack = { window, STACK_AT, STACK };
 	struct unwind_space *space = unwind_space_new();
 	struct unwind_trace trace = {0};
-	struct arch_regs regs = {0};
-	uint32_t count, i;
-	const struct step_row *rows = unwind_object_rows(obj, &count);
-	const uint64_t base = LOADED + unwind_object_base(obj);
 
 	unwind_space_map(space, LOADED, LOADED + 0x100000, 0, obj);
-	for (i = 0; i < 16; i++) {
-		regs.reg[arch.reg_pc] = i < count ? base + rows[i].pc + 1
-						  : LOADED + TEXT_AT + i * 64;
-		regs.reg[arch.reg_sp] = STACK_AT + i * 8;
-		regs.reg[arch.reg_fp] = STACK_AT + i * 16;
-		unwind_walk(space, &regs, &stack, NULL, NULL, 64, &trace);
-		unwind_walk_full(space, &regs, &stack, NULL, NULL, 64, &trace);
-	}
+	walk_from(space, obj, &stack, &trace);
+	unwind_space_unmap(space, LOADED + 0x40000, LOADED + 0x50000);
+	unwind_space_map(space, LOADED + TEXT_AT + 0x800, LOADED + 0x60000, 0,
+			 NULL);
+	unwind_space_map(space, LOADED + 0x30000, LOADED + 0x70000, 0x30000,
+			 obj);
+	walk_from(space, obj, &stack, &trace);
+	unwind_space_unmap(space, 0, LOADED + 0x200000);
+	walk_from(space, obj, &stack, &trace);
 	unwind_trace_fini(&trace);
 	unwind_space_free(space);
 }

@@ -18,10 +18,10 @@ static size_t fuzz_used;	/* keeps the compiler from leaving work out */
 
 /* A small one with everything in it. */
 static inline void
-fuzz_make_experiment(void)
+fuzz_make_at(const char *path)
 {
 	const struct experiment_info info = {
-		.path = FUZZ_EXPERIMENT, .pid = 42, .ppid = 1, .pgrp = 42,
+		.path = path, .pid = 42, .ppid = 1, .pgrp = 42,
 		.sid = 1, .cwd = "/", .command = "./prog 'x'",
 		.attached = true, .interval_ns = 10007000, .engine = "ring",
 		.engine_why = "why", .start_ns = FUZZ_START,
@@ -52,8 +52,19 @@ fuzz_make_experiment(void)
 	experiment_resume(exp, t + 1000);
 	experiment_comment(exp, t, "a < comment");
 	experiment_loss(exp, t, "ring", "", 3, 30000000);
+	experiment_loss(exp, t + 1, "ring", "", 4, 40000000);
 	experiment_unmap(exp, t, 0x400000);
+	if (strchr(path, '/'))		/* one of several */
+		experiment_exec(exp, t + 1000, "_x1", "other");
+	fuzz_used += experiment_size(exp) + experiment_disk_lost(exp) +
+		experiment_disk_lost_samples(exp);
 	(void)experiment_close(exp, t + 2000, "ended by us");
+}
+
+static inline void
+fuzz_make_experiment(void)
+{
+	fuzz_make_at(FUZZ_EXPERIMENT);
 }
 
 struct fuzz_walk {

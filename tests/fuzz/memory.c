@@ -3,7 +3,9 @@
  * Memory of the target: link maps, an object's headers, hash tables and
  * symbols, libc's descriptors of itself, who owns the guest, record memory
  * and scratch that a visit has left. The memory at BASE is the fuzzer's; its
- * last word is where the link maps begin. Linked with --wrap=target_read and
+ * last word is where the link maps begin. What we would have made there is
+ * at SCRATCH, and holds the fuzzer's bytes, too; our library as it was built
+ * is at LIBRARY. Linked with --wrap=target_read and
  * --wrap=target_write.
  */
 #include <elf.h>
@@ -14,6 +16,8 @@
 #include "record.h"
 
 #define BASE UINT64_C(0x7f0000000000)
+#define SCRATCH UINT64_C(0x7e0000000000)
+#define LIBRARY UINT64_C(0x7d0000000000)
 
 enum { ENTRIES = 4, AREA_MOST = 1 << 20, TP_AT = 0x6000 };
 
@@ -21,12 +25,46 @@ static const uint8_t *memory;
 static size_t memory_size;
 static struct target target = { .pid = 42, .live_tid = 42 };
 
+/* Our library, page by page as a loader would map it: 0 read. */
+static int
+read_library(uint64_t at, void *buf, size_t n)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)collector_image;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(collector_image +
+						    eh->e_phoff);
+	unsigned i;
+
+	for (i = 0; i < eh->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD && at >= ph[i].p_vaddr &&
+		    at - ph[i].p_vaddr <= ph[i].p_filesz &&
+		    n <= ph[i].p_filesz - (at - ph[i].p_vaddr)) {
+			memcpy(buf, collector_image + ph[i].p_offset +
+			       (at - ph[i].p_vaddr), n);
+			return 0;
+		}
+	return fail(FAIL_GENERAL, "read");
+}
+
+static int
+read_scratch(uint64_t at, unsigned char *buf, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		buf[i] = memory[(at + i) % memory_size];
+	return 0;
+}
+
 int __wrap_target_read(struct target *t, uint64_t addr, void *buf, size_t n);
 
 int
 __wrap_target_read(struct target *t, uint64_t addr, void *buf, size_t n)
 {
 	(void)t;
+	if (addr - LIBRARY < BASE - SCRATCH)
+		return read_library(addr - LIBRARY, buf, n);
+	if (addr - SCRATCH < AREA_MOST * 64 && memory_size)
+		return read_scratch(addr - SCRATCH, buf, n);
 	if (addr < BASE || addr - BASE > memory_size ||
 	    n > memory_size - (addr - BASE))
 		return fail(FAIL_GENERAL, "read");
@@ -105,6 +143,43 @@ find_all(struct look *look, uint64_t header)
 	(void)image_symbol(&target, header, "_r_debug", &p.dlopen);
 }
 
+/* What the link maps say, then our library among them. */
+static void
+walk_links(struct plan *p, uint64_t head)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)collector_image;
+
+	head = head ? head : plan_link_maps(p);
+	(void)plan_no_loader(p);
+	if (plan_walk_links(p, head) < 0)
+		return;
+	plan_find_library(p);
+	p->images = realloc(p->images, (p->nimages + 1) * sizeof *p->images);
+	p->images[p->nimages++] = (struct image){
+		.bias = LIBRARY, .entry = LIBRARY + eh->e_entry,
+		.link_map = head,
+	};
+	plan_find_library(p);
+	if (!p->library)
+		abort();
+	(void)plan_rename_library(p);
+	p->nimages--;
+}
+
+/* The helper's memory, as this libc would have it. */
+static void
+make_scratch(struct plan *p, const struct collector_call *call)
+{
+	static const struct block block;
+	struct scratch s;
+
+	if (scratch_plan(p, &s) < 0)
+		return;
+	s.at = SCRATCH;
+	(void)scratch_write(p, &s, &block, call, BASE + TP_AT);
+	(void)tls_hand_over(p, &s, BASE + TP_AT);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -132,19 +207,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	p.look = xcalloc(1, sizeof *p.look);
 	p.look->t = &target;
 	if (modules_parse(&p.mods, "7f0000000000-7f0000008000 r-xp 00000000 "
-			  "00:01 5    /l.so\n") == 0 &&
-	    plan_walk_links(&p, head) == 0 && plan_read_libc(&p) == 0) {
-		struct scratch s;
-
-		if (scratch_plan(&p, &s) == 0) {
-			static const struct block block;
-
-			s.at = 0x10000;
-			(void)scratch_write(&p, &s, &block, &call,
-					    BASE + TP_AT);
-			(void)tls_hand_over(&p, &s, BASE + TP_AT);
-		}
-		plan_find_library(&p);
+			  "00:01 5    /l.so\n") == 0) {
+		(void)plan_link_maps(&p);
+		walk_links(&p, head);
+		if (plan_read_libc(&p) == 0)
+			make_scratch(&p, &call);
 	}
 	plan_fini(&p);
 	(void)inject_left(&target, &left);
