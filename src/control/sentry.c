@@ -256,6 +256,18 @@ post(struct target *t, pid_t tid, uint64_t deadline)
 	return 1;
 }
 
+/* But not from one that is to be let go, and was not met yet. */
+static void
+dismiss(struct target *t, pid_t tid)
+{
+	struct hold *h = pack_find(&t->pack, tid);
+
+	if (!h || h->want == WANT_GONE)
+		return;
+	sentry_free(h->sentry);
+	h->sentry = NULL;
+}
+
 int
 thread_catch(struct target *t, pid_t tid, uint64_t timeout_ns, struct held *h)
 {
@@ -271,15 +283,9 @@ thread_catch(struct target *t, pid_t tid, uint64_t timeout_ns, struct held *h)
 		else if (r == 0 && !known)
 			r = partial_look_long(t, tid);
 	}
-	if (r < 0)
-		return -1;
-	r = thread_hold(t, tid, 0, STOP_LIMIT_MS * (uint64_t)NS_PER_MS, h);
-
-	struct hold *held = pack_find(&t->pack, tid);
-
-	if (held && r == 0) {
-		sentry_free(held->sentry);
-		held->sentry = NULL;
-	}
+	if (r >= 0)
+		r = thread_hold(t, tid, 0, STOP_LIMIT_MS * (uint64_t)NS_PER_MS,
+				h);
+	dismiss(t, tid);
 	return r;
 }
