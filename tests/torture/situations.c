@@ -313,6 +313,6 @@ const struct situation situations[] = {
 	{ .name = "nginx", .argv = { "%servers", "nginx" },
 	  .needs = "nginx", .traits = FOREIGN | OWN_SIGNALS },
 	{ .name = "postgres", .argv = { "%servers", "postgres" },
-	  .needs = "psql", .traits = FOREIGN | OWN_SIGNALS },
+	  .needs = "/usr/lib/postgresql", .traits = FOREIGN | OWN_SIGNALS },
 	{ 0 }
 };

@@ -54,7 +54,8 @@ is_there(const char *what)
 	}
 	if (!there && servers) {	/* unpacked by scripts/setup */
 		free(path);
-		if (asprintf(&path, "%s/usr/sbin/%s", servers, what) < 0)
+		if (asprintf(&path, "%s%s%s", servers, *what == '/' ? "" :
+			     "/usr/sbin/", what) < 0)
 			abort();
 		there = access(path, X_OK) == 0;
 	}

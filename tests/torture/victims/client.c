@@ -12,7 +12,8 @@
  *	client tables		the commands that make the tables
  *
  * It ends when its input does, and says `wrong N of N, worst N ms, N late`:
- * late are those of 100 ms and more. A line of input: it says so meanwhile.
+ * late are those of 100 ms and more. A line of input: it says so meanwhile,
+ * with the worst since it said so last.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -114,6 +115,7 @@ say(void)
 	printf("wrong %lu of %lu, worst %lu ms, %lu late\n", wrong, asked,
 	       worst_us / 1000, late);
 	fflush(stdout);
+	worst_us = 0;
 }
 
 /* ---- redis ------------------------------------------------------------------------ */
@@ -220,6 +222,7 @@ say_tables(void)
 {
 	int i;
 
+	/* a command on each line, as a single postgres wants it */
 	puts("create table counter (id int primary key, n bigint);\n"
 	     "create table account (id int primary key, value bigint);");
 	for (i = 0; i < CLIENTS; i++)
