@@ -87,6 +87,7 @@ area_is_sound(const struct record_area *a, uint64_t size)
 	       a->window_bytes >= RECORD_WINDOW_MIN &&
 	       a->window_bytes % 8 == 0 &&
 	       a->windows_at >= RECORD_HEADER_BYTES &&
+	       a->windows_at % 8 == 0 &&
 	       a->windows_at <= size && a->rings_at <= size &&
 	       (uint64_t)a->windows * sizeof(struct record_window) <=
 	       size - a->windows_at &&
