@@ -18,6 +18,7 @@ enum hazard {
 	HAZARD_BREAKPOINT_KILLED, /* a trap that our death leaves behind */
 	HAZARD_BREAKPOINT_SIGNAL, /* a watch's signal that the program has */
 	HAZARD_CHILD_AREA,	/* record memory, in a child of the target */
+	HAZARD_COPIED_FILES,	/* our descriptors, in a table of a thread's own */
 	HAZARD_DEAF,		/* ticks to threads that block the signal */
 	HAZARD_DESCRIPTOR_STAYS, /* in the target, when we are killed */
 	HAZARD_EARLY_TICK,	/* CPU-time ticks that a stop brings forward */

@@ -160,10 +160,13 @@ uint64_t inject_scratch_size(struct target *t, uint64_t at);
 int inject_unmap_scratch(struct target *t, uint64_t at,
 			 struct inject_report *report);
 
-/* Is that descriptor of the target a file of ours? Close it then. */
-bool inject_owns_descriptor(struct target *t, const char *number);
-int inject_close_descriptor(struct target *t, unsigned fd,
+/* Is that descriptor of this thread a file of ours? Close it then, by a thread
+ * that has the same descriptors. */
+bool inject_owns_descriptor(struct target *t, pid_t tid, const char *number);
+int inject_close_descriptor(struct target *t, pid_t tid, unsigned fd,
 			    struct inject_report *report);
+/* Have these two threads the same ones? 1, 0, or -1: it cannot be known. */
+int inject_share_descriptors(pid_t tid, pid_t other);
 
 /* Bytes that guest_publish needs for these tables: a good table_bytes. */
 size_t guest_publish_need(const struct step_tables *tables);

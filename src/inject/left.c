@@ -7,6 +7,7 @@
  * start, and nobody's when the threads named in it have ended.
  */
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -195,10 +196,11 @@ scratch_in_use(struct target *t, uint64_t at)
 						  k.tid_offset));
 }
 
-/* A raw system call disturbs nothing in libc: any thread at any point. */
+/* A raw system call disturbs nothing in libc: any thread at any point, that
+ * has the descriptors of files_of, if that is not 0. */
 static int
-borrowed_call(struct target *t, long nr, const uint64_t args[6],
-	      struct inject_report *report)
+borrowed_call(struct target *t, pid_t files_of, long nr,
+	      const uint64_t args[6], struct inject_report *report)
 {
 	struct borrow *b = xcalloc(1, sizeof *b);
 	struct urgent urgent;
@@ -209,6 +211,7 @@ borrowed_call(struct target *t, long nr, const uint64_t args[6],
 	urgent_begin(&urgent);
 	if (r == 0) {
 		p.single = false;
+		p.files_of = files_of;
 		r = donor_take(&p, 0, b, report);
 		if (r == 0) {
 			r = borrow_syscall(b, nr, args, &result, NULL);
@@ -233,18 +236,27 @@ inject_unmap_scratch(struct target *t, uint64_t at,
 	if (!args[1] || scratch_in_use(t, at))
 		return fail(FAIL_UNSUITABLE, "a thread of ours still runs in "
 			    "it");
-	return borrowed_call(t, SYS_munmap, args, report);
+	return borrowed_call(t, 0, SYS_munmap, args, report);
 }
 
 /* ---- descriptors ------------------------------------------------------------- */
 
+int
+inject_share_descriptors(pid_t tid, pid_t other)
+{
+	const long r = tid == other ? 0 :
+		syscall(SYS_kcmp, tid, other, KCMP_FILES, 0, 0);
+
+	return r < 0 ? -1 : r == 0;
+}
+
 bool
-inject_owns_descriptor(struct target *t, const char *number)
+inject_owns_descriptor(struct target *t, pid_t tid, const char *number)
 {
 	char path[64], link[64];
 	ssize_t n;
 
-	snprintf(path, sizeof path, "fd/%.16s", number);
+	snprintf(path, sizeof path, "task/%d/fd/%.16s", (int)tid, number);
 	n = readlinkat(target_proc(t), path, link, sizeof link - 1);
 	link[n > 0 ? n : 0] = 0;
 	return str_starts(link, "/memfd:sonde-records") ||
@@ -252,7 +264,7 @@ inject_owns_descriptor(struct target *t, const char *number)
 }
 
 int
-inject_close_descriptor(struct target *t, unsigned fd,
+inject_close_descriptor(struct target *t, pid_t tid, unsigned fd,
 			struct inject_report *report)
 {
 	const uint64_t args[6] = { fd };
@@ -264,8 +276,8 @@ inject_close_descriptor(struct target *t, unsigned fd,
 		return -1;
 	snprintf(number, sizeof number, "%u", fd);
 	r = handled(HAZARD_DESCRIPTOR_STAYS) &&
-		inject_owns_descriptor(t, number) ?
-		borrowed_call(t, SYS_close, args, report) : 0;
+		inject_owns_descriptor(t, tid, number) ?
+		borrowed_call(t, tid, SYS_close, args, report) : 0;
 	close(lock);
 	return r;
 }

@@ -4,7 +4,7 @@
  * kept; when we have let go it is looked at again, and whatever is surely of
  * our making and still there is named in the receipt:
  *
- *	fd		a memfd with a name of ours
+ *	fd		a memfd with a name of ours, in any thread
  *	maps		record memory, or scratch memory with our code in it
  *	mem		a trap where a breakpoint was
  *	timers		one that points into our library, or ticks by its signal
@@ -17,11 +17,10 @@
  * that were killed had left is known from the first look: named, too, and
  * tidied up. All of it is reading: no stop, but for the tidying.
  */
+#include "hazard.h"
 #include "look_back.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,7 +30,7 @@
 #define THREADS_NS	UINT64_C(300000000)	/* for reading them all */
 
 enum {
-	FDS_MAX = 65536, AGAIN_MAX = 40, AGAIN_US = 5000, NAMED_MAX = 6,
+	AGAIN_MAX = 40, AGAIN_US = 5000, NAMED_MAX = 6,
 	SCRATCH_MOST = 1 << 20,		/* bytes, with what lies behind it */
 };
 
@@ -44,6 +43,13 @@ struct look {
 	unsigned n;
 	uint64_t lib, lib_end;	/* the library and its data; 0: none */
 };
+
+static void
+look_fini(struct look *l)
+{
+	str_fini(&l->found);
+	str_fini(&l->unlooked);
+}
 
 /* ---- what is told -------------------------------------------------------------- */
 
@@ -91,7 +97,10 @@ note_after(struct look *l, enum trace what, uint64_t where, uint64_t size)
 		return;
 	switch (what) {
 	case TRACE_DESCRIPTOR:
-		tell(l, "descriptor %" PRIu64, where);
+		tell(l, "descriptor %u", (unsigned)where);
+		if (where >> 32 && l->n <= NAMED_MAX)
+			str_addf(&l->found, " of thread %d",
+				 (int)(where >> 32));
 		break;
 	case TRACE_AREA:
 		tell(l, "%" PRIu64 " KB of record memory at %" PRIx64,
@@ -110,24 +119,45 @@ note_after(struct look *l, enum trace what, uint64_t where, uint64_t size)
 /* ---- descriptors ---------------------------------------------------------------- */
 
 static void
+note_descriptor(void *arg, uint64_t where)
+{
+	struct look *l = arg;
+
+	l->note(l, TRACE_DESCRIPTOR, where, 0);
+}
+
+static void
 look_at_descriptors(struct look *l)
 {
-	const int fd = openat(target_proc(l->lb->t), "fd",
-			      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
-	unsigned left = FDS_MAX;
-
-	if (!dir) {
+	if (look_at_files(l->lb->t, note_descriptor, l) < 0)
 		not_looked(l, "its descriptors");
+}
+
+/* Where our visit still was in a program that has just made a copy. */
+static void
+close_copy(struct look *l, enum trace what, uint64_t where, uint64_t size)
+{
+	const pid_t tid = (pid_t)(where >> 32);
+	struct inject_report report = {0};
+	uint64_t was;
+
+	(void)size;
+	if (!tid || !handled(HAZARD_COPIED_FILES) ||
+	    map_get(&l->lb->before, key_of(what, where), &was))
 		return;
-	}
-	while ((entry = readdir(dir)) && left-- > 0) {
-		if (inject_owns_descriptor(l->lb->t, entry->d_name))
-			l->note(l, TRACE_DESCRIPTOR,
-				strtoull(entry->d_name, NULL, 10), 0);
-	}
-	closedir(dir);
+	/* what fails is told by the last look */
+	(void)inject_close_descriptor(l->lb->t, tid, (uint32_t)where, &report);
+	look_back_visit(l->lb, &report);
+}
+
+void
+look_back_close_copies(struct look_back *lb)
+{
+	struct look l = { .lb = lb, .note = close_copy };
+
+	if (lb->nborrowed)
+		look_at_descriptors(&l);
+	look_fini(&l);
 }
 
 /* ---- mappings --------------------------------------------------------------------- */
@@ -350,13 +380,6 @@ look_at_all(struct look *l)
 	look_at_descriptors(l);
 	look_at_mappings(l);
 	look_at_timers(l);
-}
-
-static void
-look_fini(struct look *l)
-{
-	str_fini(&l->found);
-	str_fini(&l->unlooked);
 }
 
 /* ---- life ------------------------------------------------------------------------------ */

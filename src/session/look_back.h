@@ -50,6 +50,16 @@ enum look_back_when {
 /* The last look: "target clean", or what is left. The caller frees it. */
 char *look_back_text(struct look_back *lb, enum look_back_when when);
 
+/* Close what a thread has copied of our descriptors while we visited. */
+void look_back_close_copies(struct look_back *lb);
+
+/* ---- look_files.c ------------------------------------------------------- */
+
+/* where: a descriptor, and above 32 bits whose it is; 0: the live thread's. */
+typedef void look_found(void *arg, uint64_t where);
+/* -1 with errno. */
+int look_at_files(struct target *t, look_found *found, void *arg);
+
 /* ---- orphan.c ------------------------------------------------------------ */
 
 /* The first look found this. */

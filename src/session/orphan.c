@@ -72,13 +72,23 @@ tidy_orphan(struct look_back *lb)
 	lb->orphan = false;
 }
 
+/* Whose descriptor it is. */
+static pid_t
+thread_of(struct look_back *lb, const struct left_over *o)
+{
+	const pid_t tid = (pid_t)(o->where >> 32);
+
+	return tid ? tid : target_live_thread(lb->t);
+}
+
 static int
 remove_left(struct look_back *lb, const struct left_over *o)
 {
 	struct inject_report report = {0};
 	const int r = o->what == TRACE_SCRATCH ?
 		inject_unmap_scratch(lb->t, o->where, &report) :
-		inject_close_descriptor(lb->t, (unsigned)o->where, &report);
+		inject_close_descriptor(lb->t, thread_of(lb, o),
+					(uint32_t)o->where, &report);
 
 	look_back_visit(lb, &report);
 	return r;
@@ -97,8 +107,8 @@ is_left(struct look_back *lb, const struct left_over *o)
 		return inject_scratch_size(lb->t, o->where) == o->size;
 	if (!lb->visited)
 		return false;
-	snprintf(number, sizeof number, "%" PRIu64, o->where);
-	return inject_owns_descriptor(lb->t, number);
+	snprintf(number, sizeof number, "%u", (uint32_t)o->where);
+	return inject_owns_descriptor(lb->t, thread_of(lb, o), number);
 }
 
 static void
@@ -141,5 +151,6 @@ look_back_tidy(struct look_back *lb)
 	if (lb->orphan)
 		tidy_orphan(lb);
 	tidy_left(lb);
+	look_back_close_copies(lb);
 	fail_clear();
 }

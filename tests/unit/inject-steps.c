@@ -245,10 +245,11 @@ look(struct target *t, bool tidy)
 	look_for_scratch(t, &left, tidy);
 	for (fd = 0; fd < FDS; fd++) {
 		snprintf(number, sizeof number, "%u", fd);
-		if (!inject_owns_descriptor(t, number))
+		if (!inject_owns_descriptor(t, target_pid(t), number))
 			continue;
 		left.descriptors++;
-		if (tidy && inject_close_descriptor(t, fd, &report) < 0)
+		if (tidy && inject_close_descriptor(t, target_pid(t), fd,
+						    &report) < 0)
 			printf("    descriptor: %s\n", fail_last()->reason);
 	}
 	return left;

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which descriptors of the target are files of ours. A thread may have its
+ * own ones (unshare), with copies of what was open when it took them: so each
+ * table of the process is looked at, by the first thread that has it.
+ */
+#include "look_back.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define THREADS_NS	UINT64_C(300000000)	/* for asking them all */
+
+enum {
+	FDS_MAX = 65536,
+	TABLES_MAX = 16,	/* in one process */
+};
+
+/* Of one thread; it counts as tid's. false: they cannot be seen. */
+static bool
+look_at_table(struct target *t, pid_t of, pid_t tid, look_found *found,
+	      void *arg)
+{
+	char path[64];
+	int fd;
+	DIR *dir;
+	const struct dirent *entry;
+	unsigned left = FDS_MAX;
+
+	snprintf(path, sizeof path, "task/%d/fd", (int)of);
+	fd = openat(target_proc(t), path,
+		    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir && fd >= 0)
+		close(fd);
+	if (!dir)
+		return false;
+	while ((entry = readdir(dir)) && left-- > 0) {
+		if (inject_owns_descriptor(t, of, entry->d_name))
+			found(arg, (uint64_t)tid << 32 |
+			      strtoul(entry->d_name, NULL, 10));
+	}
+	closedir(dir);
+	return true;
+}
+
+/* Has nobody of these the same ones? */
+static bool
+is_new_table(const pid_t *seen, size_t n, pid_t tid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (inject_share_descriptors(seen[i], tid) != 0)
+			return false;
+	return true;
+}
+
+int
+look_at_files(struct target *t, look_found *found, void *arg)
+{
+	const uint64_t end = now_ns() + THREADS_NS;
+	pid_t seen[TABLES_MAX] = { target_live_thread(t) };
+	pid_t *tids = NULL;
+	size_t cap = 0, n = 1;
+	ssize_t count;
+
+	if (!look_at_table(t, seen[0], 0, found, arg))
+		return -1;
+	count = target_threads(t, &tids, &cap);
+	for (ssize_t i = 0; i < count && n < TABLES_MAX && now_ns() < end; i++)
+		if (is_new_table(seen, n, tids[i]) &&
+		    look_at_table(t, tids[i], tids[i], found, arg))
+			seen[n++] = tids[i];
+	free(tids);
+	return 0;
+}
