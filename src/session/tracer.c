@@ -390,6 +390,9 @@ tracer_main(int socket)
 		fail_clear();	/* breakpoints go unguarded */
 	if (tr.signals >= 0)
 		run(&tr);
+	/* our disk may keep us, and nobody is there any more to say `cont` */
+	if (!tr.at_start)
+		(void)tracer_release(&tr);
 	tracer_end_collection(&tr, NULL);
 	(void)tracer_release(&tr);
 	look_back_free(tr.look);
