@@ -180,6 +180,9 @@ long thread_sleeping_call(struct target *t, uint64_t pc);
  * (vfork parents) are not waited for: they run nothing of the program. */
 int target_hold_all(struct target *t);
 int target_release_all(struct target *t);
+/* Threads that were to stop, and did not in time, are waited for once more, and
+ * let go; before anybody looks whether we are gone. */
+void target_let_go_late(struct target *t);
 /* Run on, but stay seized: for breakpoints and events. */
 int target_continue_all(struct target *t);
 /* true: all stand. */
@@ -234,8 +237,6 @@ void snapshot_fini(struct snapshot *snap);
 int snapshot_running(struct target *t, const pid_t *tids, size_t n,
 		     uint64_t came_at, uint64_t limit_ns, size_t max_stack,
 		     struct snapshot *snap);
-/* No more of it: late ones are waited for, and let go. */
-void snapshot_running_end(struct target *t);
 /* It waits within a call that a stop would cut short and nothing repairs, a
  * large write into a pipe: better not stopped, now or soon. A stop that seems
  * to have done so is told by snapshot_running. */

@@ -336,13 +336,3 @@ snapshot_running(struct target *t, const pid_t *tids, size_t n,
 	fail_clear();		/* who has ended, or is another tracer's */
 	return 0;
 }
-
-/* Whoever looks at other things next would let them stand meanwhile. */
-void
-snapshot_running_end(struct target *t)
-{
-	for (size_t i = t->pack.len; i-- > 0;)
-		if (i < t->pack.len && t->pack.items[i].want == WANT_GONE)
-			(void)hold_let_go(&t->pack, t->pack.items[i].tid);
-	fail_clear();		/* one that stays is dead: its end comes */
-}

@@ -129,6 +129,16 @@ target_release_all(struct target *t)
 	return 0;
 }
 
+/* Whoever looks at other things next would let them stand meanwhile. */
+void
+target_let_go_late(struct target *t)
+{
+	for (size_t i = t->pack.len; !t->gone && i-- > 0;)
+		if (i < t->pack.len && t->pack.items[i].want == WANT_GONE)
+			(void)hold_let_go(&t->pack, t->pack.items[i].tid);
+	fail_clear();		/* one that stays is dead: its end comes */
+}
+
 /* ---- running while seized ----------------------------------------------- */
 
 /* ESRCH from these: it was killed, and the next wait tells. */

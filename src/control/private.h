@@ -225,8 +225,10 @@ void sentry_free(struct sentry *s);
 bool sentry_owns_signal(const struct sentry *s, pid_t tid,
 			const siginfo_t *info);
 /* Wait for a thread that has a sentry. 0: it stands at a plain stop in user
- * mode, or is where any stop does no harm; -1: it runs on, with its sentry. */
-int sentry_wait(struct target *t, pid_t tid, uint64_t deadline);
+ * mode, or is where any stop does no harm; -1: it runs on, with its sentry.
+ * partial_ms: how long a call may last that a stop would cut short. */
+int sentry_wait(struct target *t, pid_t tid, uint64_t deadline,
+		unsigned partial_ms);
 
 /* ---- facts.c, image.c --------------------------------------------------- */
 

@@ -151,27 +151,17 @@ take_news(struct target *t, pid_t tid, int status)
 	return hold_pass(&t->pack, &ev);
 }
 
-/* May it be stopped where it is? Else the sentry is told where it returns. */
-static bool
-may_stop(struct target *t, pid_t tid, uint64_t since)
+/* Where it is blocked; the sentry is told where it returns. */
+static enum call_where
+look(struct target *t, pid_t tid)
 {
 	struct sentry *s = pack_find(&t->pack, tid)->sentry;
 	uint64_t pc;
+	const enum call_where where = call_where(t, tid, &pc);
 
-	switch (call_where(t, tid, &pc)) {
-	case CALL_NONE:
-		return false;
-	case CALL_PARTIAL:
+	if (where == CALL_PARTIAL || where == CALL_SEES_EINTR)
 		watch_return(s, tid, pc);
-		return false;
-	case CALL_SEES_EINTR:
-		watch_return(s, tid, pc);
-		return now_ns() - since > EINTR_PATIENCE_MS *
-			(uint64_t)NS_PER_MS;
-	case CALL_BEGINS_AGAIN:
-		break;
-	}
-	return true;
+	return where;
 }
 
 static int
@@ -188,9 +178,10 @@ not_met(struct target *t, pid_t tid)
 }
 
 static int
-wait_for(struct target *t, pid_t tid, uint64_t deadline, bool *took_signal)
+wait_for(struct target *t, pid_t tid, uint64_t deadline, uint64_t partial_at,
+	 bool *took_signal)
 {
-	const uint64_t since = now_ns();
+	const uint64_t eintr_at = deadline_in_ms(EINTR_PATIENCE_MS);
 
 	for (;;) {
 		int status;
@@ -203,9 +194,16 @@ wait_for(struct target *t, pid_t tid, uint64_t deadline, bool *took_signal)
 		if (r < 0)
 			return fail(FAIL_MISSING, "thread %d has ended",
 				    (int)tid);
-		if (r == 1 || may_stop(t, tid, since))
+		if (r == 1)
 			return 0;
-		if (now_ns() >= deadline)
+
+		const enum call_where where = look(t, tid);
+		const uint64_t now = now_ns();
+
+		if (where == CALL_BEGINS_AGAIN ||
+		    (where == CALL_SEES_EINTR && now >= eintr_at))
+			return 0;
+		if (now >= (where == CALL_PARTIAL ? partial_at : deadline))
 			break;
 		rest(took_signal);
 	}
@@ -213,8 +211,10 @@ wait_for(struct target *t, pid_t tid, uint64_t deadline, bool *took_signal)
 }
 
 int
-sentry_wait(struct target *t, pid_t tid, uint64_t deadline)
+sentry_wait(struct target *t, pid_t tid, uint64_t deadline,
+	    unsigned partial_ms)
 {
+	const uint64_t partial_at = deadline_in_ms(partial_ms);
 	bool took_signal = false;
 	sigset_t child, before;
 
@@ -222,7 +222,8 @@ sentry_wait(struct target *t, pid_t tid, uint64_t deadline)
 	sigaddset(&child, SIGCHLD);
 	pthread_sigmask(SIG_BLOCK, &child, &before);
 
-	const int r = wait_for(t, tid, deadline, &took_signal);
+	const int r = wait_for(t, tid, deadline, partial_at,
+			       &took_signal);
 
 	/* it may have been about somebody else */
 	if (took_signal && t->pack.len)
@@ -279,7 +280,7 @@ thread_catch(struct target *t, pid_t tid, uint64_t timeout_ns, struct held *h)
 	if (handled(HAZARD_TRANSFER) && !(known && known->stopped)) {
 		r = post(t, tid, deadline);
 		if (r == 1)
-			r = sentry_wait(t, tid, deadline);
+			r = sentry_wait(t, tid, deadline, STOP_LIMIT_MS);
 		else if (r == 0 && !known)
 			r = partial_look_long(t, tid);
 	}

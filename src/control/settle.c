@@ -189,8 +189,8 @@ hold_let_go(struct pack *p, pid_t tid)
 			/* it runs after all, or was killed: look again */
 			h->stopped = false;
 		}
-		if (h->sentry && sentry_wait(p->target, tid, deadline_in_ms(
-				PARTIAL_GRACE_MS)) < 0 && pack_find(p, tid)) {
+		if (h->sentry && sentry_wait(p->target, tid, deadline,
+				PARTIAL_GRACE_MS) < 0 && pack_find(p, tid)) {
 			/* our end, or its stop, lets it go */
 			fail_clear();
 			pack_find(p, tid)->want = WANT_GONE;

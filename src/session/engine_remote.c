@@ -182,8 +182,7 @@ remote_run(void *engine, bool on)
 		return 0;
 	}
 	e->on_ns += now_ns() - e->began_ns;
-	if (!target_gone(e->opt->target))
-		snapshot_running_end(e->opt->target);
+	target_let_go_late(e->opt->target);
 	remote_drain(e, true);
 	recorder_clock(s->rec, false, s->clock_ns);
 	return 0;
