@@ -40,6 +40,35 @@ struct experiment_info {
 struct experiment *experiment_create(const struct experiment_info *info);
 const char *experiment_path(const struct experiment *exp);
 
+/* ---- reopen.c: an experiment whose writer was killed --------------------- */
+
+struct experiment_left {
+	const char *path;	/* as experiment_where gave it */
+	uint64_t device, inode;
+	uint64_t token;		/* of its log's `sonde_records` event */
+	pid_t pid;
+	uint64_t kept;		/* its profile's bytes that nobody has again */
+};
+
+/* For whoever comes after us: path (no link in it) and the directory's
+ * identity. -1: there is no such path. */
+int experiment_where(const struct experiment *exp, char *path, size_t size,
+		     struct experiment_left *left);
+/* Bytes of its profile on disk. */
+uint64_t experiment_profile_bytes(const struct experiment *exp);
+/* Go on with it: it must be that directory, the caller's, not closed, without
+ * a writer. Nothing that is given need be true. */
+struct experiment *experiment_reopen(const struct experiment_left *left);
+/* Is a sample of this thread there already, behind `kept`? Asked once for
+ * each, in order. */
+bool experiment_has_again(struct experiment *exp, pid_t tid);
+/* So much more is lost than was, of a cause without detail. */
+void experiment_loss_more(struct experiment *exp, uint64_t time_ns,
+			  const char *cause, uint64_t samples,
+			  uint64_t weight_ns);
+/* Free it, still without an end. -1: not all could be written. */
+int experiment_leave(struct experiment *exp);
+
 /* How stacks end on disk. */
 enum stack_end { STACK_COMPLETE, STACK_TRUNCATED, STACK_FAILED };
 

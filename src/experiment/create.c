@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "header.h"
@@ -112,18 +113,26 @@ give_away(const struct experiment *exp, const struct experiment_info *info)
 	return 0;
 }
 
-static struct experiment *
-new_experiment(const struct experiment_info *info)
+struct experiment *
+writer_new(const char *path)
 {
 	struct experiment *exp = xcalloc(1, sizeof *exp);
 
-	exp->path = xstrdup(info->path);
+	exp->path = xstrdup(path);
 	exp->dir_fd = -1;
+	exp->log.fd = exp->map.fd = exp->frames.fd = exp->profile.fd =
+		exp->overview.fd = -1;
+	return exp;
+}
+
+static struct experiment *
+new_experiment(const struct experiment_info *info)
+{
+	struct experiment *exp = writer_new(info->path);
+
 	exp->pid = info->pid;
 	exp->start_ns = exp->last_ns = info->start_ns;
 	exp->clocked = info->interval_ns != 0;
-	exp->log.fd = exp->map.fd = exp->frames.fd = exp->profile.fd =
-		exp->overview.fd = -1;
 	return exp;
 }
 
@@ -169,4 +178,23 @@ const char *
 experiment_path(const struct experiment *exp)
 {
 	return exp->path;
+}
+
+int
+experiment_where(const struct experiment *exp, char *path, size_t size,
+		 struct experiment_left *left)
+{
+	char link[64];
+	struct stat st;
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", exp->dir_fd);
+	n = readlink(link, path, size);
+	if (n <= 0 || (size_t)n >= size || fstat(exp->dir_fd, &st) < 0)
+		return -1;
+	path[n] = '\0';
+	left->path = path;
+	left->device = st.st_dev;
+	left->inode = st.st_ino;
+	return 0;
 }

@@ -114,6 +114,26 @@ set_loss(struct experiment *exp, const char *cause, const char *detail,
 }
 
 void
+writer_loss_was(struct experiment *exp, const char *cause, const char *detail,
+		uint64_t samples, uint64_t weight_ns)
+{
+	struct loss *l = find_loss(exp, cause, detail);
+
+	l->samples = l->said_samples = samples;
+	l->weight_ns = l->said_ns = weight_ns;
+}
+
+void
+experiment_loss_more(struct experiment *exp, uint64_t time_ns,
+		     const char *cause, uint64_t samples, uint64_t weight_ns)
+{
+	const struct loss *l = find_loss(exp, cause, "");
+
+	experiment_loss(exp, time_ns, cause, "", l->samples + samples,
+			l->weight_ns + weight_ns);
+}
+
+void
 writer_losses(struct experiment *exp, enum writer_when when)
 {
 	if (exp->refused)
@@ -163,6 +183,12 @@ writer_disk_error(const struct experiment *exp)
 		if (sinks[i]->error)
 			return strerror(sinks[i]->error);
 	return "";
+}
+
+uint64_t
+experiment_profile_bytes(const struct experiment *exp)
+{
+	return exp->profile.size;
 }
 
 uint64_t
@@ -250,11 +276,26 @@ writer_free(struct experiment *exp)
 	map_fini(&exp->by_hash);
 	map_fini(&exp->carry);
 	map_fini(&exp->split);
+	map_fini(&exp->again);
 	free(exp->pieces);
 	free(exp->words);
 	free(exp->path);
 	free(exp);
 	return res;
+}
+
+void
+writer_abandon(struct experiment *exp)
+{
+	struct sink *const sinks[] = { &exp->map, &exp->frames, &exp->profile,
+		&exp->overview, &exp->log };
+
+	for (size_t i = 0; i < ARRAY_LEN(sinks); i++) {
+		if (sinks[i]->fd >= 0)
+			close(sinks[i]->fd);
+		sinks[i]->fd = -1;
+	}
+	(void)writer_free(exp);
 }
 
 int

@@ -317,6 +317,20 @@ experiment_open(const char *path)
 }
 
 struct experiment_reader *
+reader_open_log(int dir_fd)
+{
+	struct experiment_reader *rd = xcalloc(1, sizeof *rd);
+
+	rd->path = xstrdup("");
+	rd->dir_fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
+	if (rd->dir_fd >= 0 && log_load(rd) == 0)
+		return rd;
+	(void)fail_errno("read log.xml");
+	experiment_reader_free(rd);
+	return NULL;
+}
+
+struct experiment_reader *
 reader_open_maps(const char *path)
 {
 	struct experiment_reader *rd = open_one(path, READ_MAPS);

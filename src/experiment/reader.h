@@ -175,6 +175,8 @@ void reader_set(struct experiment_reader *rd, const char *name,
 		const char *value);
 /* Only what is mapped, of an experiment and its descendants. */
 struct experiment_reader *reader_open_maps(const char *path);
+/* Only what log.xml says, in an open directory. */
+struct experiment_reader *reader_open_log(int dir_fd);
 /* Something happened as late as this, relative to the start. */
 void reader_saw(struct experiment_reader *rd, uint64_t time_ns);
 

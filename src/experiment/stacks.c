@@ -198,26 +198,43 @@ find_artificial(struct experiment *exp, const char *name, uint64_t *key)
 	return NULL;
 }
 
-uint64_t
-experiment_artificial_pc(struct experiment *exp, const char *name)
+static uint64_t
+add_artificial(struct experiment *exp, const char *name, uint64_t key)
 {
-	uint64_t key;
-	const struct artificial *known = find_artificial(exp, name, &key);
-
-	if (known)
-		return known->pc;
-
 	const size_t n = exp->artificial_count++;
-	const uint64_t start = ARTIFICIAL_BASE + n * ARTIFICIAL_SIZE;
+	const uint64_t pc = ARTIFICIAL_BASE + n * ARTIFICIAL_SIZE +
+		ARTIFICIAL_PC;
 
 	exp->artificials = xgrow(exp->artificials, &exp->artificial_cap, n + 1,
 				 sizeof *exp->artificials);
 	exp->artificials[n] = (struct artificial){
-		.name = xstrdup(name), .pc = start + ARTIFICIAL_PC,
+		.name = xstrdup(name), .pc = pc,
 	};
 	map_put(&exp->artificial_by_hash, key, n);
-	experiment_function(exp, exp->start_ns, start, ARTIFICIAL_SIZE, name);
-	return start + ARTIFICIAL_PC;
+	return pc;
+}
+
+void
+writer_knows_artificial(struct experiment *exp, const char *name)
+{
+	uint64_t key;
+
+	if (!find_artificial(exp, name, &key))
+		(void)add_artificial(exp, name, key);
+}
+
+uint64_t
+experiment_artificial_pc(struct experiment *exp, const char *name)
+{
+	uint64_t key, pc;
+	const struct artificial *known = find_artificial(exp, name, &key);
+
+	if (known)
+		return known->pc;
+	pc = add_artificial(exp, name, key);
+	experiment_function(exp, exp->start_ns, pc - ARTIFICIAL_PC,
+			    ARTIFICIAL_SIZE, name);
+	return pc;
 }
 
 uint64_t

@@ -58,6 +58,8 @@ struct experiment {
 	uint64_t refused;		/* records the disk took no more */
 	uint64_t refused_samples, refused_ns;
 	uint64_t lost_frinfo;		/* of <Lost samples> */
+	struct map again;		/* thread -> samples that may be given
+					 * once more: see reopen.c */
 	uint64_t owed_us[MSTATE_COUNT];	/* refused weight, to be charged to
 					 * <Lost samples> once there is room */
 };
@@ -76,6 +78,15 @@ enum writer_when { WRITER_NOW, WRITER_LATELY };
 void writer_losses(struct experiment *exp, enum writer_when when);
 /* Charge refused weights to <Lost samples>, now that there may be room. */
 void writer_settle(struct experiment *exp);
+/* Without files yet. */
+struct experiment *writer_new(const char *path);
+/* The log has this of it already. */
+void writer_loss_was(struct experiment *exp, const char *cause,
+		     const char *detail, uint64_t samples, uint64_t weight_ns);
+/* The next artificial function is this one, and is in map.xml already. */
+void writer_knows_artificial(struct experiment *exp, const char *name);
+/* Free everything, the files untouched as they are. */
+void writer_abandon(struct experiment *exp);
 /* Free everything but leave the files; closes them. */
 int writer_free(struct experiment *exp);
 
