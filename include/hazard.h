@@ -45,6 +45,7 @@ enum hazard {
 	HAZARD_RED_ZONE,	/* what a leaf keeps below its sp */
 	HAZARD_RESTART_FILTERED, /* a sleep goes on by a forbidden call */
 	HAZARD_RSEQ,		/* a stop in a restartable sequence */
+	HAZARD_SALVAGE,		/* samples of a killed visit that nobody took */
 	HAZARD_SCHEDULE,	/* a short slice that our death leaves behind */
 	HAZARD_SETUID,		/* libc's signal to change the user */
 	HAZARD_SHARED_MEMORY,	/* another process in the same memory */

@@ -148,11 +148,29 @@ struct inject_left {
 int inject_left(struct target *t, struct inject_left *left);
 /* In his name: handler out, timers gone, area unmapped. A visit or two. */
 int inject_tidy(struct target *t, struct inject_report *report);
-/* The records in the area mapped at `at` that nobody has taken; they stay.
- * How many, or -1. */
-int inject_salvage(struct target *t, uint64_t at, uint64_t size,
-		   void (*visit)(void *arg, const struct record *r),
-		   void *arg);
+
+/* ---- salvage.c: records that a killed visit did not take ------------------ */
+
+struct salvage;
+
+/* A copy of what is in the area mapped at `at`, which no handler writes into
+ * from now on. The owner must have ended; no other visit comes meanwhile. */
+struct salvage *salvage_open(struct target *t, uint64_t at, uint64_t size);
+void salvage_close(struct salvage *s);
+/* Its header, checked as to where things are; what else it says (keep, lost)
+ * the target may have written. keep.path is a string. */
+const struct record_area *salvage_area(const struct salvage *s);
+/* Are there records? */
+bool salvage_pending(const struct salvage *s);
+/* Each record once, as guest_drain does. */
+size_t salvage_each(struct salvage *s,
+		    void (*visit)(void *arg, const struct record *r),
+		    void *arg);
+/* Rings that made no sense. */
+unsigned salvage_spoiled(const struct salvage *s);
+/* What was read is kept, in so many bytes of profile: as guest_settle. */
+int salvage_settle(struct salvage *s, uint64_t bytes);
+
 /* Is this the start of scratch memory of ours? Its size; 0: no. */
 uint64_t inject_scratch_size(struct target *t, uint64_t at);
 /* Unmap it, by a borrowed thread, when no thread of ours is in it any more;
@@ -188,6 +206,13 @@ int guest_refresh(struct guest *g, struct inject_report *report);
 size_t guest_drain(struct guest *g,
 		   void (*visit)(void *arg, const struct record *r),
 		   void *arg);
+/* From now on what was drained stays where it is until it is settled, and the
+ * area says whose it is, for a visit after we were killed. */
+void guest_keep(struct guest *g, const struct record_keep *keep);
+/* What was drained is in the experiment, whose profile has so many bytes now;
+ * of the area's lost[], told[] are booked. */
+void guest_settle(struct guest *g, uint64_t bytes,
+		  const uint64_t told[RECORD_LOSSES]);
 /* Must be called at least every RECORD_LEASE_NS / 4. */
 void guest_heartbeat(struct guest *g);
 

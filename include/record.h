@@ -12,7 +12,9 @@
  * set `busy`; all signals are masked in the handler) and one reader (the
  * tracer): a ring of whole records, `head` written by the guest with a release
  * store after the record is complete, `tail` by the tracer. A record never
- * wraps; a filler takes the rest of a ring.
+ * wraps; a filler takes the rest of a ring. `tail` moves on when what was read
+ * is in the experiment's files: what has not got there when we are killed is
+ * still in the ring, and whose it is stands in struct record_keep.
  *
  * tickers[fd] is the thread that a perf signal with that si_fd is sent to, by
  * the tracer's count of descriptors, 0: none. So a handler need not ask who
@@ -38,6 +40,7 @@ enum {
 	RECORD_PROBES = 32,		/* windows a thread may look at */
 	RECORD_HEADER_BYTES = 8192,
 	RECORD_WINDOW_MIN = 65536,	/* bytes of a ring */
+	RECORD_PATH = 1024,		/* bytes of an experiment's name */
 };
 
 enum record_kind {
@@ -90,7 +93,7 @@ struct record_window {
 	uint64_t head;		/* bytes ever written; the guest's */
 	uint64_t lost;		/* intervals, ring full; the guest's */
 	uint64_t guest_pad[5];
-	uint64_t tail;		/* bytes ever read; the tracer's */
+	uint64_t tail;		/* bytes read and kept; the tracer's */
 	uint64_t tracer_pad[7];
 };
 _Static_assert(sizeof(struct record_window) == 128, "fixed layout");
@@ -111,6 +114,19 @@ struct record_stack {
 };
 
 enum record_tables_current { RECORD_HALF_0, RECORD_HALF_1, RECORD_HALF_NONE };
+
+/* The tracer's: where the records go, for the visit after the one that was
+ * killed. */
+struct record_keep {
+	uint64_t token;		/* the experiment's log has it, too; 0: none */
+	uint64_t device, inode;	/* of the experiment's directory */
+	uint64_t interval_ns, start_ns;
+	uint64_t kept;		/* bytes of its profile when the tails moved */
+	uint64_t told[RECORD_LOSSES];	/* of lost[], booked by then */
+	uint64_t pad[6];
+	char path[RECORD_PATH];
+};
+_Static_assert(sizeof(struct record_keep) == 1152, "fixed layout");
 
 struct record_area {
 	/* Constant once the guest has it. */
@@ -148,6 +164,7 @@ struct record_area {
 	/* The tracer's: threads that block or wait for the signal of the
 	 * ticks, as the target's pid namespace counts. */
 	uint32_t deaf[RECORD_DEAF];
+	struct record_keep keep;
 };
 _Static_assert(sizeof(struct record_area) <= RECORD_HEADER_BYTES,
 	       "the header page holds it");

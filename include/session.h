@@ -59,6 +59,9 @@ enum experiment_state { NOT_COLLECTING, COLLECTING, PAUSED };
 /* Start a tracer process for a running process. The target runs on. With
  * hold it is stopped and held. */
 struct session *session_attach(pid_t pid, bool hold);
+/* What became of the samples that a killed visit had left there: one line, or
+ * NULL. */
+const char *session_salvaged(const struct session *s);
 /* Start a program under a new tracer, stopped before any constructor of its
  * has run (its environment carries nothing of ours when it goes on).
  * preload: inject's library is preloaded for a later enable by inject. */

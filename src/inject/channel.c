@@ -368,6 +368,7 @@ guest_close(struct guest *g)
 	else
 		free(g->area);
 	map_fini(&g->tids);
+	free(g->taken);
 	free(g);
 }
 

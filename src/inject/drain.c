@@ -74,7 +74,8 @@ guest_outer_tid(struct guest *g, pid_t tid)
 	uint64_t outer = (uint64_t)tid;
 
 	if (g->other_namespace && !map_get(&g->tids, (uint64_t)tid, &outer)) {
-		learn_tids(g);
+		if (!g->tids_known)
+			learn_tids(g);
 		if (!map_get(&g->tids, (uint64_t)tid, &outer))
 			return 0;
 	}
@@ -258,12 +259,13 @@ record_is_sound(const struct record *r, uint64_t left)
 enum { RECORD_WORDS = sizeof(struct record) / 8 + RECORD_DEPTH_MAX };
 
 static size_t
-drain_window(struct guest *g, struct record_window *w, unsigned char *ring,
+drain_window(struct guest *g, struct record_window *w, uint64_t *taken,
+	     unsigned char *ring,
 	     void (*visit)(void *, const struct record *), void *arg)
 {
 	const uint64_t size = g->layout.window_bytes;
 	const uint64_t head = __atomic_load_n(&w->head, __ATOMIC_ACQUIRE);
-	uint64_t tail = w->tail;
+	uint64_t tail = *taken;
 	/* A copy: what was checked must stay what was checked. */
 	uint64_t copy[RECORD_WORDS];
 	struct record *rec = (struct record *)copy;
@@ -292,7 +294,7 @@ drain_window(struct guest *g, struct record_window *w, unsigned char *ring,
 	}
 	if (tail != head)
 		g->spoiled++;
-	__atomic_store_n(&w->tail, head, __ATOMIC_RELEASE);
+	__atomic_store_n(taken, head, __ATOMIC_RELEASE);
 	return n;
 }
 
@@ -328,11 +330,50 @@ guest_drain(struct guest *g,
 			continue;
 		/* First: who ended before has written all it ever will. */
 		ended = owner_ended(g, tid);
-		k = drain_window(g, &w[i], rings + (uint64_t)i *
-				 g->layout.window_bytes, visit, arg);
+		k = drain_window(g, &w[i], g->taken ? &g->taken[i] : &w[i].tail,
+				 rings + (uint64_t)i * g->layout.window_bytes,
+				 visit, arg);
 		n += k;
 		if (ended)
 			__atomic_store_n(&w[i].tid, 0, __ATOMIC_RELEASE);
 	}
 	return n;
+}
+
+/* ---- for those who come after us ------------------------------------------------------ */
+
+void
+guest_keep(struct guest *g, const struct record_keep *keep)
+{
+	const struct record_window *w = (const struct record_window *)
+		((unsigned char *)g->area + g->layout.windows_at);
+	uint32_t i;
+
+	if (!g->taken)
+		g->taken = xcalloc(g->layout.windows, sizeof *g->taken);
+	for (i = 0; i < g->layout.windows; i++)
+		g->taken[i] = w[i].tail;
+	g->area->keep = *keep;
+}
+
+/* In this order: killed between, what is behind `kept` in the file is known
+ * to be in the rings still. */
+void
+guest_settle(struct guest *g, uint64_t bytes,
+	     const uint64_t told[RECORD_LOSSES])
+{
+	struct record_area *a = g->area;
+	struct record_window *w = (struct record_window *)
+		((unsigned char *)a + g->layout.windows_at);
+	uint32_t i;
+
+	if (!g->taken)
+		return;
+	for (i = 0; i < RECORD_LOSSES; i++)
+		a->keep.told[i] = told[i];
+	__atomic_store_n(&a->keep.kept, bytes, __ATOMIC_SEQ_CST);
+	for (i = 0; i < g->layout.windows; i++)
+		if (w[i].tail != g->taken[i])
+			__atomic_store_n(&w[i].tail, g->taken[i],
+					 __ATOMIC_RELEASE);
 }

@@ -10,15 +10,12 @@
 #include <linux/kcmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "hazard.h"
 #include "private.h"
 #include "record.h"
-
-enum { WINDOWS_MOST = 1 << 20 };
 
 /* ---- who was here --------------------------------------------------------- */
 
@@ -74,73 +71,6 @@ inject_tidy(struct target *t, struct inject_report *report)
 		r = -1;
 	}
 	close(lock);
-	return r;
-}
-
-/* ---- records that nobody took ---------------------------------------------- */
-
-static bool
-area_is_sound(const struct record_area *a, uint64_t size)
-{
-	return a->magic == RECORD_MAGIC && a->version == RECORD_VERSION &&
-	       a->header_bytes == RECORD_HEADER_BYTES && a->size == size &&
-	       a->windows > 0 && a->windows <= WINDOWS_MOST &&
-	       a->window_bytes >= RECORD_WINDOW_MIN &&
-	       a->window_bytes % 8 == 0 &&
-	       a->windows_at >= RECORD_HEADER_BYTES &&
-	       a->windows_at % 8 == 0 &&
-	       a->windows_at <= size && a->rings_at <= size &&
-	       (uint64_t)a->windows * sizeof(struct record_window) <=
-	       size - a->windows_at &&
-	       (uint64_t)a->windows * a->window_bytes <= size - a->rings_at;
-}
-
-/* A copy of what is in use; the rest of ours is empty pages. */
-static int
-copy_area(struct target *t, uint64_t at, struct guest *g)
-{
-	const struct record_area *a = &g->layout;
-	char *copy = (char *)g->area;
-	const struct record_window *w = (void *)(copy + a->windows_at);
-	uint32_t i;
-
-	if (target_read(t, at + a->windows_at, copy + a->windows_at,
-			(size_t)a->windows * sizeof *w) < 0)
-		return -1;
-	for (i = 0; i < a->windows; i++) {
-		const uint64_t ring = a->rings_at +
-			(uint64_t)i * a->window_bytes;
-
-		if (w[i].tid && w[i].head != w[i].tail &&
-		    target_read(t, at + ring, copy + ring,
-				a->window_bytes) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-int
-inject_salvage(struct target *t, uint64_t at, uint64_t size,
-	       void (*visit)(void *arg, const struct record *r), void *arg)
-{
-	struct guest g = { .t = t, .fd = -1, .size = size };
-	int r = -1;
-
-	if (target_read(t, at, &g.layout, sizeof g.layout) < 0)
-		return -1;
-	if (!area_is_sound(&g.layout, size))
-		return fail(FAIL_UNSUITABLE, "its record memory makes no "
-			    "sense");
-	g.other_namespace = thread_inner_tid(t, target_pid(t)) !=
-		target_pid(t);
-	g.area = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (g.area == MAP_FAILED)
-		return fail_errno("copy the record memory");
-	if (copy_area(t, at, &g) == 0)
-		r = (int)guest_drain(&g, visit, arg);
-	(void)munmap(g.area, size);
-	map_fini(&g.tids);
 	return r;
 }
 

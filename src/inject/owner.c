@@ -202,8 +202,8 @@ owner_refused(const struct plan *p)
 
 /* ---- one at a time -------------------------------------------------------------- */
 
-int
-owner_lock(struct target *t)
+static int
+lock_within(struct target *t, int ms)
 {
 	const struct timespec nap = { .tv_nsec = 5000000 };
 	const int fd = openat(target_proc(t), ".",
@@ -212,7 +212,7 @@ owner_lock(struct target *t)
 
 	if (fd < 0)
 		return fail_errno("open /proc/%d", target_pid(t));
-	for (left = LOCK_WAIT_MS / 5; left > 0; left--) {
+	for (left = ms / 5; left >= 0; left--) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 			return fd;
 		if (errno != EWOULDBLOCK && errno != EINTR)
@@ -223,4 +223,16 @@ owner_lock(struct target *t)
 	(void)fail(FAIL_UNSUITABLE, "another process has locked /proc/%d, as "
 		   "sonde does while it loads the collector", target_pid(t));
 	return fail_remedy("try again, or: " PLAN_ENGINE_RING);
+}
+
+int
+owner_lock(struct target *t)
+{
+	return lock_within(t, LOCK_WAIT_MS);
+}
+
+int
+owner_try_lock(struct target *t)
+{
+	return lock_within(t, 0);
 }

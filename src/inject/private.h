@@ -375,6 +375,8 @@ bool owner_left(const struct plan *p, struct collector_owner *o);
 int owner_refused(const struct plan *p);
 /* A descriptor: until it is closed nobody else loads a library there. */
 int owner_lock(struct target *t);
+/* -1 where somebody else is at it. */
+int owner_try_lock(struct target *t);
 
 /* ---- load.c, channel.c ---------------------------------------------------- */
 
@@ -414,6 +416,8 @@ struct guest {
 	const struct step_tables *tables;
 	uint64_t passing, passing_end;	/* memory that is about to go */
 	struct map tids;	/* then: theirs -> ours */
+	bool tids_known;	/* no other will be asked for */
+	uint64_t *taken;	/* by window: read, not settled; NULL: none */
 };
 
 /* One command to the guest, by an errand. */

@@ -67,7 +67,25 @@ session_close(struct session *s)
 	free(s->name);
 	free(s->experiment);
 	free(s->look);
+	free(s->salvaged);
 	free(s);
+}
+
+static int
+take_attached(struct session *s, struct wire_message *request)
+{
+	struct wire_message answer;
+	const int result = client_ask(s, request, &answer);
+
+	if (result == 0) {
+		const char *name = wire_take_text(&answer);
+		const char *salvaged = wire_take_text(&answer);
+
+		s->name = xstrdup(name ? name : "");
+		s->salvaged = salvaged ? xstrdup(salvaged) : NULL;
+	}
+	wire_fini(&answer);
+	return result;
 }
 
 struct session *
@@ -86,11 +104,17 @@ session_attach(pid_t pid, bool hold)
 	wire_init(&request, WIRE_ATTACH);
 	wire_put(&request, (uint64_t)pid);
 	wire_put(&request, hold);
-	if (client_ask_text(s, &request, &s->name) < 0) {
+	if (take_attached(s, &request) < 0) {
 		session_close(s);
 		return NULL;
 	}
 	return s;
+}
+
+const char *
+session_salvaged(const struct session *s)
+{
+	return s->salvaged;
 }
 
 /* Where the kernel refuses perf, auto tries that next. */

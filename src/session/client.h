@@ -11,7 +11,7 @@
 struct session {
 	int fd;
 	pid_t tracer, pid;
-	char *name, *experiment, *look;
+	char *name, *experiment, *look, *salvaged;
 	bool launched, held, collecting, paused, ended, tracer_gone;
 	bool partial;		/* the disk refused a part of what ended */
 	int status;		/* of a launched program, -1 unknown */

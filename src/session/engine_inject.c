@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "engine_inject.h"
 
@@ -265,6 +266,38 @@ begin_stretch(struct inject *e)
 	recorder_clock(e->rec, true, e->clock_ns);
 }
 
+/* What was drained is in the files: whoever finds the area needs it no more. */
+static void
+inject_settle(void *engine)
+{
+	struct inject *e = engine;
+
+	guest_settle(e->guest, experiment_profile_bytes(e->opt->exp),
+		     e->lost_seen);
+}
+
+/* Should we be killed, the next visit finds the experiment by this. */
+static void
+keep(struct inject *e)
+{
+	struct record_keep k = {
+		.interval_ns = e->opt->interval_ns, .start_ns = now_ns(),
+	};
+	struct experiment_left left;
+	char token[24];
+
+	if (experiment_where(e->opt->exp, k.path, sizeof k.path, &left) < 0)
+		k.path[0] = 0;
+	else
+		k.device = left.device, k.inode = left.inode;
+	(void)getrandom(&k.token, sizeof k.token, GRND_NONBLOCK);
+	snprintf(token, sizeof token, "%016" PRIx64, k.token);
+	experiment_event(e->opt->exp, now_ns(), "sonde_records",
+			 (const char *const[]){ "token", token, NULL });
+	k.kept = experiment_profile_bytes(e->opt->exp);
+	guest_keep(e->guest, &k);
+}
+
 static int
 inject_run(void *engine, bool on)
 {
@@ -324,6 +357,7 @@ inject_stop(void *engine, struct str *text)
 	struct inject_report report = {0};
 
 	(void)inject_run(e, false);
+	(void)recorder_flush(e->rec);	/* before its memory goes; counted */
 	signal_clock_close(e->clock);
 	e->clock = NULL;
 	if (guest_stop(e->guest, &report) < 0)
@@ -394,6 +428,7 @@ begin(struct inject *e)
 		read_share(e);
 	e->running = true;
 	e->last_beat_ns = now_ns();
+	keep(e);
 	begin_stretch(e);
 	if (e->clock)
 		return signal_clock_enable(e->clock, true);
@@ -473,5 +508,6 @@ inject_start(struct recorder *rec, const struct recorder_options *o,
 
 const struct engine_ops engine_inject = {
 	.name = "inject", .start = inject_start, .pollfds = inject_pollfds,
-	.drain = inject_drain, .run = inject_run, .stop = inject_stop,
+	.drain = inject_drain, .run = inject_run,
+	.settle = inject_settle, .stop = inject_stop,
 };

@@ -413,6 +413,7 @@ look_back_free(struct look_back *lb)
 		return;
 	map_fini(&lb->before);
 	str_fini(&lb->tidied);
+	free(lb->salvaged);
 	free(lb);
 }
 

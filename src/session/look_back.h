@@ -22,7 +22,7 @@ struct look_back {
 	/* Of visits that were killed (orphan.c). */
 	bool orphan, visited;
 	uint64_t area, area_size;
-	int records;		/* not taken; -1: unknown */
+	char *salvaged;		/* what became of its samples, or NULL */
 	struct left_over {
 		enum trace what;
 		uint64_t where, size;
@@ -67,5 +67,10 @@ void look_back_found(struct look_back *lb, enum trace what, uint64_t where,
 		     uint64_t size);
 /* Whom did the record memory belong to that it found? */
 void look_back_find_orphan(struct look_back *lb);
+
+/* ---- salvage.c ----------------------------------------------------------- */
+
+/* The samples in that record memory go into an experiment: lb->salvaged. */
+void look_back_salvage(struct look_back *lb);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * What visits that were killed have left, as the first look found it: the
  * guest with its handler, its timers and its record memory, or scratch memory.
- * The records that nobody took are counted: they belong to an experiment that
- * has ended. At the end of our visit it goes, unless a recording of our own
- * has taken it over before.
+ * The records that nobody took are salvaged at once (salvage.c). At the end of
+ * our visit the rest goes, unless a recording of our own has taken it over
+ * before.
  */
 #include <inttypes.h>
 
@@ -27,12 +27,6 @@ look_back_found(struct look_back *lb, enum trace what, uint64_t where,
 			what, where, size };
 }
 
-static void
-ignore_record(void *arg, const struct record *r)
-{
-	(void)arg, (void)r;
-}
-
 void
 look_back_find_orphan(struct look_back *lb)
 {
@@ -41,8 +35,8 @@ look_back_find_orphan(struct look_back *lb)
 	if (!lb->area || inject_left(lb->t, &left) < 0 || !left.orphan)
 		return;
 	lb->orphan = true;
-	lb->records = inject_salvage(lb->t, lb->area, lb->area_size,
-				     ignore_record, NULL);
+	if (handled(HAZARD_SALVAGE))
+		look_back_salvage(lb);
 }
 
 static void
@@ -51,8 +45,6 @@ tell_orphan(struct look_back *lb)
 	str_addf(&lb->tidied, "%sa visit that was killed had left its "
 		 "handler and %" PRIu64 " KB of record memory",
 		 lb->tidied.len ? "; " : "", lb->area_size / 1024);
-	if (lb->records > 0)
-		str_addf(&lb->tidied, " with %d records", lb->records);
 }
 
 /* What is still as we found it goes now. Failures are told, and no more. */

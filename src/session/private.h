@@ -171,6 +171,8 @@ struct engine_ops {
 	/* Take what is there; final: everything. */
 	void (*drain)(void *engine, bool final);
 	int (*run)(void *engine, bool on);
+	/* What was drained is in the files. NULL: nothing to do. */
+	void (*settle)(void *engine);
 	/* Stop; the target is clean afterwards, or text says why not. */
 	void (*stop)(void *engine, struct str *text);
 };
@@ -231,6 +233,8 @@ struct recorder_counts {
 const struct recorder_counts *recorder_counts(const struct recorder *rec);
 size_t recorder_pollfds(struct recorder *rec, struct pollfd *fds, size_t max);
 void recorder_drain(struct recorder *rec, bool final);
+/* Write it all. -1: the disk refused some, which is counted. */
+int recorder_flush(struct recorder *rec);
 int recorder_run(struct recorder *rec, bool on);
 void recorder_stop(struct recorder *rec, struct str *text);
 

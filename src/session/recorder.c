@@ -313,6 +313,16 @@ recorder_drain(struct recorder *rec, bool final)
 }
 
 int
+recorder_flush(struct recorder *rec)
+{
+	const int r = experiment_flush(rec->opt.exp);
+
+	if (rec->engine && rec->ops->settle)
+		rec->ops->settle(rec->engine);
+	return r;
+}
+
+int
 recorder_run(struct recorder *rec, bool on)
 {
 	return rec->ops->run(rec->engine, on);

@@ -169,6 +169,7 @@ do_attach(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 		      target_hold_all(tr->target) < 0)))
 		return -1;
 	wire_put_text(out, target_name(tr->target));
+	wire_put_text(out, tr->look->salvaged);
 	return 0;
 }
 

@@ -321,6 +321,12 @@ check_limit(struct collection *c)
 	(void)collection_pause(c, "size-limit");
 }
 
+static int
+flush(struct collection *c)
+{
+	return c->rec ? recorder_flush(c->rec) : experiment_flush(c->exp);
+}
+
 bool
 collection_work(struct collection *c)
 {
@@ -341,7 +347,7 @@ collection_work(struct collection *c)
 		c->next_drain_ns = now + c->drain_ns;
 	}
 	check_limit(c);
-	(void)experiment_flush(c->exp);	/* refusals of the disk are counted */
+	(void)flush(c);		/* refusals of the disk are counted */
 	return !c->rec || !recorder_counts(c->rec)->execed;
 }
 
@@ -355,7 +361,7 @@ collection_pause(struct collection *c, const char *who)
 		return -1;
 	c->paused = true;
 	experiment_pause(c->exp, now_ns(), who);
-	return experiment_flush(c->exp);
+	return flush(c);
 }
 
 int

@@ -135,6 +135,8 @@ target_attach(struct shell *sh, const char *word, bool hold)
 		   session_name(sh->session), hold ? "stopped" :
 		   halted ? halted : "running");
 	free(halted);
+	if (session_salvaged(sh->session))
+		shell_note(sh, "%s", session_salvaged(sh->session));
 	wait_reset_timers(sh);
 	return handlers_place(sh);
 }
