@@ -213,6 +213,21 @@ handler_mask(void)
 	return handled(HAZARD_SIGNAL_MASK) ? ~UINT64_C(0) : 0;
 }
 
+/* The program may choose an action of its own in the moment between our look
+ * and our change: then that is put back, -EBUSY. */
+static int64_t
+disposition_change(uint32_t signo, const void *expected,
+		   const struct disposition *set)
+{
+	struct disposition old;
+	const int64_t r = disposition_swap(signo, set, &old);
+
+	if (r < 0 || old.handler == expected)
+		return r;
+	(void)disposition_swap(signo, &old, NULL);
+	return -EBUSY;
+}
+
 /* Only where the default is in place: a program that has an action of its own
  * uses the signal, and so does one that ignores it, for whom it starts. */
 static int64_t
@@ -236,7 +251,7 @@ handler_in(uint32_t signo)
 	if (now.handler != (void *)SIG_DFL)
 		return -EBUSY;
 	guest.before = now;
-	r = disposition_swap(signo, &ours, NULL);
+	r = disposition_change(signo, (void *)SIG_DFL, &ours);
 	if (r == 0)
 		sonde_owner.signo = guest.signo = signo;
 	return r;
@@ -254,13 +269,13 @@ handler_out(struct collector_call *call)
 	r = disposition_swap(guest.signo, NULL, &now);
 	if (r < 0)
 		return r;
-	if (now.handler != (void *)hot_signal)
-		call->handler_kept = 1;
-	else
-		r = disposition_swap(guest.signo, &guest.before, NULL);
-	if (r == 0)
+	r = now.handler != (void *)hot_signal ? -EBUSY :
+		disposition_change(guest.signo, (void *)hot_signal,
+				   &guest.before);
+	call->handler_kept = r == -EBUSY;
+	if (r == 0 || r == -EBUSY)
 		sonde_owner.signo = guest.signo = 0;
-	return r;
+	return r == -EBUSY ? 0 : r;
 }
 
 /* ---- the owner ---------------------------------------------------------------------- */

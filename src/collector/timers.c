@@ -47,17 +47,21 @@ slot_of(uint32_t tid)
 	return NULL;
 }
 
-/* A free slot, given to tid. */
 static struct timer_slot *
-slot_claim(uint32_t tid)
+free_slot(void)
 {
 	struct timer_slot *slot = slot_of(0);
 
 	if (!slot && guest.timer_slots < TIMERS_MAX)
 		slot = &guest.timers[guest.timer_slots++];
-	if (slot)
-		slot->tid = tid;
 	return slot;
+}
+
+static void
+slot_delete(struct timer_slot *slot)
+{
+	(void)sys4(__NR_timer_delete, (uint64_t)slot->id, 0, 0, 0);
+	slot->tid = 0;
 }
 
 /* The signal itself tells whose it is: a handler need not ask. */
@@ -75,29 +79,26 @@ timer_make(uint32_t tid)
 	int32_t id;
 	int r;
 
-	if (slot)			/* asleep since a lease ran out */
-		return arm(slot->id, guest.interval_ns);
-	slot = slot_claim(tid);
+	if (slot) {			/* asleep since a lease ran out */
+		r = arm(slot->id, guest.interval_ns);
+		if (r != -ESRCH)
+			return r;
+		slot_delete(slot);	/* of one that had this number before */
+	}
+	slot = free_slot();
 	if (!slot)
 		return -ENOSPC;
 	r = (int)sys4(__NR_timer_create, clock, (uint64_t)&event,
 		      (uint64_t)&id, 0);
-	if (r == 0) {
-		slot->id = id;
-		r = arm(id, guest.interval_ns);
-		if (r < 0)
-			(void)sys4(__NR_timer_delete, (uint64_t)id, 0, 0, 0);
-	}
 	if (r < 0)
-		slot->tid = 0;
+		return r;
+	/* Before there is one its number could be of a timer of theirs. */
+	slot->id = id;
+	__atomic_store_n(&slot->tid, tid, __ATOMIC_RELEASE);
+	r = arm(id, guest.interval_ns);
+	if (r < 0)
+		slot_delete(slot);
 	return r;
-}
-
-static void
-slot_delete(struct timer_slot *slot)
-{
-	(void)sys4(__NR_timer_delete, (uint64_t)slot->id, 0, 0, 0);
-	slot->tid = 0;
 }
 
 static void
