@@ -28,11 +28,28 @@ enum {
 	LOOKS = 8,
 };
 
+/* Who has ended has none, and to kcmp none is the same as none: one that
+ * ends while we ask would be said to share with the first zombie there is. */
+static bool
+has_memory(pid_t pid)
+{
+	char path[32];
+
+	(void)snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+
+	char *text = file_read(path, NULL);
+	const bool has = text && strtoull(text, NULL, 10) > 0;
+
+	free(text);
+	return has;
+}
+
 static bool
 shares_with(const struct target *t, pid_t other)
 {
 	return other > 0 && other != t->pid &&
-		syscall(SYS_kcmp, other, t->live_tid, KCMP_VM, 0, 0) == 0;
+		syscall(SYS_kcmp, other, t->live_tid, KCMP_VM, 0, 0) == 0 &&
+		has_memory(other);
 }
 
 /* The children that one thread of it made: "12 34 ". */
