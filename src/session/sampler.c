@@ -29,16 +29,9 @@
 
 enum {
 	STACK_MAX = 64 * 1024,
-	PATIENCE = 8,		/* intervals of CPU time without a sample */
-	SLACK = 4,		/* intervals that user and system may be off */
 	/* who runs stops within some microseconds; others are no loss */
 	STOP_LIMIT_NS = 5 * 1000 * 1000,
-	SLACK_LEAST_NS = 50 * 1000 * 1000,	/* their unit is 10 ms */
 	WATCH_LOOKS = 3,
-	GAP_NS = 500 * 1000 * 1000,
-	NEGLIGIBLE_NS = 10 * 1000,
-	LAG_NS = 10 * 1000 * 1000,	/* a tick of the scheduler, at most */
-	UNSEEN_NS = 50 * 1000 * 1000,
 	SYNC_EVERY_NS = 1000 * 1000 * 1000,
 	SYNC_NEED_NS = 100 * 1000 * 1000,
 };
@@ -99,8 +92,8 @@ read_clock(struct sampler *s)
 	/* else it was reaped: the last reading stands */
 }
 
-static struct seen *
-find_thread(const struct sampler *s, pid_t tid)
+struct seen *
+sampler_thread(const struct sampler *s, pid_t tid)
 {
 	uint64_t slot;
 
@@ -122,133 +115,6 @@ add_thread(struct sampler *s, pid_t tid, uint64_t cpu_ns, uint64_t system_ns)
 	th->system_base_ns = cpu_ns > most ? system_ns : 0;
 	map_put(&s->threads, (uint64_t)tid, (uintptr_t)th);
 	return th;
-}
-
-static uint64_t
-pending_of(const struct seen *th)
-{
-	return th->cpu_ns > th->booked_ns ? th->cpu_ns - th->booked_ns : 0;
-}
-
-/* What the process has used and nobody was charged with. */
-static uint64_t
-unbooked(const struct sampler *s)
-{
-	const uint64_t booked = s->clock_start_ns + s->booked_ns;
-
-	return s->clock_ns > booked ? s->clock_ns - booked : 0;
-}
-
-/* So much CPU time without a sample is no chance. */
-static uint64_t
-patience(const struct sampler *s)
-{
-	const uint64_t interval = s->opt->interval_ns;
-
-	return PATIENCE * (interval > LAG_NS ? interval : LAG_NS);
-}
-
-/* ---- weights ------------------------------------------------------------ */
-
-/*
- * A sample in a system call is system time, any other user time; page faults
- * and interrupts do not show. So the thread's own utime and stime, which are
- * whole ticks, bound how far that may be off.
- */
-static uint64_t
-system_part(const struct sampler *s, const struct seen *th, uint64_t weight)
-{
-	const uint64_t some = SLACK * s->opt->interval_ns;
-	const int64_t slack = (int64_t)(some > SLACK_LEAST_NS ? some :
-					SLACK_LEAST_NS);
-	const int64_t most = th->system_due_ns + slack;
-	const int64_t least = th->system_due_ns - slack;
-	int64_t part = th->in_call ? (int64_t)weight : 0;
-
-	part = part > most ? most : part;
-	part = part < least ? least : part;
-	part = part < 0 ? 0 : part;
-	return (uint64_t)part < weight ? (uint64_t)part : weight;
-}
-
-static uint64_t
-charge(struct sampler *s, struct seen *th, uint64_t weight)
-{
-	const uint64_t system = system_part(s, th, weight);
-
-	th->booked_ns += weight;
-	th->system_due_ns -= (int64_t)system;
-	s->booked_ns += weight;
-	return system;
-}
-
-/* Not more than the process has used: clocks of threads are read later. */
-static uint64_t
-weight_of(const struct sampler *s, const struct seen *th)
-{
-	const uint64_t pending = pending_of(th), left = unbooked(s);
-
-	return pending < left ? pending : left;
-}
-
-static void
-book_sample(struct sampler *s, struct seen *th)
-{
-	const uint64_t weight = weight_of(s, th);
-
-	th->sampled = true;
-	if (!weight)
-		return;
-
-	const uint64_t now = now_ns();
-	const uint64_t system = charge(s, th, weight), user = weight - system;
-	/* one sample, and what of it is of the other kind */
-	const bool is_system = system > user;
-
-	s->latest_tid = (uint64_t)th->tid;
-	recorder_tick(s->rec, now, th->tid, th->cpu,
-		      is_system ? MSTATE_SYSTEM : MSTATE_USER,
-		      is_system ? system : user, th->frinfo);
-	recorder_book(s->rec, now, th->tid,
-		      is_system ? MSTATE_USER : MSTATE_SYSTEM,
-		      is_system ? user : system, th->frinfo);
-}
-
-/* Time of a thread behind its last sample: more of the same, or nobody's. */
-static void
-book_rest(struct sampler *s, struct seen *th, uint64_t rest)
-{
-	const uint64_t now = now_ns();
-
-	if (!rest)
-		return;
-	if (!th->frinfo) {
-		th->booked_ns += rest;
-		s->booked_ns += rest;
-		recorder_unsampled(s->rec, now, th->tid, rest);
-		return;
-	}
-
-	const uint64_t system = charge(s, th, rest);
-
-	recorder_book(s->rec, now, th->tid, MSTATE_USER, rest - system,
-		      th->frinfo);
-	recorder_book(s->rec, now, th->tid, MSTATE_SYSTEM, system, th->frinfo);
-}
-
-/* It runs and runs, and cannot be looked at. */
-static void
-book_gap(struct sampler *s, struct seen *th, const char *cause)
-{
-	const uint64_t rest = weight_of(s, th);
-	const uint64_t interval = s->opt->interval_ns;
-
-	if (rest < GAP_NS || rest < 2 * patience(s))
-		return;
-	th->booked_ns += rest;
-	s->booked_ns += rest;
-	recorder_lost(s->rec, now_ns(), cause, "", th->tid, rest / interval,
-		      rest);
 }
 
 /* A stop would cut its call short, or has done so. */
@@ -280,7 +146,7 @@ take_sample(struct sampler *s, const struct snapshot_thread *copy)
 		.data = copy->stack, .base = copy->stack_base,
 		.size = copy->stack_size,
 	};
-	struct seen *th = find_thread(s, copy->tid);
+	struct seen *th = sampler_thread(s, copy->tid);
 
 	if (!th)
 		return;
@@ -291,7 +157,7 @@ take_sample(struct sampler *s, const struct snapshot_thread *copy)
 	th->in_call = copy->facts.in_syscall;
 	if (copy->cut_short)
 		spare(s, th);
-	book_sample(s, th);
+	sampler_book_sample(s, th);
 }
 
 /* The stop has brought its clock up to date; otherwise that lags by up to a
@@ -301,7 +167,7 @@ note_stopped(struct sampler *s, const struct snapshot *snap)
 {
 	for (size_t i = 0; i < snap->len; i++) {
 		const struct thread_facts *f = &snap->threads[i].facts;
-		struct seen *th = find_thread(s, snap->threads[i].tid);
+		struct seen *th = sampler_thread(s, snap->threads[i].tid);
 
 		if (th && f->cpu_ns > th->cpu_ns)
 			th->cpu_ns = f->cpu_ns;
@@ -313,10 +179,10 @@ note_stopped(struct sampler *s, const struct snapshot *snap)
 static bool
 is_fair(const struct sampler *s, const struct snapshot_thread *copy)
 {
-	const struct seen *th = find_thread(s, copy->tid);
+	const struct seen *th = sampler_thread(s, copy->tid);
 
 	return th && (!copy->waited ||
-		      pending_of(th) > patience(s));
+		      sampler_pending(th) > sampler_patience(s));
 }
 
 /* We share when nobody stands any more: maps and stacks may take long. */
@@ -349,10 +215,10 @@ sample_running(struct sampler *s)
 			take_sample(s, &snap.threads[i]);
 	snapshot_fini(&snap);
 	for (size_t i = 0; i < s->running_count; i++) {
-		struct seen *th = find_thread(s, s->running[i]);
+		struct seen *th = sampler_thread(s, s->running[i]);
 
 		if (th && !th->sampled)
-			book_gap(s, th, "not stopped");
+			sampler_book_gap(s, th, "not stopped");
 	}
 }
 
@@ -415,7 +281,7 @@ plan_peek(struct sampler *s, pid_t tid)
 static bool
 uses_cpu(const struct sampler *s, const struct seen *th)
 {
-	return pending_of(th) || s->looked_at - th->moved_at < LAG_NS;
+	return sampler_pending(th) || s->looked_at - th->moved_at < LAG_NS;
 }
 
 /*
@@ -433,7 +299,7 @@ is_known(const struct sampler *s, const struct seen *th)
 static void
 plan_thread(struct sampler *s, struct seen *th, char state)
 {
-	const uint64_t pending = pending_of(th);
+	const uint64_t pending = sampler_pending(th);
 
 	th->watched++;
 	th->sampled = false;
@@ -442,12 +308,12 @@ plan_thread(struct sampler *s, struct seen *th, char state)
 	    is_known(s, th))
 		plan_stop(s, th->tid);
 	else if (th->ran)
-		book_gap(s, th, "transfer");
+		sampler_book_gap(s, th, "transfer");
 	if (state != 'S' || !pending)
 		return;
 	if (!th->transfers && thread_in_transfer(s->opt->target, th->tid))
 		spare(s, th);
-	if (pending > (th->transfers ? s->opt->interval_ns : patience(s)))
+	if (pending > (th->transfers ? s->opt->interval_ns : sampler_patience(s)))
 		plan_peek(s, th->tid);
 }
 
@@ -466,7 +332,7 @@ note_state(struct seen *th, const struct state *st)
 static void
 read_thread(struct sampler *s, pid_t tid)
 {
-	struct seen *th = find_thread(s, tid);
+	struct seen *th = sampler_thread(s, tid);
 	uint64_t cpu_ns;
 
 	if (!read_cpu(s, tid, &cpu_ns))
@@ -519,38 +385,11 @@ drop_ended(struct sampler *s)
 
 		if (th->round == s->round)
 			continue;
-		book_rest(s, th, weight_of(s, th));
+		sampler_book_ended(s, th);
 		free(th);
 		map_remove(&s->threads, tid);
 		at--;		/* another may have moved here */
 	}
-}
-
-static uint64_t
-pending_of_all(const struct sampler *s)
-{
-	uint64_t tid, slot, pending = 0;
-	size_t at = 0;
-
-	while (map_next(&s->threads, &at, &tid, &slot))
-		pending += pending_of((struct seen *)(uintptr_t)slot);
-	return pending;
-}
-
-/* Clocks are not read in one instant, and all processors may run it. */
-static void
-book_unseen(struct sampler *s)
-{
-	const uint64_t took = now_ns() - s->looked_at;
-	const uint64_t known = pending_of_all(s) + UNSEEN_NS +
-		took * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-	const uint64_t left = unbooked(s);
-
-	if (left <= known)
-		return;
-	recorder_unsampled(s->rec, now_ns(), target_pid(s->opt->target),
-			   left - known);
-	s->booked_ns += left - known;
 }
 
 void
@@ -571,7 +410,7 @@ sampler_look(struct sampler *s, uint64_t came_at)
 	peek_waiting(s);
 	read_clock(s);
 	drop_ended(s);
-	book_unseen(s);
+	sampler_book_unseen(s);
 }
 
 /* ---- a stretch ---------------------------------------------------------- */
@@ -601,60 +440,13 @@ sampler_begin(struct sampler *s)
 	s->latest_tid = 0;
 }
 
-/* Rests are not more than what is left of the process's clock, nor, but for
- * an interval of each thread, less. */
-static double
-scale_of_rests(const struct sampler *s)
-{
-	const uint64_t left = unbooked(s);
-	uint64_t tid, slot, rests = 0, slack = 0;
-	size_t at = 0;
-
-	while (map_next(&s->threads, &at, &tid, &slot)) {
-		rests += pending_of((struct seen *)(uintptr_t)slot);
-		slack += s->opt->interval_ns;
-	}
-	if (!rests || (rests <= left && left > rests + slack))
-		return 1;
-	return (double)left / (double)rests;
-}
-
-/* What is left belongs to the only thread there is, or to none that we know. */
-static void
-book_last(struct sampler *s)
-{
-	const uint64_t left = unbooked(s);
-	struct seen *th = find_thread(s, (pid_t)s->latest_tid);
-
-	if (left < NEGLIGIBLE_NS)
-		return;
-	if (th && th->frinfo &&
-	    (s->threads.len == 1 || left < s->opt->interval_ns)) {
-		book_rest(s, th, left);
-		return;
-	}
-	recorder_unsampled(s->rec, now_ns(), target_pid(s->opt->target), left);
-	s->booked_ns += left;
-}
-
 void
 sampler_end(struct sampler *s)
 {
-	uint64_t tid, slot;
-	size_t at = 0;
-
 	if (!target_gone(s->opt->target))
 		read_threads(s);
 	read_clock(s);
-
-	const double scale = scale_of_rests(s);
-
-	while (map_next(&s->threads, &at, &tid, &slot)) {
-		struct seen *th = (struct seen *)(uintptr_t)slot;
-
-		book_rest(s, th, (uint64_t)((double)pending_of(th) * scale));
-	}
-	book_last(s);
+	sampler_book_end(s);
 }
 
 void

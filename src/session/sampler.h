@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The remote engine's two files: engine_remote.c decides when to look,
- * sampler.c looks, and turns what it sees into packets.
+ * The remote engine's files: engine_remote.c decides when to look, sampler.c
+ * looks, and sampler_weights.c turns what it sees into packets.
  */
 #ifndef SONDE_SESSION_SAMPLER_H
 #define SONDE_SESSION_SAMPLER_H
 
 #include "inject.h"
 #include "private.h"
+
+enum { LAG_NS = 10 * 1000 * 1000 };	/* a tick of the scheduler, at most */
 
 struct seen {			/* a thread */
 	pid_t tid;
@@ -61,5 +63,22 @@ void sampler_look(struct sampler *s, uint64_t came_at);
 /* No look follows: every thread's rest goes to its last stack. */
 void sampler_end(struct sampler *s);
 void sampler_fini(struct sampler *s);
+/* NULL: not seen yet. */
+struct seen *sampler_thread(const struct sampler *s, pid_t tid);
+
+/* ---- sampler_weights.c --------------------------------------------------- */
+
+/* What it has used and was not charged with. */
+uint64_t sampler_pending(const struct seen *th);
+/* So much CPU time without a sample is no chance. */
+uint64_t sampler_patience(const struct sampler *s);
+void sampler_book_sample(struct sampler *s, struct seen *th);
+/* It runs and runs, and cannot be looked at. */
+void sampler_book_gap(struct sampler *s, struct seen *th, const char *cause);
+void sampler_book_ended(struct sampler *s, struct seen *th);
+/* What the process has used beyond what is pending: nobody's. */
+void sampler_book_unseen(struct sampler *s);
+/* All that is pending now. */
+void sampler_book_end(struct sampler *s);
 
 #endif
