@@ -226,6 +226,8 @@ inject_drain(void *engine, bool final)
 
 	e->final = final;
 	e->slept = now_ns() - e->last_beat_ns > RECORD_LEASE_NS;
+	if (e->slept)
+		e->slept_ns += now_ns() - e->last_beat_ns;
 	guest_heartbeat(e->guest);
 	e->last_beat_ns = now_ns();
 	e->drains++;
@@ -367,6 +369,10 @@ inject_stop(void *engine, struct str *text)
 		str_addf(text, "%sno samples in the last %.1f s: %s",
 			 text->len ? ", " : "",
 			 (double)(now_ns() - e->mute_ns) / 1e9, e->mute_text);
+	if (e->slept_ns)
+		str_addf(text, "%ssonde itself stood still for %.1f s: what "
+			 "it missed is lost by lease", text->len ? ", " : "",
+			 (double)e->slept_ns / 1e9);
 	inject_note_report(e, &report);
 	free_inject(e);
 }

@@ -57,6 +57,7 @@ struct inject {
 	uint64_t mute_ns;
 	uint64_t activity, user_ns, patience_ns;	/* see inject_mute.c */
 	uint64_t last_beat_ns;
+	uint64_t slept_ns;	/* past leases, all together */
 	bool refresh_due;	/* POSIX: timers to be made or taken back */
 	uint64_t refreshed_ns;
 	bool births;		/* stacks to be published */
