@@ -33,6 +33,7 @@ enum hazard {
 	HAZARD_HELPER_NUMBER,	/* a clone's result in the next call's place */
 	HAZARD_IDLE_SIGNAL,	/* a signal that the program uses */
 	HAZARD_LATE_FILTER,	/* our calls in a thread that seccomp confines */
+	HAZARD_LATE_STOP,	/* who is late to stop stands while we look */
 	HAZARD_LATE_TICK,	/* a tick in a call that lets signals in */
 	HAZARD_LEASE,	/* nobody listens to our ticks any more */
 	HAZARD_LIBRARY_PATH,	/* a library that others could replace */

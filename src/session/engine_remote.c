@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hazard.h"
 #include "sampler.h"
 
 enum {
@@ -182,7 +183,8 @@ remote_run(void *engine, bool on)
 		return 0;
 	}
 	e->on_ns += now_ns() - e->began_ns;
-	target_let_go_late(e->opt->target);
+	if (handled(HAZARD_LATE_STOP))
+		target_let_go_late(e->opt->target);
 	remote_drain(e, true);
 	recorder_clock(s->rec, false, s->clock_ns);
 	return 0;

@@ -460,7 +460,8 @@ look_back_text(struct look_back *lb, enum look_back_when when)
 
 	if (target_gone(lb->t))
 		return xstrdup("nothing is left");
-	target_let_go_late(lb->t);
+	if (handled(HAZARD_LATE_STOP))
+		target_let_go_late(lb->t);
 	look_again(&l, when);
 	if (l.n)
 		str_addf(&s, "target NOT clean: %s", str_text(&l.found));
