@@ -87,6 +87,20 @@ void tracer_end_collection(struct tracer *tr, const char *how);
 int tracer_release(struct tracer *tr);
 const char *tracer_receipt(const struct tracer *tr);
 
+int tracer_need_target(struct tracer *tr);
+int tracer_need_collection(struct tracer *tr);
+/* It has been stopped; look: what became of the target. */
+void tracer_close_collection(struct tracer *tr, const char *how,
+			     const char *look);
+
+struct request_handler {
+	enum wire_kind kind;
+	int (*run)(struct tracer *tr, struct wire_message *in,
+		   struct wire_message *out);	/* NULL ends a table */
+	bool from_outside;	/* also through the control socket */
+};
+extern const struct request_handler target_requests[]; /* requests_target.c */
+
 /* ---- tracer.c -------------------------------------------------------------- */
 
 void tracer_send_event(struct tracer *tr, const struct session_event *ev);
