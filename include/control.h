@@ -296,6 +296,8 @@ const char *target_why_traps(struct target *t);
 void target_forbid_traps(struct target *t);
 void target_allow_traps(struct target *t);
 bool breakpoint_is_off(const struct target *t, const struct breakpoint *bp);
+/* false: it went with all others, at an exec or a stop that failed. */
+bool breakpoint_is_there(const struct target *t, const struct breakpoint *bp);
 /* Is any of them a trap, so that hits must be seen at once? */
 bool target_has_traps(const struct target *t);
 /* Places in the text that held a trap, and hold one still though none is

@@ -345,6 +345,12 @@ breakpoint_is_off(const struct target *t, const struct breakpoint *bp)
 	return is_listed(t, bp) && bp->off;
 }
 
+bool
+breakpoint_is_there(const struct target *t, const struct breakpoint *bp)
+{
+	return is_listed(t, bp);
+}
+
 int
 breakpoint_step_over(struct target *t, struct breakpoint *bp, pid_t tid)
 {

@@ -291,6 +291,7 @@ note_event(struct session *s, struct session_event *ev)
 		s->held = true;
 		break;
 	case SESSION_EVENT_NOTE:
+	case SESSION_EVENT_LOST:
 	case SESSION_EVENT_NONE:
 	case SESSION_EVENT_TRACER_GONE:
 		break;

@@ -185,7 +185,9 @@ on_breakpoint(struct tracer *tr, const struct event *ev)
 			continue;
 		tr->traps[i].hit_by = ev->tid;
 		out.breakpoint = (int)i;
-		(void)target_hold_all(tr->target);
+		/* a stop that fails takes all breakpoints: see below */
+		if (target_hold_all(tr->target) < 0)
+			return;
 		if (tr->col)
 			collection_stop_sample(tr->col);
 		tracer_send_event(tr, &out);
@@ -214,6 +216,38 @@ tell_what_is_off(struct tracer *tr)
 	}
 }
 
+/*
+ * A stop that failed let everybody go, and took the breakpoints with it.
+ * Whoever waits for a hit would wait for ever.
+ */
+static void
+tell_what_is_lost(struct tracer *tr)
+{
+	struct session_event out = { .kind = SESSION_EVENT_LOST };
+	bool lost = false;
+
+	for (size_t i = 0; i < tr->trap_count; i++) {
+		if (!tr->traps[i].at ||
+		    breakpoint_is_there(tr->target, tr->traps[i].at))
+			continue;
+		tr->traps[i] = (struct trap){0};
+		lost = true;
+	}
+	if (!lost)
+		return;
+	snprintf(out.text, sizeof out.text, "the breakpoints are gone, and "
+		 "the process runs on: %s", fail_last()->reason);
+	tracer_send_event(tr, &out);
+}
+
+/* After an exec they were of another program. */
+static void
+forget_traps(struct tracer *tr)
+{
+	for (size_t i = 0; i < tr->trap_count; i++)
+		tr->traps[i] = (struct trap){0};
+}
+
 static void
 pump_events(struct tracer *tr)
 {
@@ -225,7 +259,11 @@ pump_events(struct tracer *tr)
 			target_note_exit(tr->target, ev.status);
 		if (ev.kind == EVENT_BREAKPOINT)
 			on_breakpoint(tr, &ev);
+		if (ev.kind == EVENT_EXEC)
+			forget_traps(tr);
 	}
+	if (tr->target && !tr->starting && !target_gone(tr->target))
+		tell_what_is_lost(tr);
 	tell_what_is_off(tr);
 }
 

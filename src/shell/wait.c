@@ -79,7 +79,7 @@ take_breakpoint(struct shell *sh, int number)
 	return true;
 }
 
-/* true: the target no longer runs. */
+/* true: the target no longer runs, or will not stop. */
 static bool
 take(struct shell *sh, const struct session_event *ev)
 {
@@ -104,6 +104,13 @@ take(struct shell *sh, const struct session_event *ev)
 	case SESSION_EVENT_NOTE:
 		shell_note(sh, "%s", ev->text);
 		return false;
+	case SESSION_EVENT_LOST:
+		handlers_drop_breakpoints(sh);
+		(void)fail(FAIL_GENERAL, "%s", ev->text);
+		shell_print_failure(sh);
+		sh->exit_status = status_of_failure(FAIL_GENERAL);
+		sh->body_failed = true;
+		return true;
 	case SESSION_EVENT_NONE:
 		break;
 	}
