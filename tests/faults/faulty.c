@@ -136,7 +136,7 @@ fails(const char *name, const void *from, uint64_t detail)
 				 __ATOMIC_RELEASE);
 		if (faults->action == KILL_SELF)
 			(void)syscall(SYS_kill, getpid(), SIGKILL);
-		if (faults->action == KILL_TARGET)
+		if (faults->action == KILL_TARGET && faults->target > 0)
 			(void)syscall(SYS_kill, faults->target, SIGKILL);
 		answer = faults->action == FAIL;
 	}
@@ -328,6 +328,9 @@ ptrace(enum __ptrace_request request, ...)
 	addr = va_arg(args, void *);
 	data = va_arg(args, void *);
 	va_end(args);
+	/* what it launches is known when it is traced */
+	if (faults && !faults->target)
+		faults->target = pid;
 	if (fails("ptrace", FROM, (uint64_t)request) &&
 	    !is_only_undone_by_death(request)) {
 		errno = request == PTRACE_SEIZE ? EPERM : EIO;
