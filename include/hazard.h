@@ -40,6 +40,7 @@ enum hazard {
 	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_ORPHAN,		/* what a visit that was killed left */
 	HAZARD_OWN_FAULT,	/* a fault that the program has yet to meet */
+	HAZARD_OWN_STEPS,	/* a program that steps through itself */
 	HAZARD_PARTIAL,		/* calls that a stop leaves half done */
 	HAZARD_PLANTED_LINK,	/* a symlink in an experiment */
 	HAZARD_RC_FILE,	/* a command file of another's */

@@ -81,6 +81,7 @@ struct hold {
 	bool vforking;		/* it waits for its vforked child */
 	bool spared;		/* it was in a call that a stop cuts short */
 	bool at_trap;		/* it hit one, and its pc is put back */
+	bool stepping;		/* by us: the trap after it is ours */
 	bool armed;		/* all watches of breakpoints are set */
 	int group_signal;	/* it stands in a group stop of this signal */
 	uint64_t stopped_at;

@@ -149,11 +149,21 @@ is_of_sentry(pid_t tid, const siginfo_t *info)
 							    info);
 }
 
+static bool
+is_step_of_ours(pid_t tid)
+{
+	struct hold *h;
+
+	return !handled(HAZARD_OWN_STEPS) || !target_of_tid(tid, &h) ||
+		h->stepping;
+}
+
 /*
  * Asked of the kernel and not of our memory, so that no path forgets one. At
  * every stop but a signal's delivery si_code holds the event, or repeats
- * SIGTRAP. A trap of single-stepping or of a debug register was made by a
- * tracer and is for nobody else; nor is the signal of a watch of ours.
+ * SIGTRAP. A trap of a debug register was made by a tracer and is for nobody
+ * else; nor is the signal of a watch of ours, nor the trap after a step that
+ * we made. But a program may step through itself, by the flag.
  */
 int
 signal_of_stop(pid_t tid, siginfo_t *info)
@@ -171,9 +181,10 @@ signal_of_stop(pid_t tid, siginfo_t *info)
 	if (info->si_signo != SIGTRAP)
 		return info->si_signo;
 	if (info->si_code == SIGTRAP || info->si_code == (SIGTRAP | 0x80) ||
-	    info->si_code == TRAP_TRACE || info->si_code == TRAP_HWBKPT)
+	    info->si_code == TRAP_HWBKPT)
 		return 0;
-	return SIGTRAP;
+	return info->si_code == TRAP_TRACE && is_step_of_ours(tid) ? 0 :
+		SIGTRAP;
 }
 
 /* ESRCH says "not stopped" as well as "gone"; look which it is. */

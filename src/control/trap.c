@@ -183,15 +183,24 @@ trap_step_over(struct target *t, uint64_t addr, pid_t tid)
 	if (machine_emulate(t, &regs))
 		return thread_set_regs(tid, &regs);
 
-	const int r = step_alone(tid);
 	struct hold *h = pack_find(&t->pack, tid);
 
+	if (h)
+		h->stepping = true;
+
+	const int r = step_alone(tid);
+
+	h = pack_find(&t->pack, tid);
 	if (r < 0 || !h)
 		return fail_in("step over the breakpoint at %#llx",
 			       (unsigned long long)addr);
-	if (signal_of_stop(tid, NULL))
-		return 0;
-	hold_ask_through(h, 0);
-	(void)hold_settle(&t->pack, tid, deadline_in_ms(STEP_LIMIT_MS));
+	if (signal_of_stop(tid, NULL) == 0) {
+		hold_ask_through(h, 0);
+		(void)hold_settle(&t->pack, tid,
+				  deadline_in_ms(STEP_LIMIT_MS));
+	}
+	h = pack_find(&t->pack, tid);
+	if (h)
+		h->stepping = false;
 	return 0;
 }

@@ -65,6 +65,76 @@ use_red_zone(void *arg)
 	return arg;
 }
 
+/* Strings backwards for a while: code of libc relies on the other way. */
+static bool
+backwards(void)
+{
+	uint64_t flags;
+
+	__asm__ volatile(
+		"	std\n"
+		"	movl	$20000, %%ecx\n"
+		"1:	pause\n"
+		"	decl	%%ecx\n"
+		"	jnz	1b\n"
+		"	leaq	-128(%%rsp), %%rsp\n"
+		"	pushfq\n"
+		"	popq	%0\n"
+		"	leaq	128(%%rsp), %%rsp\n"
+		"	cld\n"
+		: "=r"(flags) : : "rcx", "cc", "memory");
+	return flags & 0x400;
+}
+
+static void *
+use_backwards(void *arg)
+{
+	while (!over()) {
+		if (!backwards())
+			WRONG(0);
+		round_done();
+	}
+	return arg;
+}
+
+/* Steps through itself, as a debugger in the program does. */
+enum { STEPS = 19 };	/* 16 nops, and three that end it */
+
+static volatile int steps;
+
+static void
+on_step(int signo)
+{
+	(void)signo;
+	steps++;
+}
+
+static void *
+use_steps(void *arg)
+{
+	struct sigaction sa = { .sa_handler = on_step };
+
+	sigaction(SIGTRAP, &sa, NULL);
+	while (!over()) {
+		steps = 0;
+		__asm__ volatile(
+			"	leaq	-128(%%rsp), %%rsp\n"
+			"	pushfq\n"
+			"	orl	$0x100, (%%rsp)\n"
+			"	popfq\n"
+			"	.fill	16, 1, 0x90\n"
+			"	pushfq\n"
+			"	andl	$~0x100, (%%rsp)\n"
+			"	popfq\n"
+			"	leaq	128(%%rsp), %%rsp\n"
+			: : : "cc", "memory");
+		if (steps != STEPS)
+			WRONG(steps);
+		round_done();
+	}
+	return arg;
+}
+
 typedef double four __attribute__((vector_size(32)));
 
 __attribute__((target("avx"))) static double
@@ -123,6 +193,8 @@ use_red_zone(void *arg)
 	return spin(arg);
 }
 #define avx use_red_zone
+#define use_backwards use_red_zone
+#define use_steps use_red_zone
 #define rounding use_red_zone
 #endif
 
@@ -274,6 +346,8 @@ static const struct trait traits[] = {
 	{ "spin", spin, 0 },
 	{ "red-zone", use_red_zone, 0 },
 	{ "avx", avx, 0 },
+	{ "backwards", use_backwards, 0 },
+	{ "stepped", use_steps, 0 },
 	{ "rounding", rounding, 0 },
 	{ "faults", faults, 0 },
 	{ "aborts", aborts, 0 },
