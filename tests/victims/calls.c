@@ -7,11 +7,13 @@
  * gives all of them. injection.md 2: rows 6, 7
  */
 #include <fcntl.h>
+#include <mqueue.h>
 #include <pthread.h>
 #include <linux/aio_abi.h>
 #include <linux/futex.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/select.h>
@@ -27,14 +29,17 @@
 enum {
 	NAP_MS = 60, FAR_MS = 20000, MS = 1000000,
 	PIECE = 512, PIECES = 6, LOT = 1 << 20,
-	CALL_NEW = SIGUSR1, CALL_WAIT = SIGUSR2,
+	CALL_NEW = SIGUSR1, CALL_WAIT = SIGUSR2, CALL_PAUSE = SIGIO,
 };
 
-static _Atomic uint64_t done, early, late, interrupted, wrong, cut, signalled;
+static _Atomic uint64_t done, early, late, interrupted, wrong, cut, signalled,
+	paused;
 static int quiet[2];		/* sockets that nobody writes to */
 static int silent, full;	/* that nobody calls, that takes no more callers */
 static int fed_pipe[2], fed_event, fed_pair[2], wide_pipe[2];
 static int sem_id, queue_id, full_id, epoll_fd;
+static int watched, watcher;	/* a file, and who tells of its changes */
+static mqd_t messages;		/* that nobody sends */
 static aio_context_t aio;
 
 static const struct timespec nap = { .tv_nsec = NAP_MS * MS };
@@ -108,6 +113,16 @@ in_io_getevents(void)
 	struct io_event ev;
 
 	return syscall(SYS_io_getevents, aio, 1, 1, &ev, &t) == 0;
+}
+
+static bool
+in_mq_timedreceive(void)
+{
+	const struct timespec end = nap_end(CLOCK_REALTIME);
+	char text[16];
+
+	return timed_out(mq_timedreceive(messages, text, sizeof text, NULL,
+					 &end), ETIMEDOUT);
 }
 
 static bool
@@ -376,6 +391,50 @@ feed_sigsuspend(pthread_t whom)
 	pthread_kill(whom, CALL_NEW);
 }
 
+/* The same without a mask of its own: one that comes before is not lost, the
+ * next one follows. */
+static void
+on_pause(int signal)
+{
+	(void)signal;
+	paused++;
+}
+
+static bool
+in_pause(void)
+{
+	const uint64_t before = paused;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, CALL_PAUSE);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	return pause() < 0 && errno == EINTR && paused > before;
+}
+
+static void
+feed_pause(pthread_t whom)
+{
+	pthread_kill(whom, CALL_PAUSE);
+}
+
+static bool
+in_inotify(void)
+{
+	struct inotify_event ev;
+
+	return read(watcher, &ev, sizeof ev) == (ssize_t)sizeof ev &&
+		ev.mask == IN_MODIFY;
+}
+
+static void
+feed_inotify(pthread_t whom)
+{
+	(void)whom;
+	if (pwrite(watched, "", 1, 0) != 1)
+		wrong++;
+}
+
 static void
 breathe(void)
 {
@@ -460,6 +519,7 @@ static const struct call {
 	{ "semtimedop", in_semtimedop, NULL },
 	{ "sigtimedwait", in_sigtimedwait, NULL },
 	{ "io_getevents", in_io_getevents, NULL },
+	{ "mq_timedreceive", in_mq_timedreceive, NULL },
 	{ "recv", in_recv, NULL },
 	{ "read of a socket", in_socket_read, NULL },
 	{ "accept", in_accept, NULL },
@@ -481,6 +541,8 @@ static const struct call {
 	{ "read of a pipe", in_pipe, feed_pipe },
 	{ "read of an eventfd", in_eventfd, feed_eventfd },
 	{ "sigsuspend", in_sigsuspend, feed_sigsuspend },
+	{ "pause", in_pause, feed_pause },
+	{ "read of an inotify", in_inotify, feed_inotify },
 	{ "recv of all", in_waitall, feed_waitall },
 	{ "write of a lot", in_wide_write, feed_wide_write },
 };
@@ -561,6 +623,30 @@ listen_silently(void)
 }
 
 static bool
+make_watch(void)
+{
+	char path[64];
+
+	FILE *file = tmpfile();	/* of no memfd's changes anybody is told */
+
+	watched = file ? fileno(file) : -1;
+	watcher = inotify_init1(IN_CLOEXEC);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", watched);
+	return inotify_add_watch(watcher, path, IN_MODIFY) >= 0;
+}
+
+static bool
+make_messages(void)
+{
+	struct mq_attr attr = { .mq_maxmsg = 1, .mq_msgsize = 16 };
+	char name[64];
+
+	snprintf(name, sizeof name, "/sonde-calls-%d", (int)getpid());
+	messages = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
+	return messages >= 0 && mq_unlink(name) == 0;
+}
+
+static bool
 prepare(void)
 {
 	const struct timeval t = { .tv_usec = NAP_MS * 1000 };
@@ -579,6 +665,8 @@ prepare(void)
 	    (epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0 ||
 	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, quiet[0], &ev) < 0 ||
 	    syscall(SYS_io_setup, 8, &aio) < 0)
+		return false;
+	if (!make_watch() || !make_messages())
 		return false;
 	silent = listen_silently();
 	full = listen_silently();
@@ -610,6 +698,7 @@ int
 main(void)
 {
 	struct sigaction action = { .sa_handler = on_call };
+	struct sigaction pausing = { .sa_handler = on_pause };
 	sigset_t set;
 
 	victim_init();
@@ -617,7 +706,9 @@ main(void)
 	sigaddset(&set, CALL_NEW);
 	sigaddset(&set, CALL_WAIT);
 	sigaddset(&set, SIGRTMAX);
+	sigaddset(&set, CALL_PAUSE);
 	if (sigaction(CALL_NEW, &action, NULL) < 0 ||
+	    sigaction(CALL_PAUSE, &pausing, NULL) < 0 ||
 	    pthread_sigmask(SIG_BLOCK, &set, NULL) != 0 || !prepare())
 		return 99;
 	for (uintptr_t i = 0; i < CALLS; i++) {
