@@ -66,6 +66,8 @@ void target_note_exit(struct target *t, int status);
  * one that is not its parent; else -1. */
 int target_outcome(const struct target *t);
 bool target_gone(const struct target *t);
+/* kill(2), of no other process that has its number by now. */
+int target_signal(const struct target *t, int signal);
 /* "exited with status 3", "was killed by SIGKILL", "ended". A view. */
 const char *target_how_ended(const struct target *t);
 

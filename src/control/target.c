@@ -320,6 +320,12 @@ target_gone(const struct target *t)
 	return t->gone;
 }
 
+int
+target_signal(const struct target *t, int signal)
+{
+	return (int)syscall(SYS_pidfd_send_signal, t->pidfd, signal, NULL, 0);
+}
+
 const char *
 target_how_ended(const struct target *t)
 {

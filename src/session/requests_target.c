@@ -50,7 +50,7 @@ do_to_start(struct tracer *tr, struct wire_message *in,
 		return -1;
 	if (preloaded && preload_give_back(tr->target, preloaded, fd) < 0) {
 		/* it would run with what is ours: it must not run at all */
-		(void)kill(target_pid(tr->target), SIGKILL);
+		(void)target_signal(tr->target, SIGKILL);
 		return -1;
 	}
 	tr->at_start = true;
@@ -263,7 +263,7 @@ static int
 let_go(struct tracer *tr, enum session_leave how)
 {
 	if (how == LEAVE_STOPPED && tracer_need_target(tr) == 0 &&
-	    kill(target_pid(tr->target), SIGSTOP) < 0)
+	    target_signal(tr->target, SIGSTOP) < 0)
 		return fail_errno("stop process %d", target_pid(tr->target));
 	return tracer_release(tr);
 }
@@ -318,7 +318,7 @@ do_kill(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	(void)out;
 	if (tracer_need_target(tr) < 0)
 		return -1;
-	if (kill(target_pid(tr->target), sig) < 0)
+	if (target_signal(tr->target, sig) < 0)
 		return fail_errno("kill process %d", target_pid(tr->target));
 	return tracer_release(tr);
 }
