@@ -39,6 +39,7 @@ enum hazard {
 	HAZARD_LIBRARY_PATH,	/* a library that others could replace */
 	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_ORPHAN,		/* what a visit that was killed left */
+	HAZARD_OTHER_BUILD,	/* what a killed visit of another build left */
 	HAZARD_OWN_FAULT,	/* a fault that the program has yet to meet */
 	HAZARD_OWN_STEPS,	/* a program that steps through itself */
 	HAZARD_PARTIAL,		/* calls that a stop leaves half done */

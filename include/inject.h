@@ -143,7 +143,8 @@ int inject_call(struct target *t, uint64_t function, const uint64_t *args,
 /* What killed visits have left; by reading alone, but where it says more. */
 struct inject_left {
 	bool library;	/* ours is there */
-	bool orphan;	/* and works for somebody who has ended */
+	bool orphan;	/* or another build's, for somebody who has ended */
+	bool other_version;	/* one that we do not understand is there */
 };
 int inject_left(struct target *t, struct inject_left *left);
 /* In his name: handler out, timers gone, area unmapped. A visit or two. */

@@ -105,7 +105,7 @@ leave(struct errand *e)
 	uint64_t routine = 0;
 	int r;
 
-	if (e->p->library)
+	if (e->p->library && e->p->library_leave)
 		routine = e->p->library + e->p->library_leave;
 	if (e->left_behind || routine) {
 		if (!e->left_behind &&

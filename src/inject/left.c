@@ -17,6 +17,8 @@
 #include "private.h"
 #include "record.h"
 
+enum { BUILDS_MOST = 8 };
+
 /* ---- who was here --------------------------------------------------------- */
 
 int
@@ -24,54 +26,66 @@ inject_left(struct target *t, struct inject_left *left)
 {
 	struct collector_owner o;
 	struct plan p;
+	uint64_t entry;
 
 	memset(left, 0, sizeof *left);
 	if (plan_make(t, &p) < 0)
 		return -1;
 	left->library = p.library != 0;
-	left->orphan = owner_left(&p, &o);
+	left->orphan = owner_left(&p, &o, &entry);
+	left->other_version = plan_has_other_version(&p);
 	plan_fini(&p);
 	return 0;
 }
 
 /* Stop what runs and unmap the area, in the name of him who cannot. */
 static int
-stop_guest(struct target *t, const struct collector_owner *o,
+stop_guest(struct target *t, uint64_t entry, const struct collector_owner *o,
 	   struct inject_report *report)
 {
-	const struct errand how = { .only_present = true };
+	const struct errand how = { .only_present = true, .guest = entry };
 	struct collector_call stop = {
 		.command = COLLECTOR_STOP, .owner = *o,
 	};
 	struct collector_call unmap = {
 		.command = COLLECTOR_UNMAP, .owner = *o,
 	};
-	uint64_t entry;
 
 	return load_command(t, &how, &stop, report, &entry) < 0 ? -1 :
 		load_command(t, &how, &unmap, report, &entry);
 }
 
-int
-inject_tidy(struct target *t, struct inject_report *report)
+/* The next one, if there is any: 1, 0, or -1. */
+static int
+tidy_one(struct target *t, struct inject_report *report)
 {
 	struct collector_owner o;
 	struct plan p;
+	uint64_t entry;
 	bool orphan;
-	int lock, r = 0;
+
+	if (plan_make(t, &p) < 0)
+		return -1;
+	orphan = owner_left(&p, &o, &entry);
+	plan_fini(&p);
+	if (!orphan)
+		return 0;
+	return stop_guest(t, entry, &o, report) < 0 ? -1 : 1;
+}
+
+int
+inject_tidy(struct target *t, struct inject_report *report)
+{
+	const int lock = owner_lock(t);
+	int r = 1;
 
 	memset(report, 0, sizeof *report);
-	if ((lock = owner_lock(t)) < 0)
+	if (lock < 0)
 		return -1;
-	if (plan_make(t, &p) == 0) {
-		orphan = owner_left(&p, &o);
-		plan_fini(&p);
-		r = orphan ? stop_guest(t, &o, report) : 0;
-	} else {
-		r = -1;
-	}
+	for (int i = 0; i < BUILDS_MOST && r > 0; i++)
+		r = tidy_one(t, report);
 	close(lock);
-	return r;
+	return r < 0 ? -1 : 0;
 }
 
 /* ---- scratch memory --------------------------------------------------------- */

@@ -180,6 +180,10 @@ command(struct target *t, struct errand *e, uint64_t *entry)
 
 	if (plan_make(t, &p) < 0)
 		return -1;
+	if (e->guest && !plan_choose_library(&p, e->guest)) {
+		plan_fini(&p);
+		return fail(FAIL_MISSING, "it is there no more");
+	}
 	p.tables = e->tables;
 	snprintf(report->libc, sizeof report->libc, "%s", p.libc_name);
 	report->reused = p.library != 0;

@@ -161,6 +161,45 @@ plan_find_library(struct plan *p)
 		}
 }
 
+bool
+plan_choose_library(struct plan *p, uint64_t entry)
+{
+	struct collector_identity id;
+
+	for (size_t i = 0; i < p->nimages; i++) {
+		const struct image *img = &p->images[i];
+		uint64_t leave;
+
+		if (img->entry != entry ||
+		    target_read(p->t, entry - sizeof id, &id, sizeof id) < 0 ||
+		    id.magic != COLLECTOR_MAGIC ||
+		    id.version != COLLECTOR_VERSION)
+			continue;
+		leave = entry + (uint64_t)(int64_t)id.leave;
+		p->library = img->bias;
+		p->library_entry = entry - img->bias;
+		p->library_leave = leave - img->text < img->text_end - img->text
+			? leave - img->bias : 0;
+		return true;
+	}
+	return false;
+}
+
+bool
+plan_has_other_version(const struct plan *p)
+{
+	struct collector_identity id;
+
+	for (size_t i = 0; i < p->nimages; i++)
+		if (p->images[i].entry != p->images[i].bias &&
+		    target_read(p->t, p->images[i].entry - sizeof id, &id,
+				sizeof id) == 0 &&
+		    id.magic == COLLECTOR_MAGIC &&
+		    id.version != COLLECTOR_VERSION)
+			return true;
+	return false;
+}
+
 /*
  * Preloaded from a descriptor, it has a path that leads elsewhere as soon as
  * that is closed. One in the file system is nobody's trap.

@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hazard.h"
 #include "private.h"
 
 enum { LINK_MAX_BYTES = 4096, LOCK_WAIT_MS = 30000, FDS_MAX = 1024 };
@@ -155,11 +156,21 @@ refuse(struct target *t, const struct collector_owner *o)
 }
 
 bool
-owner_left(const struct plan *p, struct collector_owner *o)
+owner_left(const struct plan *p, struct collector_owner *o, uint64_t *entry)
 {
-	return p->library &&
-	       read_owner(p, p->library + p->library_entry, o) &&
-	       fate_of(o) == OWNER_ENDED;
+	size_t i;
+
+	for (i = 0; i < p->nimages; i++) {
+		const struct image *img = &p->images[i];
+
+		*entry = img->entry;
+		if (img->entry != img->bias && read_owner(p, *entry, o) &&
+		    fate_of(o) == OWNER_ENDED &&
+		    (handled(HAZARD_OTHER_BUILD) ||
+		     *entry == p->library + p->library_entry))
+			return true;
+	}
+	return false;
 }
 
 int

@@ -130,6 +130,11 @@ int plan_walk_links(struct plan *p, uint64_t head);
 int plan_no_loader(const struct plan *p);
 /* Where our library is, when it is there already. */
 void plan_find_library(struct plan *p);
+/* Calls are for the library whose entry this is: of another build, perhaps,
+ * that understands the same commands. false: there is none. */
+bool plan_choose_library(struct plan *p, uint64_t entry);
+/* Is there one that may understand others, and keeps its books otherwise? */
+bool plan_has_other_version(const struct plan *p);
 /* The name by which it was preloaded becomes its own. The target is held. */
 int plan_rename_library(const struct plan *p);
 
@@ -276,6 +281,7 @@ struct errand {
 	struct plan *p;
 	bool entry;		/* our library's entry: load it if need be */
 	uint64_t function;	/* else this */
+	uint64_t guest;		/* the library with this entry, 0: ours */
 	uint64_t args[6];
 	/* For the entry: copied into the target and back afterwards. `then`
 	 * is for a second call right after one that gave 0; NULL: none. */
@@ -369,8 +375,10 @@ void owner_make(struct collector_owner *o);
 /* Does somebody who lives record it already? FAIL_UNSUITABLE. If one who has
  * ended does, the call tells the guest, and the plan his signal. */
 int owner_check(struct plan *p, struct collector_call *call);
-/* Does our library work for somebody who has ended? Then that is *o. */
-bool owner_left(const struct plan *p, struct collector_owner *o);
+/* Does a library of ours, of this build or another, work for somebody who has
+ * ended? Then that is *o, and its entry. */
+bool owner_left(const struct plan *p, struct collector_owner *o,
+		uint64_t *entry);
 /* The guest said so: -1 with the same words. */
 int owner_refused(const struct plan *p);
 /* A descriptor: until it is closed nobody else loads a library there. */

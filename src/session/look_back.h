@@ -20,7 +20,7 @@ struct look_back {
 	struct inject_borrowed borrowed[BORROWED_MAX];
 	unsigned nborrowed;
 	/* Of visits that were killed (orphan.c). */
-	bool orphan, visited;
+	bool orphan, visited, strange;
 	uint64_t area, area_size;
 	char *salvaged;		/* what became of its samples, or NULL */
 	struct left_over {

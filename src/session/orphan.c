@@ -32,7 +32,10 @@ look_back_find_orphan(struct look_back *lb)
 {
 	struct inject_left left;
 
-	if (!lb->area || inject_left(lb->t, &left) < 0 || !left.orphan)
+	if (!lb->area || inject_left(lb->t, &left) < 0)
+		return;
+	lb->strange = !left.orphan && left.other_version;
+	if (!left.orphan)
 		return;
 	lb->orphan = true;
 	if (handled(HAZARD_SALVAGE))
@@ -62,6 +65,16 @@ tidy_orphan(struct look_back *lb)
 	else
 		str_add(&lb->tidied, ": removed");
 	lb->orphan = false;
+}
+
+/* By what we do not know it cannot be removed; nor does it wait for us. */
+static void
+tell_strange(struct look_back *lb)
+{
+	str_addf(&lb->tidied, "%sanother version of sonde has %" PRIu64
+		 " KB of record memory here: only that one can remove it",
+		 lb->tidied.len ? "; " : "", lb->area_size / 1024);
+	lb->strange = false;
 }
 
 /* Whose descriptor it is. */
@@ -142,6 +155,8 @@ look_back_tidy(struct look_back *lb)
 		return;
 	if (lb->orphan)
 		tidy_orphan(lb);
+	if (lb->strange)
+		tell_strange(lb);
 	tidy_left(lb);
 	look_back_close_copies(lb);
 	fail_clear();
