@@ -14,6 +14,7 @@ enum hazard {
 	HAZARD_AREA_CHARGED,	/* record memory, to the target's control group */
 	HAZARD_AREA_CUT,	/* record memory that somebody cuts */
 	HAZARD_AREA_STAYS,	/* record memory, when we have gone */
+	HAZARD_BORROWED_SIGNAL,	/* signals to a thread that works for us */
 	HAZARD_BREAKPOINT_BLOCKED, /* a hit whose signal is blocked */
 	HAZARD_BREAKPOINT_KILLED, /* a trap that our death leaves behind */
 	HAZARD_BREAKPOINT_SIGNAL, /* a watch's signal that the program has */
@@ -25,6 +26,8 @@ enum hazard {
 	HAZARD_EINTR,		/* calls that say EINTR to any stop */
 	HAZARD_ESCAPES,	/* terminal sequences in names of others */
 	HAZARD_EXEC,		/* another program, since we looked */
+	HAZARD_FILTER,		/* a seccomp filter against our calls */
+	HAZARD_FLAGS,		/* direction and trap, set where we borrow */
 	HAZARD_FRAME,		/* we are killed while a thread works for us */
 	HAZARD_FROZEN,		/* a frozen control group */
 	HAZARD_GUEST_FAULTS,	/* our entry crashes in the target */
@@ -35,9 +38,13 @@ enum hazard {
 	HAZARD_LATE_FILTER,	/* our calls in a thread that seccomp confines */
 	HAZARD_LATE_STOP,	/* who is late to stop stands while we look */
 	HAZARD_LATE_TICK,	/* a tick in a call that lets signals in */
+	HAZARD_LEADER_ENDED,	/* only later threads are left */
 	HAZARD_LEASE,	/* nobody listens to our ticks any more */
 	HAZARD_LIBRARY_PATH,	/* a library that others could replace */
-	HAZARD_MUSL,		/* a libc that cannot be asked to load */
+	HAZARD_LIMITS,		/* no room for what we bring */
+	HAZARD_MUSL,
+	HAZARD_NARROW,		/* 32-bit registers and addresses */
+	HAZARD_ODD_STACK,	/* a stack with something else below it */		/* a libc that cannot be asked to load */
 	HAZARD_ORPHAN,		/* what a visit that was killed left */
 	HAZARD_OTHER_BUILD,	/* what a killed visit of another build left */
 	HAZARD_OWN_FAULT,	/* a fault that the program has yet to meet */
@@ -50,6 +57,7 @@ enum hazard {
 	HAZARD_RSEQ,		/* a stop in a restartable sequence */
 	HAZARD_SALVAGE,		/* samples of a killed visit that nobody took */
 	HAZARD_SCHEDULE,	/* a short slice that our death leaves behind */
+	HAZARD_SAFE_POINT,	/* a libc without locks, half way in it */
 	HAZARD_SETUID,		/* libc's signal to change the user */
 	HAZARD_SHARED_MEMORY,	/* another process in the same memory */
 	HAZARD_SIGNAL_MASK,	/* the program's handlers on top of ours */
@@ -60,6 +68,7 @@ enum hazard {
 	HAZARD_TRAP_STAYS,	/* in the text, for want of a descriptor */
 	HAZARD_TRAP_TEXT,	/* another text where our trap was */
 	HAZARD_TRAP_VISIT,	/* a thread that we make meets our trap */
+	HAZARD_VECTORS,	/* vector registers, when we are killed */
 };
 
 #ifndef MUTANT

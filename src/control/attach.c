@@ -161,7 +161,7 @@ check_program(struct target *t)
 	struct program p;
 
 	program_read(t, &p);
-	if (p.known && !p.is_64)
+	if (p.known && !p.is_64 && handled(HAZARD_NARROW))
 		return unsuitable(t, "it is a 32-bit program",
 				  "sonde knows 64-bit programs only; perf "
 				  "record -p can sample it");

@@ -9,6 +9,7 @@
  * Being gone is news, not failure: target_note_exit is called by whoever
  * sees it first, and every later question is answered "it ended".
  */
+#include "hazard.h"
 #include "private.h"
 
 #include <dirent.h>
@@ -435,7 +436,8 @@ target_live_thread(struct target *t)
 	pid_t *tids = NULL;
 	size_t cap = 0;
 
-	if (state_alive(proc_thread_state(t, t->live_tid)))
+	if (!handled(HAZARD_LEADER_ENDED) ||
+	    state_alive(proc_thread_state(t, t->live_tid)))
 		return t->live_tid;
 	if (state_alive(proc_thread_state(t, t->pid)))
 		return t->live_tid = t->pid;

@@ -29,6 +29,7 @@ enum {
 	RED_ZONE = 128,
 	XSTATE_ALIGN = 64,
 	FXSAVE_BYTES = 512,
+	FX_XMM_AT = 160, FX_XMM_BYTES = 256,
 	FX_SW_AT = 464,			/* software bytes of an fxsave image */
 	FX_MAGIC1 = 0x46505853,
 	FX_MAGIC2 = 0x46505845,
@@ -160,6 +161,8 @@ fill_xstate(unsigned char *out, const struct borrow *b)
 	sw[1] = size + (uint32_t)sizeof end;
 	memcpy(&sw[2], &features, sizeof features);
 	sw[4] = size;
+	if (!handled(HAZARD_VECTORS))
+		memset(out + FX_XMM_AT, 0, FX_XMM_BYTES);
 	memset(out + FX_SW_AT, 0, FXSAVE_BYTES - FX_SW_AT);
 	memcpy(out + FX_SW_AT, sw, sizeof sw);
 	memcpy(out + size, &end, sizeof end);
@@ -177,6 +180,8 @@ borrow_stack_is_plain(const struct plan *p, uint64_t sp, uint64_t need)
 	const struct module *m = modules_find(&p->mods, sp);
 	const struct module *below;
 
+	if (!handled(HAZARD_ODD_STACK))
+		return true;
 	if (!m || !(m->prot & MODULE_WRITE) || m->inode != 0)
 		return false;
 	if (sp - m->start < need + STACK_SLACK)
@@ -247,7 +252,8 @@ keep_signal(pid_t tid, struct borrow *keep)
 	if (is_fault(&si))
 		return fail(FAIL_UNSUITABLE, "the borrowed thread %d got "
 			    "signal %d from our call", tid, si.si_signo);
-	if (keep && keep->nkept < KEPT_SIGNALS)
+	if (keep && handled(HAZARD_BORROWED_SIGNAL) &&
+	    keep->nkept < KEPT_SIGNALS)
 		keep->kept[keep->nkept++] = si;
 	return 0;
 }
@@ -299,7 +305,8 @@ remote_syscall(const struct plan *p, pid_t tid,
 	r.orig_rax = UINT64_MAX;
 	r.rdi = args[0], r.rsi = args[1], r.rdx = args[2];
 	r.r10 = args[3], r.r8 = args[4], r.r9 = args[5];
-	r.eflags &= ~(uint64_t)DIRECTION_AND_TRAP;
+	if (handled(HAZARD_FLAGS))
+		r.eflags &= ~(uint64_t)DIRECTION_AND_TRAP;
 	if (thread_set_regs(tid, &r) < 0 ||
 	    run_to_syscall_stop(tid, NULL, keep) < 0 ||
 	    run_to_syscall_stop(tid, child, keep) < 0)
@@ -333,7 +340,8 @@ leave_clone(struct borrow *b)
 int
 borrow_begin(struct borrow *b, struct user_regs_struct *regs)
 {
-	const uint64_t all = maskable_signals();
+	const uint64_t all = handled(HAZARD_BORROWED_SIGNAL) ?
+		maskable_signals() : b->mask;
 	const pid_t tid = b->held.tid;
 
 	*regs = b->regs;

@@ -187,7 +187,7 @@ set_options(const struct plan *p, const struct held *h)
 {
 	unsigned long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD;
 
-	if (p->seccomp)
+	if (p->seccomp && handled(HAZARD_FILTER))
 		options |= PTRACE_O_SUSPEND_SECCOMP;
 	/* Only now that it stands: no child of its own must become ours. */
 	if (ptrace(PTRACE_SETOPTIONS, h->tid, 0, options) == 0)
@@ -297,7 +297,8 @@ donor_take(struct plan *p, unsigned seed, struct borrow *b,
 	unsigned round;
 	int r = 0;
 
-	if (p->single && !(sp = safepoint_open(p)))
+	if (p->single && handled(HAZARD_SAFE_POINT) &&
+	    !(sp = safepoint_open(p)))
 		return -1;
 	for (round = 0; r == 0 && round < ROUNDS; round++) {
 		const size_t n = list_candidates(p, seed, list);

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hazard.h"
 #include "private.h"
 
 enum {
@@ -349,7 +350,8 @@ room_check(struct target *t, uint64_t bytes)
 		result = target_check_alone(t);
 	room_init(&r, t);
 	r.bytes = bytes;
-	for (size_t i = 0; result == 0 && i < ARRAY_LEN(checks); i++)
+	for (size_t i = 0; result == 0 && handled(HAZARD_LIMITS) &&
+	     i < ARRAY_LEN(checks); i++)
 		result = checks[i](&r);
 	room_fini(&r);
 	return result;

@@ -4,7 +4,8 @@
  * restartable sequence while it is borrowed. The victim knows how often it was
  * stopped: a sequence that ends with another count than it began with was
  * completed over a stop, which the kernel would have aborted.
- * injection.md 2: rows 13, 16; HAZARD_RSEQ, HAZARD_RED_ZONE
+ * injection.md 2: rows 13, 14, 16
+ * hazard: ODD_STACK RED_ZONE RSEQ
  */
 #include <errno.h>
 #include <stdio.h>
@@ -100,6 +101,34 @@ keep_zone(void)
 	return wrong != 0;
 }
 
+/*
+ * On a stack that was carved out of something: below its last bytes lies what
+ * is somebody's. (A handler of the program's own would ask for more.)
+ */
+static int __attribute__((noinline))
+keep_neighbour(void)
+{
+	static struct {
+		volatile unsigned char neighbour[8192], stack[256];
+	} place __attribute__((aligned(64)));
+	size_t wrong = 0;
+
+	memset((void *)place.neighbour, 0x5c, sizeof place.neighbour);
+	__asm__ volatile(
+		"	movq %%rsp, %%rbx\n"
+		"	movq %[top], %%rsp\n"
+		"	movl %[spins], %%ecx\n"
+		"1:	decl %%ecx\n"
+		"	jnz 1b\n"
+		"	movq %%rbx, %%rsp\n"
+		: : [top] "r" (place.stack + sizeof place.stack),
+		    [spins] "i" (SPINS)
+		: "rbx", "rcx", "memory", "cc");
+	for (size_t i = 0; i < sizeof place.neighbour; i++)
+		wrong += place.neighbour[i] != 0x5c;
+	return wrong != 0;
+}
+
 /* Nobody's frame may be where keep_zone writes. */
 static void __attribute__((noinline))
 keep_zone_far(void)
@@ -108,6 +137,7 @@ keep_zone_far(void)
 
 	room[0] = room[511] = 0;
 	shared->spoiled += (uint64_t)keep_zone();
+	shared->spoiled += (uint64_t)keep_neighbour();
 	shared->zones++;
 }
 

@@ -10,7 +10,7 @@
  *
  *	SONDE_STRIDE=n	of the steps, 29 if unset; 1 takes all
  *
- * hazard: DESCRIPTOR_STAYS FRAME SCHEDULE
+ * hazard: DESCRIPTOR_STAYS FRAME SCHEDULE VECTORS
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -46,7 +47,20 @@ nap(void)
 {
 	const struct timespec ts = { 0, 1000000 };
 
-	if (nanosleep(&ts, NULL) != 0)
+	const uint64_t word = 0x5ca1ab1e0ddba11;
+	uint64_t kept;
+	long r;
+
+	/* a system call changes no vector register */
+	__asm__ volatile(
+		"	movq %[word], %%xmm9\n"
+		"	syscall\n"
+		"	movq %%xmm9, %[kept]\n"
+		: "=a" (r), [kept] "=r" (kept)
+		: "a" (SYS_nanosleep), "D" (&ts), "S" (NULL),
+		  [word] "r" (word)
+		: "rcx", "r11", "xmm9", "memory");
+	if (r != 0 || kept != word)
 		shared->wrong++;
 }
 
@@ -87,6 +101,8 @@ run_program(const char *page)
 	for (i = 0; i < WORKERS; i++)
 		pthread_create(&th[i], NULL, work, (void *)i);
 	shared->at.ready = 1;
+	while (!shared->at.stop)
+		nap();	/* whoever is borrowed, has vector registers */
 	for (i = 0; i < WORKERS; i++)
 		pthread_join(th[i], NULL);
 	return shared->wrong ? 1 : 0;
