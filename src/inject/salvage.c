@@ -42,9 +42,10 @@ area_is_sound(const struct record_area *a, uint64_t size)
 	       a->window_bytes % 8 == 0 &&
 	       a->windows_at >= RECORD_HEADER_BYTES &&
 	       a->windows_at % 8 == 0 && a->rings_at % 8 == 0 &&
-	       a->windows_at <= size && a->rings_at <= size &&
+	       a->rings_at <= size &&
+	       a->windows_at <= a->rings_at &&
 	       (uint64_t)a->windows * sizeof(struct record_window) <=
-	       size - a->windows_at &&
+	       a->rings_at - a->windows_at &&
 	       (uint64_t)a->windows * a->window_bytes <= RINGS_MOST &&
 	       (uint64_t)a->windows * a->window_bytes <= size - a->rings_at;
 }

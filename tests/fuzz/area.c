@@ -3,7 +3,9 @@
  * The record memory, which the target can write as it likes: windows and the
  * beginnings of their rings are the fuzzer's; so is what the header says of
  * tables and their readers when tables are published. What those are is in
- * the pad of the first window.
+ * the pad of the first window. Then it is salvaged, as by the visit after one
+ * that was killed, with a header that the pad of the second window bends.
+ * Linked with --wrap=target_read and --wrap=target_write.
  */
 #include <sys/mman.h>
 #include <time.h>
@@ -129,6 +131,78 @@ visit(void *arg, const struct record *r)
 		*sum += r->pcs[i];
 }
 
+/* ---- salvaged ------------------------------------------------------------- */
+
+#define BASE UINT64_C(0x7f0000000000)
+
+static unsigned char *memory;	/* SIZE bytes at BASE of the target */
+
+int __wrap_target_read(struct target *t, uint64_t addr, void *buf, size_t n);
+
+int
+__wrap_target_read(struct target *t, uint64_t addr, void *buf, size_t n)
+{
+	(void)t;
+	if (addr < BASE || addr - BASE > SIZE || n > SIZE - (addr - BASE))
+		return fail(FAIL_GENERAL, "read");
+	memcpy(buf, memory + (addr - BASE), n);
+	return 0;
+}
+
+int __wrap_target_write(struct target *t, uint64_t addr, const void *buf,
+			size_t n);
+
+int
+__wrap_target_write(struct target *t, uint64_t addr, const void *buf, size_t n)
+{
+	(void)t;
+	if (addr < BASE || addr - BASE > SIZE || n > SIZE - (addr - BASE))
+		return fail(FAIL_GENERAL, "write");
+	memcpy(memory + (addr - BASE), buf, n);
+	return 0;
+}
+
+static void
+bend_header(struct record_area *a, const uint64_t pad[5])
+{
+	a->magic = RECORD_MAGIC;
+	a->version = RECORD_VERSION;
+	a->header_bytes = RECORD_HEADER_BYTES;
+	a->size = SIZE;
+	a->windows = WINDOWS ^ (uint32_t)pad[0];
+	a->window_bytes = WINDOW_BYTES ^ (uint32_t)(pad[0] >> 32);
+	a->windows_at = RECORD_HEADER_BYTES ^ pad[1];
+	a->rings_at = RINGS_AT ^ pad[2];
+	memset(a->keep.path, (int)pad[3], sizeof a->keep.path);
+}
+
+/* Twice: where all is kept, nothing is there for the second. */
+static void
+salvage(const uint8_t *windows, size_t n, uint64_t *sum)
+{
+	struct record_window *w = (struct record_window *)
+		(memory + RECORD_HEADER_BYTES);
+	bool kept = false;
+	struct salvage *s;
+	int i;
+
+	memcpy(w, windows, n);
+	bend_header((struct record_area *)memory, w[1].guest_pad);
+	for (i = 0; i < 2; i++) {
+		s = salvage_open(&target, BASE, SIZE);
+		if (s && salvage_pending(s)) {
+			if (kept)
+				abort();
+			*sum += strlen(salvage_area(s)->keep.path);
+			(void)salvage_each(s, visit, sum);
+			kept = salvage_settle(s, 1) == 0 &&
+				((struct record_area *)memory)->windows_at ==
+				RECORD_HEADER_BYTES;
+		}
+		salvage_close(s);
+	}
+}
+
 /* Again and again, to its end. */
 static void
 fill_ring(unsigned char *ring, const uint8_t *data, size_t n)
@@ -155,15 +229,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const size_t heads = WINDOWS * sizeof(struct record_window);
 	unsigned char *area = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const uint8_t *windows = data;
 	const uint64_t *pads;
 	uint64_t sum = 0;
-	size_t i, n;
+	size_t i, n, of_windows;
 
 	if (area == MAP_FAILED)
 		fuzz_broken("mmap");
 	if (fuzz_enter())
 		make_proc();
 	n = size < heads ? size : heads;
+	of_windows = n;
 	memcpy(area + RECORD_HEADER_BYTES, data, n);
 	data += n;
 	size -= n;
@@ -178,6 +254,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	publish(&g, pads);
 	(void)guest_drain(&g, visit, &sum);
 	map_fini(&g.tids);
+	memory = area;
+	salvage(windows, of_windows, &sum);
 	(void)munmap(area, SIZE);
 	fail_clear();
 	return 0;
