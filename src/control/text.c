@@ -93,12 +93,12 @@ is_gone(int error)
 }
 
 static int
-swap_out(int mem, const struct trap_text *text)
+swap(int mem, const struct trap_text *text, enum trap_way way)
 {
 	int r = -1;
 
 	for (int i = 0; i < SWAPS_MAX && r < 0; i++)
-		r = trap_swap(mem, text, TRAP_OUT);
+		r = trap_swap(mem, text, way);
 	return r;
 }
 
@@ -122,7 +122,7 @@ close_text(struct target *t)
 static int
 take_out(struct target *t, const struct trap_text *text)
 {
-	int r = swap_out(open_text(t), text);
+	int r = swap(open_text(t), text, TRAP_OUT);
 
 	if (r < 0 && is_gone(errno))
 		return 0;
@@ -139,7 +139,7 @@ breakpoints_lift_copy(const struct target *t, int proc_fd, pid_t child)
 	const int mem = memory_open(proc_fd, child);
 
 	for (size_t i = 0; i < t->ntexts; i++)
-		if (swap_out(mem, &t->texts[i].text) < 0)
+		if (swap(mem, &t->texts[i].text, TRAP_OUT) < 0)
 			(void)poke_out(child, &t->texts[i].text);
 	if (mem >= 0)
 		close(mem);
@@ -186,7 +186,7 @@ plant(struct target *t, const struct breakpoint *bp)
 		return -1;
 	place_of(t, &bp->text)->in = true;
 	/* a library may have been unloaded, and another be in its place */
-	(void)trap_swap(open_text(t), &bp->text, TRAP_IN);
+	(void)swap(open_text(t), &bp->text, TRAP_IN);
 	if (!handled(HAZARD_TRAP_STAYS))
 		close_text(t);
 	return 0;
