@@ -134,6 +134,8 @@ void shell_init(struct shell *sh);
 void shell_fini(struct shell *sh);
 /* Run the commands in text. false: stop here (failure in a file, quit). */
 bool shell_run_text(struct shell *sh, const char *text);
+/* true: the failure, which is printed, does not end the text. */
+bool shell_judge(struct shell *sh, enum result r);
 /* A file, "-" is standard input. 0 or -1 with the failure recorded. */
 bool shell_run_file(struct shell *sh, const char *path);
 /* The same of one that is open; it is closed. */

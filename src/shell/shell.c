@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The loop: a command's row is found, its needs are tested, it runs, its
- * failure is printed. A file, a pipe and -c stop at their first failure with
- * its exit status; a terminal goes on. Only this file prints failures.
+ * The loop: a command's row is found (find.c), its needs are tested, it runs,
+ * its failure is printed. A file, a pipe (stream.c) and -c stop at their first
+ * failure with its exit status; a terminal goes on. Only this file prints
+ * failures.
  */
 #include "private.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-enum { FILES_MAX = 50 };	/* command files that run each other */
 
 const struct family families[] = {
 	{ "process", target_commands },
@@ -176,97 +173,6 @@ shell_variable(void *arg, const char *name)
 	return getenv(name);
 }
 
-/* ---- finding a command -------------------------------------------------------------------- */
-
-static void
-add_candidate(struct str *all, const char *name)
-{
-	str_addf(all, "%s%s", all->len ? " " : "", name);
-}
-
-/* Exact, else a unique prefix. found counts; candidates lists. */
-static const struct command *
-match(const struct command *table, const char *name, int *found,
-      struct str *candidates)
-{
-	const struct command *hit = NULL;
-
-	for (const struct command *c = table; c->name; c++) {
-		if (strcmp(c->name, name) == 0) {
-			*found = 1;
-			return c;
-		}
-		if (str_starts(c->name, name)) {
-			++*found;
-			add_candidate(candidates, c->name);
-			hit = c;
-		}
-	}
-	return hit;
-}
-
-static const struct command *
-unknown_or_ambiguous(const char *name, int found, const struct str *candidates)
-{
-	if (found > 1) {
-		fail(FAIL_USAGE, "'%s' is ambiguous: %s", name,
-		     str_text(candidates));
-	} else {
-		fail(FAIL_USAGE, "'%s' is no command", name);
-		fail_remedy("help lists them");
-	}
-	return NULL;
-}
-
-const struct command *
-shell_find(const struct command *table, const char *name)
-{
-	struct str candidates = {0};
-	int found = 0;
-	const struct command *c = match(table, name, &found, &candidates);
-
-	if (found != 1)
-		c = unknown_or_ambiguous(name, found, &candidates);
-	str_fini(&candidates);
-	return c;
-}
-
-/* true: found exactly, nothing else matters. */
-static bool
-match_more(const struct command *table, const char *name,
-	   const struct command **c, int *found, struct str *candidates)
-{
-	int here = 0;
-	const struct command *hit = match(table, name, &here, candidates);
-
-	*c = hit ? hit : *c;
-	*found += here;
-	if (!hit || strcmp(hit->name, name) != 0)
-		return false;
-	*found = 1;
-	return true;
-}
-
-const struct command *
-shell_find_any(const char *name)
-{
-	struct str candidates = {0};
-	const struct command *c = NULL;
-	const struct family *f = families;
-	int found = 0;
-
-	while (f->title &&
-	       !match_more(f->commands, name, &c, &found, &candidates))
-		f++;
-	if (!f->title)
-		(void)match_more(shell_view_commands(), name, &c, &found,
-				 &candidates);
-	if (found != 1)
-		c = unknown_or_ambiguous(name, found, &candidates);
-	str_fini(&candidates);
-	return c;
-}
-
 /* ---- running one ------------------------------------------------------------------------------ */
 
 static int
@@ -405,9 +311,8 @@ goes_on_after_failure(const struct shell *sh)
 	       (!sh->source || !sh->source->name);
 }
 
-/* true: the failure, if any, does not end the text. */
-static bool
-judge(struct shell *sh, enum result r)
+bool
+shell_judge(struct shell *sh, enum result r)
 {
 	if (r == QUIT)
 		sh->quitting = true;
@@ -436,120 +341,10 @@ shell_run_text(struct shell *sh, const char *text)
 
 		words_fini(&w);
 		fflush(sh->out);
-		if (!judge(sh, r))
+		if (!shell_judge(sh, r))
 			return false;
 		if (got < 0)
 			return true;	/* the rest makes no sense */
 	}
 	return !sh->quitting;
-}
-
-/* Commands that come through a pipe may be long in coming: meanwhile the
- * target's news are served. stdio must not hide what has come. */
-static bool
-next_line_is_there(struct shell *sh, FILE *file, bool from_pipe)
-{
-	if (!from_pipe)
-		return true;
-	if (wait_readable(sh, fileno(file)))
-		return !sh->quitting && !sh->body_failed;
-	sh->quitting = true;
-	sh->exit_status = 128 + wait_signal;
-	return false;
-}
-
-static bool
-is_pipe(FILE *file)
-{
-	struct stat st;
-
-	return fstat(fileno(file), &st) == 0 && !S_ISREG(st.st_mode) &&
-	       setvbuf(file, NULL, _IONBF, 0) == 0;
-}
-
-/* Lines are gathered until braces and quotes are closed. */
-static bool
-run_stream(struct shell *sh, FILE *file, const char *name)
-{
-	struct source here = { .name = name, .up = sh->source };
-	struct str text = {0};
-	char *line = NULL;
-	size_t cap = 0;
-	ssize_t n;
-	int number = 0;
-	const bool from_pipe = is_pipe(file);
-	bool going = true;
-
-	sh->source = &here;
-	sh->body_failed = false;
-	while (going && (going = next_line_is_there(sh, file, from_pipe)) &&
-	       (n = getline(&line, &cap, file)) >= 0) {
-		number++;
-		if (!text.len)
-			here.line = number;
-		str_addn(&text, line, (size_t)n);
-		if (words_unfinished(str_text(&text)))
-			continue;
-		if (sh->echo)
-			fprintf(sh->out, "%s%s", str_text(&text),
-				line[n - 1] == '\n' ? "" : "\n");
-		going = shell_run_text(sh, str_text(&text));
-		str_clear(&text);
-	}
-	if (going && text.len)
-		going = shell_run_text(sh, str_text(&text));
-	if (going && ferror(file) && errno != EINTR) {
-		fail_errno("read command file %s", name);
-		going = judge(sh, FAILED);
-	}
-	str_fini(&text);
-	free(line);
-	sh->source = here.up;
-	return going;
-}
-
-static FILE *
-open_commands(const struct shell *sh, const char *path)
-{
-	int depth = 0;
-
-	for (const struct source *s = sh->source; s; s = s->up)
-		depth++;
-	if (depth >= FILES_MAX) {
-		fail(FAIL_USAGE, "%s: command files are nested too deep", path);
-		fail_remedy("does a file run itself?");
-		return NULL;
-	}
-
-	FILE *file = fopen(path, "re");
-
-	if (!file)
-		fail_errno("open command file %s", path);
-	return file;
-}
-
-bool
-shell_run_open_file(struct shell *sh, FILE *file, const char *name)
-{
-	const bool going = run_stream(sh, file, name);
-
-	fclose(file);
-	return going;
-}
-
-bool
-shell_run_file(struct shell *sh, const char *path)
-{
-	if (strcmp(path, "-") == 0)
-		return run_stream(sh, stdin, "stdin");
-
-	FILE *file = open_commands(sh, path);
-
-	if (!file) {
-		shell_print_failure(sh);
-		sh->exit_status = status_of_failure(fail_last()->kind);
-		return false;
-	}
-
-	return shell_run_open_file(sh, file, path);
 }
