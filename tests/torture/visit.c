@@ -130,6 +130,33 @@ has_ended(pid_t pid)
 }
 
 static bool
+is_sonde(pid_t pid)
+{
+	struct stat ours, its;
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/exe", pid);
+	return stat(sonde, &ours) == 0 && stat(path, &its) == 0 &&
+		ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
+}
+
+/* What was born between our look and the kill: it is ours now. */
+static void
+find_orphans(struct family *f)
+{
+	pid_t children[FAMILY_MAX];
+	const size_t n = children_of(getpid(), children, FAMILY_MAX);
+	size_t i, k;
+
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < f->n && f->pid[k] != children[i]; k++)
+			;
+		if (k == f->n && is_sonde(children[i]))
+			find_family(f, children[i]);
+	}
+}
+
+static bool
 all_end(const struct family *f)
 {
 	const uint64_t since = clock_us();
@@ -227,13 +254,19 @@ static void
 kill_it(pid_t shell, const struct visit *v, uint64_t since, struct outcome *o)
 {
 	struct family f = {0};
+	bool shell_dies;
 
 	wait_us(since + v->kill_us);
 	find_family(&f, shell);
-	if (v->kill != THE_TRACER || f.n < 2)
+	shell_dies = v->kill != THE_TRACER || f.n < 2;
+	if (shell_dies)
 		o->killed = kill(shell, SIGKILL) == 0;
 	if (v->kill != THE_SHELL && f.n > 1)
 		o->killed = kill(f.pid[1], SIGKILL) == 0;
+	if (shell_dies) {
+		(void)waitpid(shell, NULL, 0);
+		find_orphans(&f);
+	}
 	o->hung = !all_end(&f);
 }
 
