@@ -229,6 +229,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const size_t heads = WINDOWS * sizeof(struct record_window);
 	unsigned char *area = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static const uint64_t told[RECORD_LOSSES];
+	static const struct record_keep keep;
 	const uint8_t *windows = data;
 	const uint64_t *pads;
 	uint64_t sum = 0;
@@ -252,7 +254,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	pads = ((struct record_window *)(area + RECORD_HEADER_BYTES))->guest_pad;
 	g.other_namespace = pads[0] & 1;
 	publish(&g, pads);
+	if (pads[0] & 2)
+		guest_keep(&g, &keep);
 	(void)guest_drain(&g, visit, &sum);
+	guest_settle(&g, 1, told);
+	free(g.taken);
 	map_fini(&g.tids);
 	memory = area;
 	salvage(windows, of_windows, &sum);

@@ -23,6 +23,7 @@ enum { ENTRIES = 4, AREA_MOST = 1 << 20, TP_AT = 0x6000 };
 
 static const uint8_t *memory;
 static size_t memory_size;
+static uint64_t mapped_size;	/* behind the fuzzer's bytes are zeros */
 static struct target target = { .pid = 42, .live_tid = 42 };
 
 /* Our library, page by page as a loader would map it: 0 read. */
@@ -65,10 +66,14 @@ __wrap_target_read(struct target *t, uint64_t addr, void *buf, size_t n)
 		return read_library(addr - LIBRARY, buf, n);
 	if (addr - SCRATCH < AREA_MOST * 64 && memory_size)
 		return read_scratch(addr - SCRATCH, buf, n);
-	if (addr < BASE || addr - BASE > memory_size ||
-	    n > memory_size - (addr - BASE))
+	if (addr < BASE || addr - BASE > mapped_size ||
+	    n > mapped_size - (addr - BASE))
 		return fail(FAIL_GENERAL, "read");
-	memcpy(buf, memory + (addr - BASE), n);
+	memset(buf, 0, n);
+	addr -= BASE;
+	if (addr < memory_size)
+		memcpy(buf, memory + addr, n < memory_size - addr ?
+		       n : memory_size - addr);
 	return 0;
 }
 
@@ -184,11 +189,14 @@ make_scratch(struct plan *p, const struct collector_call *call)
 static void
 salvage(uint64_t size, uint64_t *sum)
 {
-	struct salvage *s = salvage_open(&target, BASE, size);
+	struct salvage *s;
 
+	mapped_size = size;
+	s = salvage_open(&target, BASE, size);
 	if (s && salvage_pending(s)) {
 		*sum += strlen(salvage_area(s)->keep.path);
 		(void)salvage_each(s, visit, sum);
+		*sum += salvage_spoiled(s);
 		(void)salvage_settle(s, 1);
 	}
 	salvage_close(s);
@@ -207,7 +215,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fuzz_enter())
 		make_proc();
 	memory = data;
-	memory_size = size;
+	memory_size = mapped_size = size;
 	if (size >= 8)
 		memcpy(&head, data + size - 8, sizeof head);
 	find_all(&look, BASE);
