@@ -20,7 +20,7 @@
 #include "../../src/inject/private.h"
 #include "inject-victim.h"
 
-enum { VISITS = 60, SPINS = 200000, LIMIT_S = 60 };
+enum { VISITS = 150, SPINS = 200000, LIMIT_S = 60 };
 
 struct shared {
 	struct victim_page at;
