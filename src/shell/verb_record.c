@@ -48,10 +48,13 @@ finish(struct recording *r)
 
 		if (s->session && !s->ended) {
 			if (session_detach(s->session, LEAVE_RUNNING,
-					   &receipt) < 0)
+					   &receipt) < 0) {
+				/* the tracer is gone: the end is missing */
+				r->partial |= fail_last()->kind != FAIL_ENDED;
 				shell_print_failure(r->sh);
-			else if (*receipt)
+			} else if (*receipt) {
 				shell_note(r->sh, "%s", receipt);
+			}
 		}
 		free(receipt);
 		r->partial |= s->session && session_partial(s->session);
