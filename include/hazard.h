@@ -28,6 +28,7 @@ enum hazard {
 	HAZARD_EXEC,		/* another program, since we looked */
 	HAZARD_FILTER,		/* a seccomp filter against our calls */
 	HAZARD_FLAGS,		/* direction and trap, set where we borrow */
+	HAZARD_EXEC_SEIZED,	/* a thread execs that we wait for */
 	HAZARD_FRAME,		/* we are killed while a thread works for us */
 	HAZARD_FROZEN,		/* a frozen control group */
 	HAZARD_GUEST_FAULTS,	/* our entry crashes in the target */
@@ -61,6 +62,7 @@ enum hazard {
 	HAZARD_SETUID,		/* libc's signal to change the user */
 	HAZARD_SHARED_MEMORY,	/* another process in the same memory */
 	HAZARD_SIGNAL_MASK,	/* the program's handlers on top of ours */
+	HAZARD_STARTING,	/* a loader that has not set up its libc */
 	HAZARD_TICK_CALLS,	/* ticks in a thread that seccomp confines */
 	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */
 	HAZARD_TRANSFER,	/* a call that a stop cuts short */

@@ -18,6 +18,14 @@ is_musl(const struct plan *p, const struct image *img)
 }
 
 static int
+not_begun(void)
+{
+	(void)plan_refuse("its dynamic loader is at work: the program may not "
+			  "have begun yet");
+	return fail_remedy("try again in a moment");
+}
+
+static int
 find_libc(struct plan *p)
 {
 	size_t i;
@@ -41,7 +49,8 @@ find_libc(struct plan *p)
 	if (p->nimages > 0 && !p->images[0].has_interp && !p->ldso.bias)
 		return plan_refuse("it is a static-pie program: it has no dlopen");
 	if (!p->libc.bias || !p->ldso.bias)
-		return plan_refuse("it has no GNU libc");
+		return plan_loader_works(p) ? not_begun() :
+			plan_refuse("it has no GNU libc");
 	p->glibc_minor = locate_glibc_minor(p->look, &p->libc);
 	snprintf(p->libc_name, sizeof p->libc_name, "glibc 2.%u",
 		 p->glibc_minor);
@@ -205,6 +214,11 @@ find_single(struct plan *p)
 	if (n < 0 || (p->single_flag &&
 		      target_read(p->t, p->single_flag, &flag, 1) < 0))
 		return -1;
+	/* Before its libc works the flag is not set either. A program whose
+	 * other threads have ended is asked again. */
+	if (n == 1 && !(p->single_flag && flag) &&
+	    handled(HAZARD_STARTING) && plan_loader_works(p))
+		return not_begun();
 	p->single = flag != 0;
 	if (p->single && n > 1)
 		return plan_refuse("its libc believes there is one thread, but "

@@ -31,7 +31,7 @@ auxv_value(struct target *t, uint64_t type)
 
 /* The head of the main namespace's link maps, 0: there is no ld.so. */
 uint64_t
-plan_link_maps(const struct plan *p)
+plan_link_maps(struct plan *p)
 {
 	struct image program;
 	uint64_t debug, head = 0;
@@ -51,7 +51,19 @@ plan_link_maps(const struct plan *p)
 	}
 	if (!debug || target_read(p->t, debug + 8, &head, sizeof head) < 0)
 		return 0;
+	p->debug = debug;
 	return head;
+}
+
+/* From the start of a program until its libc works, and during dlopen. */
+bool
+plan_loader_works(const struct plan *p)
+{
+	enum { STATE = 24, CONSISTENT = 0 };	/* struct r_debug, link.h */
+	uint32_t state = CONSISTENT;
+
+	return target_read(p->t, p->debug + STATE, &state,
+			   sizeof state) < 0 || state != CONSISTENT;
 }
 
 struct link {

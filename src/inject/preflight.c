@@ -12,11 +12,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "private.h"
 
-enum { CAP_SYS_ADMIN_BIT = 21 };
+enum { CAP_SYS_ADMIN_BIT = 21, MOMENT_NS = 2 * 1000 * 1000 };
 
 int
 plan_refuse(const char *reason)
@@ -162,6 +163,14 @@ plan_fill(struct plan *p)
 	return 0;
 }
 
+static void
+rest(void)
+{
+	const struct timespec moment = { .tv_nsec = MOMENT_NS };
+
+	(void)nanosleep(&moment, NULL);	/* being woken early is no harm */
+}
+
 int
 plan_make(struct target *t, struct plan *p)
 {
@@ -178,6 +187,7 @@ plan_make(struct target *t, struct plan *p)
 		plan_fini(p);
 		if (target_gone(t))
 			break;
+		rest();
 	}
 	return -1;
 }

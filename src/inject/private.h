@@ -79,6 +79,7 @@ struct plan {
 	uint64_t dlopen, dlopen_flags, dlerror;
 	uint64_t pthread_create, attr_init, attr_setstack, attr_setdetach;
 	uint64_t ctype_init, single_flag;
+	uint64_t debug;		/* struct r_debug */
 	uint64_t thread_keys, call_tls_dtors;
 	uint32_t sizeof_pthread, off_tid, off_list, off_specific;
 	uint32_t off_modid, off_tlsoff;
@@ -123,7 +124,9 @@ int room_check_timers(struct target *t);
 /* ---- objects.c ------------------------------------------------------------- */
 
 /* The head of the main namespace's link maps, 0: there is no ld.so. */
-uint64_t plan_link_maps(const struct plan *p);
+uint64_t plan_link_maps(struct plan *p);
+/* Its dynamic loader is setting up the program, or adding to it. */
+bool plan_loader_works(const struct plan *p);
 /* The load objects of these link maps. */
 int plan_walk_links(struct plan *p, uint64_t head);
 /* Refuse for want of link maps. */
