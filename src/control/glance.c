@@ -192,7 +192,7 @@ take_stop(struct glance *g, struct asked *a)
 	if (r == 0)
 		return false;
 	if (r < 0) {
-		pack_drop(p, tid);
+		hold_vanished(p, tid);
 		return true;
 	}
 	if (hold_step(p, tid, status) == 0)

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+enum { LOOK_MS = 5 };
+
 void
 pack_fini(struct pack *p)
 {
@@ -137,6 +139,45 @@ pack_note_exec(struct pack *p, const struct event *ev)
 	traps_forget(t);
 	t->vforks = 0;
 	target_note_exec(t);
+}
+
+/*
+ * A thread that execs takes the leader's number; its own is nobody's then. If
+ * the leader was none of ours, the process is now, and stands at the exec's
+ * event: every thread is seized with that option, so that it can be let go.
+ */
+static void
+let_go_exec(struct target *t)
+{
+	const uint64_t deadline = deadline_in_ms(STOP_LIMIT_MS);
+	struct proc_status st;
+	int status;
+
+	while (proc_status_thread(t, t->pid, &st) == 0 &&
+	       st.tracer == tracer_tid()) {
+		if (wait_status(t->pid, deadline_in_ms(LOOK_MS),
+				&status) != 1) {
+			if (now_ns() >= deadline)
+				break;
+			continue;
+		}
+		if (!WIFSTOPPED(status)) {
+			target_note_exit(t, status);
+			break;
+		}
+		target_note_exec(t);
+		(void)ptrace(PTRACE_DETACH, t->pid, 0,
+			     (long)signal_of_stop(t->pid, NULL));
+	}
+}
+
+void
+hold_vanished(struct pack *p, pid_t tid)
+{
+	pack_drop(p, tid);
+	if (tid != p->target->pid && !pack_find(p, p->target->pid) &&
+	    handled(HAZARD_EXEC_SEIZED))
+		let_go_exec(p->target);
 }
 
 /* ---- stopping ----------------------------------------------------------- */

@@ -103,6 +103,9 @@ struct hold *pack_find(const struct pack *p, pid_t tid);
 /* Valid until the next pack_add or pack_drop. */
 struct hold *pack_add(struct pack *p, pid_t tid, enum want want);
 void pack_drop(struct pack *p, pid_t tid);
+/* There is nothing to wait for: it has ended, or become another program's
+ * only thread; that is let go. */
+void hold_vanished(struct pack *p, pid_t tid);
 /* Seize every thread, stop them all, again until nobody is new. */
 int pack_stop(struct pack *p);
 /* Only this one. */

@@ -190,7 +190,7 @@ wait_for(struct target *t, pid_t tid, uint64_t deadline, uint64_t partial_at,
 		if (r == 1)
 			r = take_news(t, tid, status);
 		else if (r < 0)
-			pack_drop(&t->pack, tid);
+			hold_vanished(&t->pack, tid);
 		if (r < 0)
 			return fail(FAIL_MISSING, "thread %d has ended",
 				    (int)tid);

@@ -128,7 +128,7 @@ hold_settle(struct pack *p, pid_t tid, uint64_t deadline)
 		if (r == 1)
 			r = hold_step(p, tid, status);
 		else if (r < 0)
-			pack_drop(p, tid);
+			hold_vanished(p, tid);
 		else if (now_ns() >= deadline ||
 			 cannot_stop(p->target, tid) ||
 			 (handled(HAZARD_FROZEN) &&

@@ -131,8 +131,10 @@ thread_wait(pid_t tid, uint64_t timeout_ns, struct event *ev)
 			hold_note(h, ev);
 		return 0;
 	}
-	if (t)
+	if (t && r == 1)
 		pack_drop(&t->pack, tid);
+	else if (t)
+		hold_vanished(&t->pack, tid);
 	ev->status = status;
 	ev->kind = r == 1 ? gone_kind(t, tid, status) : EVENT_THREAD_GONE;
 	return fail(FAIL_MISSING, "thread %d has ended", (int)tid);
@@ -239,7 +241,7 @@ seize(struct target *t, pid_t tid, unsigned long options)
 {
 	struct proc_status st;
 
-	if (ptrace(PTRACE_SEIZE, tid, 0, options) == 0)
+	if (ptrace(PTRACE_SEIZE, tid, 0, options | PTRACE_O_TRACEEXEC) == 0)
 		return 0;
 
 	const int error = errno;
@@ -350,7 +352,7 @@ thread_hold(struct target *t, pid_t tid, unsigned long options,
 	h->group_signal = known->group_signal;
 	h->stopped_at = known->stopped_at;
 	if (before != WANT_ASIS &&
-	    ptrace(PTRACE_SETOPTIONS, tid, 0, options |
+	    ptrace(PTRACE_SETOPTIONS, tid, 0, options | PTRACE_O_TRACEEXEC |
 		   (h->lent ? t->pack.options : 0)) < 0) {
 		ptrace_failed(tid, "set the trace options");
 		(void)thread_release(t, h);	/* the first failure counts */

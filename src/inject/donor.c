@@ -185,7 +185,8 @@ list_candidates(const struct plan *p, unsigned seed, struct candidate *out)
 static int
 set_options(const struct plan *p, const struct held *h)
 {
-	unsigned long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD;
+	unsigned long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD |
+		PTRACE_O_TRACEEXEC;
 
 	if (p->seccomp && handled(HAZARD_FILTER))
 		options |= PTRACE_O_SUSPEND_SECCOMP;
@@ -251,6 +252,12 @@ same_program(const struct plan *p)
 		code[0] == 0x0f && code[1] == 0x05;
 }
 
+static int
+another_program(void)
+{
+	return fail(FAIL_UNSUITABLE, "it began another program while we came");
+}
+
 /* 1 taken, 0 not this one now, -1 give up. */
 static int
 try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
@@ -263,10 +270,12 @@ try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
 		return target_gone(p->t) ? -1 : 0;
 	}
 	if (!same_program(p))
-		safe = fail(FAIL_UNSUITABLE, "it began another program while "
-			    "we came");
+		safe = another_program();
 	else if (sp)
 		safe = safepoint_reach(sp, &b->held);
+	/* It ran to get there. */
+	if (sp && safe == 1 && !same_program(p))
+		safe = another_program();
 	if (safe == 1 && (has_own_fault(tid) || is_confined(p, tid)))
 		safe = 0;
 	if (safe == 1 && set_options(p, &b->held) == 0 &&

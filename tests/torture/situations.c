@@ -204,7 +204,7 @@ const struct situation situations[] = {
 	{ .name = "spawns-4", .argv = { "@processes", "spawns", "4" },
 	  .traits = OWN_SIGNALS, .refusal = "blocks" },
 	{ .name = "execs", .argv = { "@processes", "execs", "1" },
-	  .traits = OWN_SIGNALS, .refusal = "exec|another program|no experiment|" \
+	  .traits = OWN_SIGNALS, .refusal = "exec|another program|dynamic loader|no experiment|" \
 	  "Input/output error|" ENDED },
 	{ .name = "short-lives", .argv = { "@processes", "short", "1" },
 	  .traits = ENDS, .refusal = ENDED },
