@@ -44,12 +44,14 @@
 enum {
 	NOTES_MAX = 1024,
 	ERRAND_LIMIT_MS = 1000,
+	LOOK_S = 2,
 	ERRAND_NAP_NS = 20 * NS_PER_US,
 };
 
 struct guard_page {
 	pthread_mutex_t turn[2];
 	enum errand { ERRAND_WATCH, ERRAND_END } errand;
+	pid_t tracer;
 	pid_t pid, tid;			/* ERRAND_WATCH: whose memory */
 	int error;			/* of that: errno or 0 */
 	_Atomic unsigned done;		/* errands */
@@ -120,6 +122,27 @@ heir(struct guard_page *page, int mem)
 	_exit(0);
 }
 
+/* Robust locks are only as good as their owner's memory: now and then it sees
+ * for itself whether there is anybody to guard for. */
+static int
+await_turn(struct guard_page *page, int turn)
+{
+	for (;;) {
+		struct timespec limit;
+
+		clock_gettime(CLOCK_MONOTONIC, &limit);
+		limit.tv_sec += LOOK_S;
+
+		const int r = pthread_mutex_clocklock(&page->turn[turn],
+						      CLOCK_MONOTONIC, &limit);
+
+		if (r != ETIMEDOUT)
+			return r;
+		if (getppid() != page->tracer)
+			return EOWNERDEAD;
+	}
+}
+
 static void __attribute__((noreturn))
 stand_guard(struct guard_page *page)
 {
@@ -127,7 +150,7 @@ stand_guard(struct guard_page *page)
 
 	become_guardian();
 	for (int turn = 0;; turn = !turn) {
-		const int r = pthread_mutex_lock(&page->turn[turn]);
+		const int r = await_turn(page, turn);
 
 		if (r == EOWNERDEAD)
 			heir(page, mem);
@@ -175,6 +198,8 @@ guard_start(void)
 		munmap(page, sizeof *page);
 		return fail_errno("make the guardian's locks");
 	}
+
+	page->tracer = getpid();
 
 	const pid_t pid = fork();
 
@@ -307,10 +332,12 @@ guard_end(void)
 
 	if (!guard.page)
 		return;
-	/* one that was stopped ends when it goes on */
-	if (send_errand(ERRAND_END))
+	/* One that was stopped ends when it goes on. One that is late finds
+	 * the lock that we hold at our end: its page stays. */
+	if (send_errand(ERRAND_END)) {
 		(void)wait_status(guard.pid, deadline_in_ms(ERRAND_LIMIT_MS),
 				  &status);
-	munmap(guard.page, sizeof *guard.page);
+		munmap(guard.page, sizeof *guard.page);
+	}
 	guard = (struct guard){ 0 };
 }
