@@ -306,8 +306,20 @@ look()
 	sed -e '/ \[heap\]$/d; / \[stack\]$/d' -e 's/^/map /' "/proc/$1/maps"
 }
 
+# no_moment PID: no thread is just being born, or ending: then libc blocks all
+# signals of it, its own two (32 and 33) as well.
+no_moment()
+{
+	local name mask
+
+	while read -r name mask; do
+		(( (16#$mask & 0x180000000) != 0x180000000 )) || return 1
+	done < <(grep -h '^SigBlk:' "/proc/$1/task"/*/status 2>/dev/null)
+}
+
 before_visit()
 {
+	until_true 20 no_moment "$VPID" || fail "$VPID blocks all signals"
 	look "$VPID" >"$TMP/look.before"
 }
 
