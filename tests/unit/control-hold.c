@@ -210,14 +210,14 @@ wake_all(pid_t pid)
 	sh->stop = 1;
 	sh->word = 1;
 	/* all of them, also when one is awake already */
-	check((write(sh->pipe[1], "x", 1) == 1) &
-	      (write(sh->epoll[1], "x", 1) == 1) &
-	      (write(sh->pair[1], "xy", 2) == 2) &
-	      (semop(sh->sem, &give, 1) == 0) &
-	      (msgsnd(sh->queue, &m, 4, 0) == 0) &
-	      (syscall(SYS_tgkill, pid, sh->tid[7], SIGUSR2) == 0) &
+	check((write(sh->pipe[1], "x", 1) == 1) +
+	      (write(sh->epoll[1], "x", 1) == 1) +
+	      (write(sh->pair[1], "xy", 2) == 2) +
+	      (semop(sh->sem, &give, 1) == 0) +
+	      (msgsnd(sh->queue, &m, 4, 0) == 0) +
+	      (syscall(SYS_tgkill, pid, sh->tid[7], SIGUSR2) == 0) +
 	      (syscall(SYS_futex, &sh->word, FUTEX_WAKE, 1, NULL, NULL, 0) ==
-	       1),
+	       1) == 7,
 	      "wake the victim");
 }
 
