@@ -9,6 +9,8 @@
 
 #include "private.h"
 
+enum { STOP_TRIES = 2 };
+
 void
 guest_heartbeat(struct guest *g)
 {
@@ -63,25 +65,46 @@ guest_start(struct guest *g, enum guest_clock clock)
 	return 0;
 }
 
-int
-guest_stop(struct guest *g, struct inject_report *report)
+static int
+stop(struct guest *g, struct inject_report *report)
 {
 	struct collector_call call = { .command = COLLECTOR_STOP };
 	struct collector_call unmap = { .command = COLLECTOR_UNMAP };
+
+	if (g->started && guest_command(g, &call, NULL, report) < 0)
+		return -1;
+	if (g->started)
+		report->handler_kept = call.handler_kept;
+	g->started = false;
+	return guest_command(g, &unmap, NULL, report);
+}
+
+/* A thread that works for us may end, or become another program, which has
+ * nothing of ours. */
+int
+guest_stop(struct guest *g, struct inject_report *report)
+{
 	int r = 0;
 
 	memset(report, 0, sizeof *report);
 	switch_on(g, 0);
-	if (g->stopped || !guest_is_there(g) || guest_is_lost(g))
-		return 0;
-	if (g->started)
-		r = guest_command(g, &call, NULL, report);
-	report->handler_kept = call.handler_kept;
+	for (int i = 0; i < STOP_TRIES && !g->stopped; i++) {
+		if (!guest_is_there(g) || guest_is_lost(g)) {
+			fail_clear();
+			return 0;
+		}
+		r = stop(g, report);
+		g->stopped = r == 0;
+		if (r < 0 && fail_last()->kind != FAIL_MISSING)
+			break;		/* not at once again */
+	}
 	if (r == 0)
-		r = guest_command(g, &unmap, NULL, report);
-	g->started = g->started && r < 0;
-	g->stopped = r == 0;
-	return r < 0 ? fail_in("stop the collector") : 0;
+		return 0;
+	if (!guest_is_there(g)) {
+		fail_clear();
+		return 0;
+	}
+	return fail_in("stop the collector");
 }
 
 int

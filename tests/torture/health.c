@@ -3,8 +3,8 @@
  * Is it as it was? By /proc, from outside: threads that stand, tracers,
  * descriptors, timers, limits, handlers, masks, memory. What an engine may
  * leave is known: the inert library with the zeroed data behind it, and what
- * libc keeps for any thread that ever ran (an arena; handlers of its own
- * signals 32 and 33).
+ * libc keeps for any thread that ever ran (an arena, or single pieces where
+ * there is no room for one; handlers of its own signals 32 and 33).
  */
 #include "torture.h"
 
@@ -236,6 +236,27 @@ is_untouched(pid_t pid, uint64_t start, bool behind_library)
 	return kb == 0 || (behind_library && kb > 0 && kb <= 4 * DATA_PAGES);
 }
 
+/*
+ * Where no arena has room malloc maps each piece by itself, and says so in the
+ * word in front of it: its size, and bit 1 (IS_MMAPPED, glibc's malloc.c).
+ */
+static bool
+is_piece_of_libc(pid_t pid, struct span s)
+{
+	char path[64];
+	uint64_t head[2] = {0};
+	FILE *mem;
+
+	snprintf(path, sizeof path, "/proc/%d/mem", pid);
+	mem = fopen(path, "r");
+	if (mem && (fseek(mem, (long)s.start, SEEK_SET) < 0 ||
+		    fread(head, sizeof head, 1, mem) != 1))
+		head[1] = 0;
+	if (mem)
+		fclose(mem);
+	return head[0] == 0 && head[1] == ((s.end - s.start) | 2);
+}
+
 static unsigned
 new_memory(pid_t pid, const struct health *was, const struct health *now)
 {
@@ -249,7 +270,8 @@ new_memory(pid_t pid, const struct health *was, const struct health *now)
 		for (page = s.start; page < s.end; page += 4096)
 			if (!covered(&was->maps, page) &&
 			    !may_be_new(was, now, page)) {
-				if (is_untouched(pid, s.start, i &&
+				if (is_piece_of_libc(pid, s) ||
+				    is_untouched(pid, s.start, i &&
 				    strstr(now->maps.item[i - 1],
 					   "sonde-collector")))
 					break;
