@@ -293,6 +293,9 @@ do_detach(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	if (how == LEAVE_RECORDING && tracer_need_collection(tr) < 0)
 		return -1;
 	tr->keep = how == LEAVE_RECORDING;
+	/* our disk may keep us: it does not stand meanwhile */
+	if (how == LEAVE_RUNNING && !tr->at_start)
+		(void)tracer_release(tr);	/* once more below, and told */
 	if (!tr->keep && tr->col)
 		collection_stop(tr->col);
 	if (let_go(tr, how) < 0) {
