@@ -24,7 +24,9 @@ const struct situation situations[] = {
 	  .traits = SLOW },
 	{ .name = "shapes-1", .argv = { "@memory", "shapes", "1" } },
 	{ .name = "shapes-4", .argv = { "@memory", "shapes", "4" } },
-	{ .name = "handler-malloc-1", .argv = { "@memory", "handler", "1" } },
+	/* it is in its handler, with that signal blocked, most of the time */
+	{ .name = "handler-malloc-1", .argv = { "@memory", "handler", "1" },
+	  .traits = OWN_SIGNALS },
 	{ .name = "loader-1", .argv = { "@memory", "loader", "1" },
 	  .traits = SHORT_FORM },
 	{ .name = "loader-births-6", .argv = { "@memory", "loader-births",
@@ -204,10 +206,10 @@ const struct situation situations[] = {
 	{ .name = "spawns-4", .argv = { "@processes", "spawns", "4" },
 	  .traits = OWN_SIGNALS, .refusal = "blocks" },
 	{ .name = "execs", .argv = { "@processes", "execs", "1" },
-	  .traits = OWN_SIGNALS, .refusal = "exec|another program|dynamic loader|no experiment|" \
-	  "Input/output error|" ENDED },
+	  .traits = OWN_SIGNALS, .refusal = "exec|another program|"
+	  "dynamic loader|no experiment|Input/output error|" ENDED },
 	{ .name = "short-lives", .argv = { "@processes", "short", "1" },
-	  .traits = ENDS, .refusal = ENDED },
+	  .traits = ENDS, .refusal = "no experiment|" ENDED },
 	{ .name = "setuids-4", .argv = { "@processes", "setuids", "4" },
 	  .traits = SHORT_FORM },
 	{ .name = "unshares", .argv = { "@processes", "unshares", "1" } },
