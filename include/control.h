@@ -123,10 +123,13 @@ struct held {
 	pid_t tid;
 	bool stopped;
 	int group_signal;	/* it was in a group stop of this signal */
-	uint64_t stopped_at;	/* now_ns() */
+	uint64_t stopped_at;	/* now_ns(); 0: it did not stop */
+	uint64_t ran_ns;	/* since then, by thread_run_to and others */
 	bool lent;		/* it was held already: release keeps it so */
 };
 
+/* For how long it has stood so far, without the time that it ran meanwhile. */
+uint64_t held_stood_ns(const struct held *h);
 /* Seize one thread with extra PTRACE_O_ options (never EXITKILL), interrupt
  * it and wait (bounded by timeout_ns) for the stop; signals that come first
  * are delivered to it. A thread in state D is not even seized. -1: it is

@@ -90,12 +90,15 @@ thread_run_to(struct target *t, struct held *h, uint64_t addr,
 	const char *why;
 	struct reach r = { .t = t, .tid = h->tid, .addr = addr,
 			   .signal = watch_signal(t, &why) };
+	uint64_t from;
 	int result;
 
 	if (!r.signal || watches_arm(&r.watches, addr, r.signal, h->tid) < 0 ||
 	    !r.watches.len)
 		return UNWATCHED;
-	result = run(&r, h, now_ns() + timeout_ns);
+	from = now_ns();
+	result = run(&r, h, from + timeout_ns);
+	h->ran_ns += now_ns() - from;
 	watches_fini(&r.watches);
 	return result;
 }

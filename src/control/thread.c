@@ -361,6 +361,12 @@ thread_hold(struct target *t, pid_t tid, unsigned long options,
 	return 0;
 }
 
+uint64_t
+held_stood_ns(const struct held *h)
+{
+	return h->stopped_at ? now_ns() - h->stopped_at - h->ran_ns : 0;
+}
+
 /* Back to the user, standing, or to running while seized. */
 static int
 give_back(struct target *t, struct hold *known)

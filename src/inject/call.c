@@ -430,7 +430,7 @@ note_borrowed(const struct borrow *b, struct inject_report *report)
 {
 	report->borrowed[report->nborrowed++ % INJECT_BORROWED] =
 		(struct inject_borrowed){ b->held.tid, b->mask };
-	report->donor_stop_ns += now_ns() - b->held.stopped_at;
+	report->donor_stop_ns += held_stood_ns(&b->held);
 }
 
 int

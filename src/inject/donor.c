@@ -333,8 +333,8 @@ donor_take(struct plan *p, unsigned seed, struct borrow *b,
 			report->tries++;
 			r = try_one(p, list[i].tid, sp, b);
 			if (r == 0)
-				report->donor_stop_ns += b->held.stopped_at ?
-					now_ns() - b->held.stopped_at : 0;
+				report->donor_stop_ns +=
+					held_stood_ns(&b->held);
 		}
 		if (r == 0)
 			rest(round);

@@ -279,12 +279,16 @@ static int
 run_a_little(struct safepoint *sp, struct held *h)
 {
 	const struct timespec moment = { .tv_nsec = MOMENT_NS };
+	const uint64_t from = now_ns();
+	int r;
 
 	if (thread_resume(h->tid, RUN_FREE, 0) < 0)
 		return -1;
 	h->stopped = false;
 	(void)nanosleep(&moment, NULL);
-	return thread_settle(sp->p->t, h, 10 * ESCAPE_NS);
+	r = thread_settle(sp->p->t, h, 10 * ESCAPE_NS);
+	h->ran_ns += now_ns() - from;
+	return r;
 }
 
 int
