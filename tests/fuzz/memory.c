@@ -168,6 +168,10 @@ walk_links(struct plan *p, uint64_t head)
 	if (!p->library)
 		abort();
 	(void)plan_rename_library(p);
+	(void)plan_choose_library(p, BASE + 64);
+	if (!plan_choose_library(p, LIBRARY + eh->e_entry))
+		abort();
+	(void)plan_has_other_version(p);
 	p->nimages--;
 }
 
