@@ -314,7 +314,7 @@ write_head()
 	table machine ""
 	row CPU "$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo |
 		head -n 1), $(nproc) of them"
-	row kernel "$(uname -sr), perf_event_paranoid \
+	row kernel "$(uname -sr | sed s,-.*,,), perf_event_paranoid \
 $(cat /proc/sys/kernel/perf_event_paranoid), user $(id -u)"
 	row "load average before, after" "$load_before; $load_after"
 	row "other work meanwhile" "$others % of the CPUs"
