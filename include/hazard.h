@@ -63,6 +63,7 @@ enum hazard {
 	HAZARD_SHARED_MEMORY,	/* another process in the same memory */
 	HAZARD_SIGNAL_MASK,	/* the program's handlers on top of ours */
 	HAZARD_STARTING,	/* a loader that has not set up its libc */
+	HAZARD_TAKEN_NUMBER,	/* its own file at the number of a descriptor of ours */
 	HAZARD_TICK_CALLS,	/* ticks in a thread that seccomp confines */
 	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */
 	HAZARD_TRANSFER,	/* a call that a stop cuts short */

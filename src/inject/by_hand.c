@@ -188,6 +188,27 @@ whole_size(const Elf64_Ehdr *eh, const Elf64_Phdr *ph)
 	return page_of(end + PAGE - 1);
 }
 
+static void
+unmap(const struct mapper *m, uint64_t size)
+{
+	const uint64_t args[6] = { m->bias, size };
+	int64_t result;
+
+	(void)remote_syscall(m->e->p, m->tid, m->regs, SYS_munmap, args,
+			     &result, NULL, NULL);
+}
+
+/* Or what the program has put at its number meanwhile. */
+static bool
+is_the_library(const struct mapper *m)
+{
+	const struct plan *p = m->e->p;
+	struct collector_identity id;
+
+	return target_read(p->t, m->bias + p->library_entry - sizeof id, &id,
+			   sizeof id) == 0 && id.magic == COLLECTOR_MAGIC;
+}
+
 int
 by_hand_load(struct errand *e, pid_t helper,
 	     const struct user_regs_struct *regs)
@@ -205,12 +226,12 @@ by_hand_load(struct errand *e, pid_t helper,
 		&m.bias) < 0)
 		return -1;
 	if (map_segments(&m, eh, ph) < 0) {
-		const uint64_t args[6] = { m.bias, size };
-		int64_t result;
-
-		(void)remote_syscall(e->p, helper, regs, SYS_munmap, args,
-				     &result, NULL, NULL);
+		unmap(&m, size);
 		return -1;
+	}
+	if (!is_the_library(&m)) {
+		unmap(&m, size);
+		return descriptor_taken(e);
 	}
 	e->p->library = m.bias;
 	e->block.function = m.bias + e->p->library_entry;

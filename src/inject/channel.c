@@ -23,71 +23,7 @@
 
 enum {
 	PAGE = 4096,
-	MFD_FLAGS = 1 | 2,		/* CLOEXEC, ALLOW_SEALING */
 };
-
-/* ---- a memfd on both sides ---------------------------------------------------- */
-
-static int
-open_theirs(struct target *t, pid_t helper, int theirs)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof path, "task/%d/fd/%d", helper, theirs);
-	fd = openat(target_proc(t), path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		fd = (int)syscall(SYS_pidfd_getfd, target_pidfd(t), theirs,
-				  0);
-	if (fd < 0)
-		(void)fail_errno("open a descriptor of process %d",
-				 target_pid(t));
-	return fd;
-}
-
-/* From now on a helper that is left alone closes it. */
-static int
-note_descriptor(struct errand *e, size_t field, int fd)
-{
-	memcpy((char *)&e->block + field, &fd, sizeof fd);
-	return e->s.at ? target_write(e->p->t, e->s.at + STUB_BLOCK + field,
-				      &fd, sizeof fd) : 0;
-}
-
-int
-channel_note_library(struct errand *e, int fd)
-{
-	return note_descriptor(e, offsetof(struct block, library_fd), fd);
-}
-
-int
-channel_memfd(struct errand *e, pid_t helper,
-	      const struct user_regs_struct *regs, const char *name,
-	      size_t field, int *theirs)
-{
-	const uint64_t at = e->name_at;
-	const uint64_t args[6] = { at, MFD_FLAGS };
-	int64_t result;
-
-	if (target_write(e->p->t, at, name, strlen(name) + 1) < 0 ||
-	    remote_syscall(e->p, helper, regs, SYS_memfd_create, args,
-			   &result, NULL, NULL) < 0)
-		return -1;
-	if (result < 0) {
-		errno = (int)-result;
-		(void)fail_errno("memfd_create in process %d",
-				 target_pid(e->p->t));
-		if (result == -EMFILE)
-			(void)fail_remedy("raise its limit on open files: "
-					  "prlimit --nofile -p %d",
-					  target_pid(e->p->t));
-		return -1;
-	}
-	*theirs = (int)result;
-	if (note_descriptor(e, field, *theirs) < 0)
-		return -1;
-	return open_theirs(e->p->t, helper, *theirs);
-}
 
 /* ---- the area -------------------------------------------------------------------- */
 
@@ -172,14 +108,12 @@ prepare_area(struct errand *e, pid_t helper,
 	struct guest *g = e->arg;
 	struct record_area layout = *g->area;
 	void *at = MAP_FAILED;
-	int theirs, r;
-	const int fd = channel_memfd(e, helper, regs, "sonde-records",
-				     offsetof(struct block, area_fd),
-				     &theirs);
+	int r;
+	const int fd = descriptor_make(e, helper, regs, "sonde-records",
+				       AREA_FILE);
 
 	if (fd < 0)
 		return -1;
-	e->block.area_fd = theirs;
 	layout.main_stack_end = e->p->main_stack_end;
 	layout.ndeaf = e->p->ndeaf;
 	memcpy(layout.deaf, e->p->deaf, sizeof layout.deaf);
@@ -198,7 +132,7 @@ prepare_area(struct errand *e, pid_t helper,
 	g->size = layout.size;
 	*g->area = layout;
 	g->layout = layout;
-	e->call->fd = theirs;
+	e->call->fd = e->block.area_fd;
 	e->call->size = layout.size;
 	return 0;
 }

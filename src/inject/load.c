@@ -20,10 +20,6 @@
 #define CALL_TIMEOUT_NS	UINT64_C(10000000000)
 
 enum {
-	/* A debugger that reads the path while dlopen works opens its own
-	 * descriptor of that number: one that nobody has. Below 64 the
-	 * kernel's table need not grow, which takes long. */
-	FD_LEAST = 56,
 	NAME_BITS = 32,
 	END_WAIT_MS = 2000,	/* a dying process may write a core */
 };
@@ -63,47 +59,26 @@ name_library(struct errand *e, int theirs)
 	str_fini(&path);
 }
 
-/* Where there is room: else it stays where it is. */
-static int
-move_descriptor(struct errand *e, pid_t helper,
-		const struct user_regs_struct *regs, int fd)
-{
-	const uint64_t move[6] = {
-		(uint64_t)fd, F_DUPFD_CLOEXEC, FD_LEAST
-	};
-	const uint64_t forget[6] = { (uint64_t)fd };
-	int64_t moved, closed;
-
-	if (fd >= FD_LEAST ||
-	    remote_syscall(e->p, helper, regs, SYS_fcntl, move, &moved, NULL,
-			   NULL) < 0 || moved < 0)
-		return fd;
-	(void)channel_note_library(e, (int)moved);
-	(void)remote_syscall(e->p, helper, regs, SYS_close, forget, &closed,
-			     NULL, NULL);
-	return (int)moved;
-}
-
 int
 load_library_file(struct errand *e, pid_t helper,
 		  const struct user_regs_struct *regs)
 {
-	int theirs, r;
-	const int fd = channel_memfd(e, helper, regs, LIBRARY_NAME,
-				     offsetof(struct block, library_fd),
-				     &theirs);
+	const int fd = descriptor_make(e, helper, regs, LIBRARY_NAME,
+				       LIBRARY_FILE);
+	int r;
 
 	if (fd < 0)
 		return -1;
 	r = load_fill_library(fd);
 	close(fd);
-	if (e->p->by_hand) {
-		e->block.library_fd = theirs;
-		return r < 0 ? -1 : by_hand_load(e, helper, regs);
-	}
-	e->block.library_fd = move_descriptor(e, helper, regs, theirs);
+	if (r < 0)
+		return -1;
+	if (e->p->by_hand)
+		return by_hand_load(e, helper, regs);
+	if (descriptor_move(e, helper, regs, LIBRARY_FILE) < 0)
+		return -1;
 	name_library(e, e->block.library_fd);
-	return r;
+	return 0;
 }
 
 /* Where all stand nobody would give our thread the locks that it needs. */
@@ -153,6 +128,9 @@ judge_answer(const struct errand *e)
 		return refuse_timers(e->p->t);
 	if (e->call->command == COLLECTOR_MAP && e->call->result == -EBUSY)
 		return owner_refused(e->p);
+	if (e->call->command == COLLECTOR_MAP &&
+	    (e->call->result == -EINVAL || e->call->result == -EBADF))
+		return descriptor_taken(e);
 	errno = (int)-answer;
 	return fail_errno("the collector in process %d", target_pid(e->p->t));
 }

@@ -228,6 +228,12 @@ int safepoint_reach(struct safepoint *sp, struct held *h);
 /* ---- helper.c, stub.c: the threads that do the work ----------------------- */
 
 /* What the code in the target is told, and tells. stub.c knows the offsets. */
+enum our_file { LIBRARY_FILE, AREA_FILE, OUR_FILES };
+
+struct file_id {
+	uint64_t dev, ino;	/* 0: unknown */
+};
+
 struct block {
 	uint32_t state;
 	int32_t create_error;
@@ -248,6 +254,8 @@ struct block {
 	/* Where the kernel has put the helper's tid: is it over? */
 	uint64_t helper_tid_at;
 	uint64_t unblock;	/* signals that the thread must take */
+	/* Behind library_fd and area_fd; another's is not closed. */
+	struct file_id files[OUR_FILES];
 };
 
 /* libc's own, to every thread on its list: change your user as well. */
@@ -389,19 +397,28 @@ int owner_lock(struct target *t);
 /* -1 where somebody else is at it. */
 int owner_try_lock(struct target *t);
 
+/* ---- descriptor.c --------------------------------------------------------- */
+
+/* A memfd made in the target by a stopped thread of ours; its number is in the
+ * block, by which it is closed whoever lives. Returns our own descriptor of
+ * it; -1 on failure, also when the program has put another there meanwhile. */
+int descriptor_make(struct errand *e, pid_t tid,
+		    const struct user_regs_struct *regs, const char *name,
+		    enum our_file which);
+/* To a high number, where there is room for it. */
+int descriptor_move(struct errand *e, pid_t tid,
+		    const struct user_regs_struct *regs, enum our_file which);
+/* Is our file behind the number still? */
+bool descriptor_is_there(const struct errand *e, pid_t tid,
+			 enum our_file which);
+/* The failure where it is not. */
+int descriptor_taken(const struct errand *e);
+
 /* ---- load.c, channel.c ---------------------------------------------------- */
 
 /* The library as it was built. */
 extern const unsigned char collector_image[], collector_image_end[];
 
-/* A memfd made in the target by a stopped thread of ours. Returns our own
- * descriptor of it, and the target's number in *theirs; -1 on failure. field:
- * its place in the helper's block, by which it is closed whoever lives. */
-int channel_memfd(struct errand *e, pid_t helper,
-		  const struct user_regs_struct *regs, const char *name,
-		  size_t field, int *theirs);
-/* The library's has another number now. */
-int channel_note_library(struct errand *e, int fd);
 /* Write the library into a memfd and seal that. */
 int load_fill_library(int fd);
 /* The embedded library as a memfd of the target. */

@@ -106,6 +106,10 @@ close_area(struct borrow *b, struct errand *e)
 
 	if (e->block.area_fd < 0)
 		return 0;
+	if (!descriptor_is_there(e, b->held.tid, AREA_FILE)) {
+		e->block.area_fd = -1;
+		return 0;
+	}
 	e->block.area_fd = -1;
 	return borrow_syscall(b, SYS_close, args, &result, NULL);
 }

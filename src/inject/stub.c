@@ -57,6 +57,7 @@
 #define THEN		704
 #define NAME_OFFSET	712
 #define UNBLOCK		728
+#define FILES		736
 
 #define CHECK(field, offset) \
 	_Static_assert(offsetof(struct block, field) == offset, "stub.c")
@@ -95,6 +96,7 @@ CHECK(call_tls_dtors, CALL_TLS_DTORS);
 CHECK(then, THEN);
 CHECK(name_offset, NAME_OFFSET);
 CHECK(unblock, UNBLOCK);
+CHECK(files, FILES);
 _Static_assert(BLOCK_STARTED == 1 && BLOCK_LOADING == 2 &&
 	       BLOCK_CALLING == 3 && BLOCK_DONE == 4 &&
 	       BLOCK_NOT_LOADED == 5 && BLOCK_WRONG_LIBRARY == 6 &&
@@ -246,21 +248,40 @@ __asm__(
 "	ret\n"
 
 /* Each descriptor is closed once, whoever comes first, and as soon as it can
- * be: what forks or unshares its files meanwhile keeps a copy. */
+ * be: what forks or unshares its files meanwhile keeps a copy. Where the
+ * program has put a file of its own at the number (fstat: dev, ino), it stays.
+ * One that nothing is known of is closed unseen. */
 ".Lstub_close_fds:\n"
 "	call	.Lstub_close_library\n"
 ".Lstub_close_area:\n"
+"	leaq	" S(FILES) "+16(%rbx), %r8\n"
 "	movl	$-1, %edi\n"
 "	xchgl	%edi, " F(AREA_FD) "\n"
 "	jmp	1f\n"
 ".Lstub_close_library:\n"
+"	leaq	" F(FILES) ", %r8\n"
 "	movl	$-1, %edi\n"
 "	xchgl	%edi, " F(LIBRARY_FD) "\n"
 "1:	testl	%edi, %edi\n"
-"	js	2f\n"
-"	movl	$3, %eax\n"
+"	js	3f\n"
+"	cmpq	$0, 8(%r8)\n"
+"	je	2f\n"
+"	subq	$152, %rsp\n"			/* struct stat */
+"	movl	$5, %eax\n"			/* fstat */
+"	movq	%rsp, %rsi\n"
 "	syscall\n"
-"2:	ret\n"
+"	movq	0(%rsp), %rcx\n"
+"	movq	8(%rsp), %rdx\n"
+"	addq	$152, %rsp\n"
+"	testl	%eax, %eax\n"
+"	jnz	3f\n"
+"	cmpq	%rcx, 0(%r8)\n"
+"	jne	3f\n"
+"	cmpq	%rdx, 8(%r8)\n"
+"	jne	3f\n"
+"2:	movl	$3, %eax\n"
+"	syscall\n"
+"3:	ret\n"
 
 /* The real thread. */
 "stub_thread:\n"
