@@ -74,6 +74,39 @@ const char *target_how_ended(const struct target *t);
 /* Thread ids now, by repeated listing until a listing finds nobody new.
  * *tids is grown; the caller frees it. Returns the count or -1. */
 ssize_t target_threads(struct target *t, pid_t **tids, size_t *cap);
+
+/* ---- stat.c: what the kernel counts; 0, or -1 when it is gone, without a
+ * failure */
+
+enum stat_field {		/* as proc(5) numbers them */
+	STAT_PPID = 4, STAT_PGRP, STAT_SID, STAT_FLAGS = 9,
+	STAT_MINOR_FAULTS, STAT_MAJOR_FAULTS = 12, STAT_UTIME = 14, STAT_STIME,
+	STAT_START_TIME = 22, STAT_START_STACK = 28, STAT_CPU = 39,
+	STAT_EXIT_CODE = 52, STAT_FIELDS
+};
+struct task_stat {
+	char state;		/* its letter, 0: gone */
+	uint64_t field[STAT_FIELDS];	/* by stat_field; times in ticks */
+};
+int task_stat_of(int dir_fd, const char *path, struct task_stat *st);
+int target_stat(const struct target *t, struct task_stat *st);
+int target_thread_stat(const struct target *t, pid_t tid,
+		       struct task_stat *st);
+/* utime and stime are in ticks. */
+uint64_t stat_ticks_ns(uint64_t ticks);
+
+struct task_turns {
+	uint64_t cpu_ns;	/* exact, but for the tick of who runs */
+	uint64_t wait_ns;	/* runnable, and not running */
+	uint64_t switches;	/* how often it was put on a processor */
+};
+/* A kernel without these counts leaves zeros, but for the first. */
+int task_turns_of(int dir_fd, const char *path, struct task_turns *turns);
+int target_thread_turns(const struct target *t, pid_t tid,
+			struct task_turns *turns);
+
+/* ---- facts.c */
+
 /* From /proc/PID/task/TID: state letter, name, CPU time by schedstat (exact,
  * ns), run-queue wait ns. */
 struct thread_facts {

@@ -14,11 +14,11 @@
  * exec resets the handler of the signal: the kernel itself removes these
  * events then, and none is opened for the new program.
  */
+#include "control.h"
 #include "private.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -61,17 +61,15 @@ struct signal_clock {
 static uint64_t
 used_before(const struct signal_clock *c, pid_t tid)
 {
+	struct task_turns turns;
 	char path[64];
-	uint64_t cpu = 0;
 
+	if (!c->on)
+		return 0;
 	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat",
 		       (int)c->pid, (int)tid);
-	char *text = c->on ? file_read(path, NULL) : NULL;
-
-	if (!text || sscanf(text, "%" SCNu64, &cpu) != 1)
-		cpu = 0;
-	free(text);
-	return cpu;
+	(void)task_turns_of(-1, path, &turns);	/* gone: 0 */
+	return turns.cpu_ns;
 }
 
 static int

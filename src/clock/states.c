@@ -16,10 +16,10 @@
  * moment up to which pending holds everything, so that records of before
  * that moment, still in the rings, do not count again.
  */
+#include "control.h"
 #include "states.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -40,24 +40,14 @@ struct thread {
 static bool
 schedstat(const struct states *s, pid_t tid, uint64_t *cpu_ns)
 {
-	char path[32], text[96];
+	struct task_turns turns;
+	char path[32];
 
-	if (s->task_fd < 0)
-		return false;
 	(void)snprintf(path, sizeof path, "%d/schedstat", (int)tid);
-
-	const int fd = openat(s->task_fd, path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
+	if (task_turns_of(s->task_fd, path, &turns) < 0)
 		return false;
-
-	const ssize_t n = read(fd, text, sizeof text - 1);
-
-	(void)close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	return sscanf(text, "%" SCNu64, cpu_ns) == 1;
+	*cpu_ns = turns.cpu_ns;
+	return true;
 }
 
 /* Let the scheduler's count begin with what we have counted. */

@@ -176,14 +176,13 @@ int
 target_check_rights(struct target *t)
 {
 	const pid_t tid = target_live_thread(t);
-	unsigned long flags = 0;
+	struct task_stat st;
 	char path[64], byte;
 	int fd;
 
 	if (tid < 0)
 		return -1;
-	if (proc_state_of(t->proc_fd, "stat", NULL, &flags) &&
-	    flags & KERNEL_THREAD)
+	if (target_stat(t, &st) == 0 && st.field[STAT_FLAGS] & KERNEL_THREAD)
 		return unsuitable(t, "it is a thread of the kernel",
 				  "perf record -a samples the kernel");
 	(void)snprintf(path, sizeof path, "task/%d/maps", (int)tid);

@@ -4,7 +4,6 @@
  */
 #include "private.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,30 +31,19 @@ read_syscall(struct target *t, pid_t tid, struct thread_facts *f)
 	free(text);
 }
 
-/* Run time, time runnable but not running, and how often it was put on a
- * processor. A kernel without these counts leaves zeros. */
-static int
-read_schedstat(const struct target *t, pid_t tid, struct thread_facts *f)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof path, "task/%d/schedstat", (int)tid);
-
-	char *text = file_read_at(t->proc_fd, path, NULL);
-	const int n = text ? sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64,
-				    &f->cpu_ns, &f->wait_ns, &f->switches) : 0;
-
-	free(text);
-	return n == 3 ? 0 : -1;
-}
-
 int
 facts_read_switches(const struct target *t, pid_t tid, struct thread_facts *f)
 {
+	struct task_turns turns;
 	struct proc_status st;
 
-	if (read_schedstat(t, tid, f) == 0 && f->switches)
-		return 0;
+	if (target_thread_turns(t, tid, &turns) == 0) {
+		f->cpu_ns = turns.cpu_ns;
+		f->wait_ns = turns.wait_ns;
+		f->switches = turns.switches;
+		if (f->switches)
+			return 0;
+	}
 	if (proc_status_thread(t, tid, &st) < 0)
 		return -1;
 	f->switches = st.switches;

@@ -38,7 +38,7 @@ enum {
 struct asked {
 	struct snapshot_thread *copy;
 	int schedstat;		/* open; -1 none */
-	struct thread_facts before;
+	struct task_turns before;
 };
 
 struct glance {
@@ -55,19 +55,6 @@ struct glance {
 
 /* ---- did it run when we came? ------------------------------------------- */
 
-static bool
-read_counts(int fd, struct thread_facts *f)
-{
-	char text[96];
-	const ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
-
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	return sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &f->cpu_ns,
-		      &f->wait_ns, &f->switches) == 3;
-}
-
 static void
 open_counts(const struct glance *g, struct asked *a)
 {
@@ -76,14 +63,14 @@ open_counts(const struct glance *g, struct asked *a)
 	(void)snprintf(path, sizeof path, "task/%d/schedstat",
 		       (int)a->copy->tid);
 	a->schedstat = openat(g->t->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	(void)read_counts(a->schedstat, &a->before);
+	(void)task_turns_at(a->schedstat, &a->before);
 }
 
 /* While it stands. A kernel without these counts tells nothing. */
 static bool
-waited(const struct glance *g, const struct asked *a)
+waited(const struct glance *g, const struct asked *a,
+       const struct task_turns *now)
 {
-	const struct thread_facts *now = &a->copy->facts;
 	const uint64_t turns = now->switches - a->before.switches;
 	const uint64_t waits = now->wait_ns - a->before.wait_ns;
 
@@ -113,13 +100,18 @@ copy(struct glance *g, struct asked *a)
 	struct snapshot_thread *th = a->copy;
 	struct user_regs_struct regs;
 	struct iovec iov = { &regs, sizeof regs };
+	struct task_turns now;
 
 	if (ptrace(PTRACE_GETREGSET, th->tid, 1 /* NT_PRSTATUS */, &iov) < 0 ||
 	    iov.iov_len != sizeof regs)
 		return;
 	arch.from_ptrace(&regs, &th->regs);
-	if (read_counts(a->schedstat, &th->facts))
-		th->waited = waited(g, a);
+	if (task_turns_at(a->schedstat, &now) == 0) {
+		th->facts.cpu_ns = now.cpu_ns;
+		th->facts.wait_ns = now.wait_ns;
+		th->facts.switches = now.switches;
+		th->waited = waited(g, a, &now);
+	}
 	th->facts.pc = machine_pc(&regs);
 	th->facts.sp = machine_sp(&regs);
 	th->facts.syscall = machine_syscall(&regs);

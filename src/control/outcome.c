@@ -10,8 +10,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-enum { STAT_FIELDS_AFTER_STATE = 49 };	/* proc(5): exit_code is field 52 */
-
 /* Not yet in the headers of all supported systems; linux/pidfd.h. */
 struct outcome_pidfd_info {
 	uint64_t mask, cgroup;
@@ -26,19 +24,11 @@ _Static_assert(sizeof(struct outcome_pidfd_info) == 64, "PIDFD_INFO_SIZE_VER0");
 static int
 from_zombie(const struct target *t)
 {
-	char *text = file_read_at(t->proc_fd, "stat", NULL);
-	const char *at = text ? strrchr(text, ')') : NULL;
-	int status = -1;
+	struct task_stat st;
 
-	if (at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X')) {
-		at += 2;
-		for (int i = 0; at && i < STAT_FIELDS_AFTER_STATE; i++)
-			at = strchr(at + 1, ' ');
-		if (at)
-			status = atoi(at + 1);
-	}
-	free(text);
-	return status;
+	if (target_stat(t, &st) < 0 || (st.state != 'Z' && st.state != 'X'))
+		return -1;
+	return (int)st.field[STAT_EXIT_CODE];
 }
 
 int

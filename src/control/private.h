@@ -54,9 +54,12 @@ int proc_status_tid(pid_t tid, struct proc_status *st);
  * who got the number later. */
 int proc_status_thread(const struct target *t, pid_t tid,
 		       struct proc_status *st);
-/* State letter and field 22 (start time) of a stat file; 0 when gone. */
-char proc_state_of(int dir_fd, const char *path, uint64_t *start_time,
-		   unsigned long *flags);
+
+/* ---- stat.c: what the kernel counts -------------------------------------- */
+
+/* From an open schedstat file, again and again. */
+int task_turns_at(int fd, struct task_turns *turns);
+/* 0: gone. */
 char proc_thread_state(const struct target *t, pid_t tid);
 /* Does a thread with this state letter still live? */
 bool state_alive(char state);

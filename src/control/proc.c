@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Readings of /proc/PID/status and stat: what the kernel says about a thread,
+ * Readings of /proc/PID/status: what the kernel says about a thread,
  * for decisions only. A file that is not there means that the thread is gone.
  */
 #include "private.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,43 +137,4 @@ proc_status_thread(const struct target *t, pid_t tid, struct proc_status *st)
 
 	(void)snprintf(path, sizeof path, "task/%d/status", (int)tid);
 	return proc_status_of(t->proc_fd, path, st);
-}
-
-/* Fields are counted from behind the name, which may hold anything. */
-char
-proc_state_of(int dir_fd, const char *path, uint64_t *start_time,
-	      unsigned long *flags)
-{
-	char *text = file_read_at(dir_fd, path, NULL);
-	const char *after = text ? strrchr(text, ')') : NULL;
-	unsigned long flag_bits = 0;
-	uint64_t start = 0;
-	char state = 0;
-
-	if (after && sscanf(after,
-			    ") %c %*d %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u "
-			    "%*u %*d %*d %*d %*d %*d %*d %" SCNu64,
-			    &state, &flag_bits, &start) != 3)
-		state = 0;
-	free(text);
-	if (start_time)
-		*start_time = start;
-	if (flags)
-		*flags = flag_bits;
-	return state;
-}
-
-char
-proc_thread_state(const struct target *t, pid_t tid)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof path, "task/%d/stat", (int)tid);
-	return proc_state_of(t->proc_fd, path, NULL, NULL);
-}
-
-bool
-state_alive(char state)
-{
-	return state && state != 'Z' && state != 'X' && state != 'x';
 }

@@ -174,6 +174,7 @@ struct target *
 target_open(pid_t pid)
 {
 	struct target *t = xcalloc(1, sizeof *t);
+	struct task_stat st;
 
 	t->pid = t->live_tid = pid;
 	t->pidfd = t->proc_fd = t->status = t->text_fd = -1;
@@ -183,7 +184,8 @@ target_open(pid_t pid)
 		return NULL;
 	}
 	read_name(t);
-	(void)proc_state_of(t->proc_fd, "stat", &t->start_time, NULL);
+	(void)target_stat(t, &st);	/* it ends: then it has none */
+	t->start_time = st.field[STAT_START_TIME];
 	t->next = all_targets;
 	all_targets = t;
 	die_set_hook(let_all_go);

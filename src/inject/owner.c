@@ -31,24 +31,17 @@ enum { LINK_MAX_BYTES = 4096, LOCK_WAIT_MS = 30000, FDS_MAX = 1024 };
 
 /* ---- processes --------------------------------------------------------------- */
 
-/* The 22nd of /proc/PID/stat; 0: unknown. state: of the process. */
+/* 0: unknown. state: of the process. */
 static uint64_t
 start_of(pid_t pid, char *state)
 {
-	char path[64], *text;
-	const char *after;
-	unsigned long long start = 0;
+	struct task_stat st;
+	char path[64];
 
-	*state = 0;
 	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	text = file_read(path, NULL);
-	after = text ? strrchr(text, ')') : NULL;
-	if (!after || sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u "
-			     "%*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-			     state, &start) != 2)
-		start = 0;
-	free(text);
-	return start;
+	(void)task_stat_of(-1, path, &st);
+	*state = st.state;
+	return st.field[STAT_START_TIME];
 }
 
 static uint64_t

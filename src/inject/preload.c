@@ -195,18 +195,10 @@ preload_close(struct preload *p)
 static uint64_t
 stack_start(struct target *t)
 {
-	char *text = file_read_at(target_proc(t), "stat", NULL);
-	const char *at = text ? strrchr(text, ')') : NULL;
-	uint64_t value = 0;
-	int field;
+	struct task_stat st;
 
-	/* the 28th; the next word is the 3rd */
-	for (field = 3; at && field <= 28; field++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		value = strtoull(at, NULL, 10);
-	free(text);
-	return value;
+	(void)target_stat(t, &st);	/* gone: 0 */
+	return st.field[STAT_START_STACK];
 }
 
 static bool

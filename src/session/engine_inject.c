@@ -52,21 +52,6 @@ note_counter(void *arg, pid_t tid, uint64_t cpu_ns)
 	e->counted_ns += cpu_ns;
 }
 
-/* The whole of it within a moment, with 500 threads, too: no other facts. */
-static bool
-thread_cpu(const struct inject *e, pid_t tid, uint64_t *cpu_ns)
-{
-	char path[64];
-
-	snprintf(path, sizeof path, "task/%d/schedstat", (int)tid);
-
-	char *text = file_read_at(target_proc(e->opt->target), path, NULL);
-	const bool known = text && sscanf(text, "%" SCNu64, cpu_ns) == 1;
-
-	free(text);
-	return known;
-}
-
 enum reading { READ_LIST, READ_BASES, READ_CLOCKS };
 
 /* One that was there at the last look, too, is worth a visit to the guest,
@@ -93,9 +78,10 @@ read_threads(struct inject *e, enum reading what)
 	const ssize_t n = target_threads(e->opt->target, &tids, &cap);
 
 	for (ssize_t i = 0; i < n; i++) {
-		uint64_t cpu_ns;
+		struct task_turns turns;
 
-		if (!thread_cpu(e, tids[i], &cpu_ns))
+		/* with 500 threads, too, within a moment: no other facts */
+		if (target_thread_turns(e->opt->target, tids[i], &turns) < 0)
 			continue;	/* it ended meanwhile */
 
 		struct thread *th = inject_thread(e, tids[i]);
@@ -103,10 +89,10 @@ read_threads(struct inject *e, enum reading what)
 		if (what == READ_LIST)
 			th->timed = true;
 		if (what != READ_CLOCKS)
-			th->base_ns = cpu_ns - th->booked_ns;
+			th->base_ns = turns.cpu_ns - th->booked_ns;
 		else
 			want_timer(e, th);
-		th->cpu_ns = cpu_ns - th->base_ns;
+		th->cpu_ns = turns.cpu_ns - th->base_ns;
 		th->drain = e->drains;
 	}
 	free(tids);
@@ -115,21 +101,19 @@ read_threads(struct inject *e, enum reading what)
 static void
 read_share(struct inject *e)
 {
-	char *text = file_read_at(target_proc(e->opt->target), "stat", NULL);
-	const char *after = text ? strrchr(text, ')') : NULL;
-	unsigned long long user, system;
+	struct task_stat st;
 
-	if (after && sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u "
-			    "%*u %*u %llu %llu", &user, &system) == 2) {
-		const uint64_t u = user - e->utime, s = system - e->stime;
+	if (target_stat(e->opt->target, &st) < 0)
+		return;
 
-		if (u + s) {
-			e->system_share = (double)s / (double)(u + s);
-			e->utime = user;
-			e->stime = system;
-		}
+	const uint64_t u = st.field[STAT_UTIME] - e->utime;
+	const uint64_t s = st.field[STAT_STIME] - e->stime;
+
+	if (u + s) {
+		e->system_share = (double)s / (double)(u + s);
+		e->utime += u;
+		e->stime += s;
 	}
-	free(text);
 }
 
 /* ---- the engine ---------------------------------------------------------------------------------- */

@@ -169,18 +169,13 @@ static void
 read_modes(struct recorder *rec)
 {
 	const uint64_t now = now_ns();
-	unsigned long long user, system;
+	struct task_stat st;
 
 	if (rec->modes.read_at && now - rec->modes.read_at < MODES_EVERY_NS)
 		return;
-
-	char *text = file_read_at(target_proc(rec->opt.target), "stat", NULL);
-	const char *after = text ? strrchr(text, ')') : NULL;
-
-	if (after && sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u "
-			    "%*u %*u %llu %llu", &user, &system) == 2)
-		rec->modes = (struct modes){ user, system, now };
-	free(text);
+	if (target_stat(rec->opt.target, &st) == 0)
+		rec->modes = (struct modes){ st.field[STAT_UTIME],
+					     st.field[STAT_STIME], now };
 }
 
 /* No tick tells in which mode this time went: the process's own clocks do,

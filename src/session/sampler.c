@@ -22,10 +22,8 @@
  */
 #include "sampler.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
 	STACK_MAX = 64 * 1024,
@@ -37,50 +35,6 @@ enum {
 };
 
 /* ---- clocks ------------------------------------------------------------- */
-
-static bool
-read_cpu(const struct sampler *s, pid_t tid, uint64_t *cpu_ns)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof path, "task/%d/schedstat", (int)tid);
-
-	char *text = file_read_at(target_proc(s->opt->target), path, NULL);
-	const bool known = text && sscanf(text, "%" SCNu64, cpu_ns) == 1;
-
-	free(text);
-	return known;
-}
-
-struct state {
-	char letter;		/* 0: it has ended */
-	int cpu;
-	uint64_t system_ns;	/* in whole ticks */
-};
-
-static struct state
-read_state(const struct sampler *s, pid_t tid)
-{
-	struct state st = { 0 };
-	unsigned long long ticks = 0;
-	char path[64];
-
-	(void)snprintf(path, sizeof path, "task/%d/stat", (int)tid);
-
-	char *text = file_read_at(target_proc(s->opt->target), path, NULL);
-	const char *after = text ? strrchr(text, ')') : NULL;
-
-	if (after && sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u "
-			    "%*u %*u %*u %llu %*d %*d %*d %*d %*d %*d %*u "
-			    "%*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u "
-			    "%*u %*u %*u %*d %d", &st.letter, &ticks,
-			    &st.cpu) != 3)
-		st.letter = 0;
-	free(text);
-	st.system_ns = ticks *
-		(UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
-	return st;
-}
 
 static void
 read_clock(struct sampler *s)
@@ -318,13 +272,14 @@ plan_thread(struct sampler *s, struct seen *th, char state)
 }
 
 static void
-note_state(struct seen *th, const struct state *st)
+note_state(struct seen *th, const struct task_stat *st)
 {
-	th->cpu = st->cpu;
-	if (st->system_ns > th->system_base_ns) {
-		th->system_due_ns +=
-			(int64_t)(st->system_ns - th->system_base_ns);
-		th->system_base_ns = st->system_ns;
+	const uint64_t system_ns = stat_ticks_ns(st->field[STAT_STIME]);
+
+	th->cpu = (int)st->field[STAT_CPU];
+	if (system_ns > th->system_base_ns) {
+		th->system_due_ns += (int64_t)(system_ns - th->system_base_ns);
+		th->system_base_ns = system_ns;
 	}
 }
 
@@ -333,27 +288,26 @@ static void
 read_thread(struct sampler *s, pid_t tid)
 {
 	struct seen *th = sampler_thread(s, tid);
-	uint64_t cpu_ns;
+	struct task_turns turns;
+	struct task_stat st;
 
-	if (!read_cpu(s, tid, &cpu_ns))
+	if (target_thread_turns(s->opt->target, tid, &turns) < 0)
 		return;			/* now, or any more */
-	if (th && cpu_ns == th->cpu_ns && !th->ran) {
+	if (th && turns.cpu_ns == th->cpu_ns && !th->ran) {
 		th->round = s->round;
 		return;
 	}
-
-	const struct state st = read_state(s, tid);
-
-	if (!st.letter)
+	if (target_thread_stat(s->opt->target, tid, &st) < 0)
 		return;
 	if (!th)
-		th = add_thread(s, tid, cpu_ns, st.system_ns);
-	if (cpu_ns != th->cpu_ns)
+		th = add_thread(s, tid, turns.cpu_ns,
+				stat_ticks_ns(st.field[STAT_STIME]));
+	if (turns.cpu_ns != th->cpu_ns)
 		th->moved_at = s->looked_at;
-	th->cpu_ns = cpu_ns;
+	th->cpu_ns = turns.cpu_ns;
 	th->round = s->round;
 	note_state(th, &st);
-	plan_thread(s, th, st.letter);
+	plan_thread(s, th, st.state);
 }
 
 static void

@@ -69,13 +69,12 @@ command_of(struct target *t)
 static void
 ids_of(struct target *t, struct experiment_info *info)
 {
-	char *text = file_read_at(target_proc(t), "stat", NULL);
-	const char *after = text ? strrchr(text, ')') : NULL;
+	struct task_stat st;
 
-	if (after)
-		(void)sscanf(after + 1, " %*c %d %d %d", &info->ppid,
-			     &info->pgrp, &info->sid);
-	free(text);
+	(void)target_stat(t, &st);	/* gone: zeros */
+	info->ppid = (pid_t)st.field[STAT_PPID];
+	info->pgrp = (pid_t)st.field[STAT_PGRP];
+	info->sid = (pid_t)st.field[STAT_SID];
 }
 
 static char *
@@ -167,29 +166,18 @@ write_thread_names(struct collection *c)
 
 /* ---- resource samples ------------------------------------------------------------- */
 
-static uint64_t
-ticks_ns(unsigned long long ticks)
-{
-	return ticks * (1000000000ull / (unsigned long)sysconf(_SC_CLK_TCK));
-}
-
 /* The target may be gone: then the last usage stands. */
 static void
 read_usage(struct collection *c)
 {
-	char *text = file_read_at(target_proc(c->target), "stat", NULL);
-	const char *after = text ? strrchr(text, ')') : NULL;
-	unsigned long long minor, major, user, system;
+	struct task_stat st;
 
-	if (after && sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %llu "
-			    "%*u %llu %*u %llu %llu",
-			    &minor, &major, &user, &system) == 4) {
-		c->usage.minor_faults = minor;
-		c->usage.major_faults = major;
-		c->usage.user_ns = ticks_ns(user);
-		c->usage.system_ns = ticks_ns(system);
-	}
-	free(text);
+	if (target_stat(c->target, &st) < 0)
+		return;
+	c->usage.minor_faults = st.field[STAT_MINOR_FAULTS];
+	c->usage.major_faults = st.field[STAT_MAJOR_FAULTS];
+	c->usage.user_ns = stat_ticks_ns(st.field[STAT_UTIME]);
+	c->usage.system_ns = stat_ticks_ns(st.field[STAT_STIME]);
 }
 
 static void

@@ -48,7 +48,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		"task/42/cgroup", "cgroup", "task/42/mountinfo", "task/42/exe",
 	};
 	static const char alive[] = "42 (x) S 1 42 42 0 -1 4194304 1 0 0 0 1 "
-		"1 0 0 20 0 1 0 100 1 1 18446744073709551615 0 0 0 0 0 0\n";
+		"1 0 0 20 0 1 0 100 1 1 18446744073709551615 0 0 0 0 0 0 0 0 "
+		"0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 	struct modules mods = {0};
 	char *text = fuzz_text(data, size);
 	size_t i, used = 0;

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the kernel counts of a process or a thread: the one reader of the stat
+ * and schedstat files of /proc. A file that is not there means that it is
+ * gone: no failure is recorded.
+ */
+#include "private.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- stat ---------------------------------------------------------------- */
+
+/* Fields are counted from behind the name, which may hold anything. */
+static int
+read_fields(const char *at, struct task_stat *st)
+{
+	char *end;
+
+	if (at[1] != ' ' || !at[2])
+		return -1;
+	st->state = at[2];
+	at += 3;
+	for (int i = STAT_PPID; i < STAT_FIELDS; i++, at = end) {
+		st->field[i] = strtoull(at, &end, 10);
+		if (end == at)
+			return -1;
+	}
+	return 0;
+}
+
+int
+task_stat_of(int dir_fd, const char *path, struct task_stat *st)
+{
+	char *text = file_read_at(dir_fd, path, NULL);
+	const char *after = text ? strrchr(text, ')') : NULL;
+
+	*st = (struct task_stat){ 0 };
+
+	const int r = after ? read_fields(after, st) : -1;
+
+	free(text);
+	if (r < 0)
+		*st = (struct task_stat){ 0 };
+	return r;
+}
+
+int
+target_stat(const struct target *t, struct task_stat *st)
+{
+	return task_stat_of(t->proc_fd, "stat", st);
+}
+
+int
+target_thread_stat(const struct target *t, pid_t tid, struct task_stat *st)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "task/%d/stat", (int)tid);
+	return task_stat_of(t->proc_fd, path, st);
+}
+
+char
+proc_thread_state(const struct target *t, pid_t tid)
+{
+	struct task_stat st;
+
+	(void)target_thread_stat(t, tid, &st);	/* gone is a state, too */
+	return st.state;
+}
+
+bool
+state_alive(char state)
+{
+	return state && state != 'Z' && state != 'X' && state != 'x';
+}
+
+uint64_t
+stat_ticks_ns(uint64_t ticks)
+{
+	return ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* ---- schedstat ----------------------------------------------------------- */
+
+int
+task_turns_at(int fd, struct task_turns *turns)
+{
+	char text[96];
+	const ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
+
+	*turns = (struct task_turns){ 0 };
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	return sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &turns->cpu_ns,
+		      &turns->wait_ns, &turns->switches) == 3 ? 0 : -1;
+}
+
+int
+task_turns_of(int dir_fd, const char *path, struct task_turns *turns)
+{
+	const int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	const int r = task_turns_at(fd, turns);
+
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+int
+target_thread_turns(const struct target *t, pid_t tid,
+		    struct task_turns *turns)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "task/%d/schedstat", (int)tid);
+	return task_turns_of(t->proc_fd, path, turns);
+}
