@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The ring engine's files: engine_ring.c runs it and takes its records,
+ * ring_weights.c gives them their weights.
+ */
+#ifndef SONDE_SESSION_ENGINE_RING_H
+#define SONDE_SESSION_ENGINE_RING_H
+
+#include "clock.h"
+#include "private.h"
+
+struct tick {			/* a sample that waits for its weight */
+	uint64_t time_ns, frinfo;
+	pid_t tid;
+	int cpu;
+	enum mstate state;
+};
+
+struct thread_tail {		/* where a thread was seen last */
+	uint64_t frinfo;
+	enum mstate state;
+};
+
+struct ring {
+	struct recorder *rec;
+	const struct recorder_options *opt;
+	struct clock *clock;
+	const struct clock_traits *traits;
+	uint64_t period_ns;		/* of the clock, by its samples */
+	struct tick *ticks;
+	size_t tick_count, tick_cap;
+	size_t booked_ticks;		/* of the last round that had any */
+	struct rest {			/* of threads, at the end */
+		pid_t tid;
+		uint64_t cpu_ns;
+	} *rests;
+	size_t rest_count, rest_cap;
+	uint64_t clock_start_ns;	/* process CPU clock at start */
+	uint64_t booked_ns;
+	uint64_t lost_pending_ns;	/* lost weight not found in a thread */
+	struct map tails;		/* tid -> struct thread_tail */
+	bool running, final;
+	bool clock_gone;		/* the process was reaped first */
+	uint64_t stop_clock_ns;		/* process CPU clock when disabled */
+	uint64_t drain_clock_ns;	/* ... at this drain */
+	uint64_t last_clock_ns;		/* ... and at the one before */
+};
+
+/* A sample: of the thread form it is booked at once, of the CPU form at the
+ * end of its round. */
+void ring_book_sample(struct ring *r, const struct clock_record *rec,
+		      enum mstate state, uint64_t frinfo);
+void ring_book_lost(struct ring *r, const struct clock_record *rec);
+void ring_book_round(struct ring *r);
+/* A thread has ended, cpu_ns after its last sample. */
+void ring_book_ended(struct ring *r, const struct clock_record *rec);
+/* What the threads' clocks have counted since their last samples. */
+void ring_book_rests(struct ring *r);
+/* What the process's clock counted and nobody was charged with. */
+void ring_book_unsampled(struct ring *r);
+
+#endif
