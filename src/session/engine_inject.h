@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The inject engine's files: engine_inject.c runs it, inject_weights.c turns
- * what it brings into packets, inject_mute.c and inject_deaf.c look whether
- * ticks may be sent.
+ * The inject engine's files: inject_start.c begins, engine_inject.c runs it,
+ * inject_weights.c turns what it brings into packets, inject_posix.c asks /proc
+ * where perf is refused, inject_mute.c and inject_deaf.c look whether ticks
+ * may be sent.
  */
 #ifndef SONDE_SESSION_ENGINE_INJECT_H
 #define SONDE_SESSION_ENGINE_INJECT_H
@@ -67,6 +68,22 @@ struct inject {
 
 /* A thread of the target, known from now on. */
 struct thread *inject_thread(struct inject *e, pid_t tid);
+/* For engine_ops. */
+void *inject_start(struct recorder *rec, const struct recorder_options *o,
+		   const char **why);
+void inject_free(struct inject *e);
+/* The clocks go on, or have gone on: from here all CPU time counts. */
+void inject_begin_stretch(struct inject *e);
+/* A record of the kernel, for signal_clock_drain. */
+void inject_kernel_record(void *engine, const struct clock_record *rec);
+
+/* Without perf: */
+enum reading { READ_LIST, READ_BASES, READ_CLOCKS };
+void inject_read_threads(struct inject *e, enum reading what);
+/* user and system */
+void inject_read_share(struct inject *e);
+bool inject_has_execed(struct inject *e);
+
 /* A visit: for the receipt. */
 void inject_note_report(struct inject *e, const struct inject_report *report);
 /* A record of the guest, for guest_drain. */
