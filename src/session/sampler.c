@@ -25,19 +25,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	STACK_MAX = 64 * 1024,
-	/* who runs stops within some microseconds; others are no loss */
-	STOP_LIMIT_NS = 5 * 1000 * 1000,
-	WATCH_LOOKS = 3,
-	SYNC_EVERY_NS = 1000 * 1000 * 1000,
-	SYNC_NEED_NS = 100 * 1000 * 1000,
-};
+enum { WATCH_LOOKS = 3 };
 
 /* ---- clocks ------------------------------------------------------------- */
 
-static void
-read_clock(struct sampler *s)
+void
+sampler_read_clock(struct sampler *s)
 {
 	uint64_t cpu_ns;
 
@@ -72,144 +65,10 @@ add_thread(struct sampler *s, pid_t tid, uint64_t cpu_ns, uint64_t system_ns)
 }
 
 /* A stop would cut its call short, or has done so. */
-static void
-spare(struct sampler *s, struct seen *th)
+void
+sampler_spare(struct sampler *s, struct seen *th)
 {
 	th->transfers = s->transfers = true;
-}
-
-/* ---- stacks ------------------------------------------------------------- */
-
-/* Nobody tells of new mappings: the list is read again now and then, and
- * where code runs that is on no list. */
-static void
-sync_maps(struct sampler *s, bool need)
-{
-	const uint64_t age = s->looked_at - s->synced_at;
-
-	if (age < (need ? SYNC_NEED_NS : SYNC_EVERY_NS))
-		return;
-	(void)mapper_sync(s->opt->mapper, s->looked_at); /* the old one does */
-	s->synced_at = s->looked_at;
-}
-
-static void
-take_sample(struct sampler *s, const struct snapshot_thread *copy)
-{
-	const struct step_stack stack = {
-		.data = copy->stack, .base = copy->stack_base,
-		.size = copy->stack_size,
-	};
-	struct seen *th = sampler_thread(s, copy->tid);
-
-	if (!th)
-		return;
-	if (!mapper_knows(s->opt->mapper, copy->facts.pc))
-		sync_maps(s, true);
-	th->frinfo = recorder_walk(s->rec, &copy->regs, &stack,
-				   copy->stack_size == STACK_MAX);
-	th->in_call = copy->facts.in_syscall;
-	if (copy->cut_short)
-		spare(s, th);
-	sampler_book_sample(s, th);
-}
-
-/* The stop has brought its clock up to date; otherwise that lags by up to a
- * tick of the scheduler. */
-static void
-note_stopped(struct sampler *s, const struct snapshot *snap)
-{
-	for (size_t i = 0; i < snap->len; i++) {
-		const struct thread_facts *f = &snap->threads[i].facts;
-		struct seen *th = sampler_thread(s, snap->threads[i].tid);
-
-		if (th && f->cpu_ns > th->cpu_ns)
-			th->cpu_ns = f->cpu_ns;
-	}
-	read_clock(s);
-}
-
-/* Where the scheduler left it is better than nothing. */
-static bool
-is_fair(const struct sampler *s, const struct snapshot_thread *copy)
-{
-	const struct seen *th = sampler_thread(s, copy->tid);
-
-	return th && (!copy->waited ||
-		      sampler_pending(th) > sampler_patience(s));
-}
-
-/* We share when nobody stands any more: maps and stacks may take long. */
-static bool
-copy_running(struct sampler *s, struct snapshot *snap)
-{
-	const bool copied = s->running_count &&
-		snapshot_running(s->opt->target, s->running, s->running_count,
-				 s->came_at, STOP_LIMIT_NS, STACK_MAX,
-				 snap) == 0;
-
-	sampler_share(s);
-	sync_maps(s, false);
-	return copied;
-}
-
-static void
-sample_running(struct sampler *s)
-{
-	struct snapshot snap;
-
-	if (!copy_running(s, &snap))
-		return;
-	s->stood_ns += snap.pause_total_ns;
-	s->stops += snap.stops;
-	recorder_stops(s->rec, snap.stops, snap.pause_total_ns, snap.pause_ns);
-	note_stopped(s, &snap);
-	for (size_t i = 0; i < snap.len; i++)
-		if (is_fair(s, &snap.threads[i]))
-			take_sample(s, &snap.threads[i]);
-	snapshot_fini(&snap);
-	for (size_t i = 0; i < s->running_count; i++) {
-		struct seen *th = sampler_thread(s, s->running[i]);
-
-		if (th && !th->sampled)
-			sampler_book_gap(s, th, "not stopped");
-	}
-}
-
-static void
-peek_waiting(struct sampler *s)
-{
-	for (size_t i = 0; i < s->waiting_count; i++) {
-		struct snapshot_thread copy;
-
-		if (peek_thread(s->opt->target, s->waiting[i], STACK_MAX,
-				&copy) < 0)
-			continue;	/* it runs: the next look may find it */
-		copy.facts.in_syscall = true;
-		take_sample(s, &copy);
-		free(copy.stack);
-	}
-}
-
-/*
- * A look that comes late comes when the scheduler likes it, and finds threads
- * where that took their processor from them; one that is in time takes it
- * from them anywhere.
- */
-void
-sampler_hurry(struct sampler *s)
-{
-	if (!s->hurries)
-		urgent_begin(&s->urgent);
-	s->hurries = true;
-}
-
-void
-sampler_share(struct sampler *s)
-{
-	if (s->hurries)
-		urgent_end(&s->urgent);
-	s->hurries = false;
 }
 
 /* ---- a look ------------------------------------------------------------- */
@@ -266,7 +125,7 @@ plan_thread(struct sampler *s, struct seen *th, char state)
 	if (state != 'S' || !pending)
 		return;
 	if (!th->transfers && thread_in_transfer(s->opt->target, th->tid))
-		spare(s, th);
+		sampler_spare(s, th);
 	if (pending > (th->transfers ? s->opt->interval_ns : sampler_patience(s)))
 		plan_peek(s, th->tid);
 }
@@ -351,7 +210,7 @@ sampler_look(struct sampler *s, uint64_t came_at)
 {
 	const uint64_t clock_ns = s->clock_ns;
 
-	read_clock(s);
+	sampler_read_clock(s);
 	/* it lags, so whoever ran may have run on */
 	if (s->clock_ns == clock_ns && !s->running_count)
 		return;
@@ -360,9 +219,9 @@ sampler_look(struct sampler *s, uint64_t came_at)
 	s->came_at = came_at;
 	s->looks++;
 	read_threads(s);
-	sample_running(s);
-	peek_waiting(s);
-	read_clock(s);
+	sampler_sample_running(s);
+	sampler_peek_waiting(s);
+	sampler_read_clock(s);
 	drop_ended(s);
 	sampler_book_unseen(s);
 }
@@ -388,7 +247,7 @@ sampler_begin(struct sampler *s)
 	s->looks = 0;
 	read_threads(s);
 	s->looked_at = s->synced_at = now_ns();
-	read_clock(s);
+	sampler_read_clock(s);
 	s->clock_start_ns = s->clock_ns;
 	s->booked_ns = 0;
 	s->latest_tid = 0;
@@ -399,7 +258,7 @@ sampler_end(struct sampler *s)
 {
 	if (!target_gone(s->opt->target))
 		read_threads(s);
-	read_clock(s);
+	sampler_read_clock(s);
 	sampler_book_end(s);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The remote engine's files: engine_remote.c decides when to look, sampler.c
- * looks, and sampler_weights.c turns what it sees into packets.
+ * chooses whose turn it is, sampler_stacks.c stops them and copies, and
+ * sampler_weights.c turns what is seen into packets.
  */
 #ifndef SONDE_SESSION_SAMPLER_H
 #define SONDE_SESSION_SAMPLER_H
@@ -52,9 +53,6 @@ struct sampler {
 	unsigned stops;
 };
 
-/* We go first, from before the look until no thread stands. */
-void sampler_hurry(struct sampler *s);
-void sampler_share(struct sampler *s);
 /* All CPU time from now on counts, and nothing before it. */
 void sampler_begin(struct sampler *s);
 /* One look at every thread that used CPU time since the last one. came_at:
@@ -65,6 +63,19 @@ void sampler_end(struct sampler *s);
 void sampler_fini(struct sampler *s);
 /* NULL: not seen yet. */
 struct seen *sampler_thread(const struct sampler *s, pid_t tid);
+
+void sampler_read_clock(struct sampler *s);
+/* A stop would cut its call short, or has done so: no more of them. */
+void sampler_spare(struct sampler *s, struct seen *th);
+
+/* ---- sampler_stacks.c ---------------------------------------------------- */
+
+/* We go first, from before the look until no thread stands. */
+void sampler_hurry(struct sampler *s);
+void sampler_share(struct sampler *s);
+/* Those in s->running, and those in s->waiting. */
+void sampler_sample_running(struct sampler *s);
+void sampler_peek_waiting(struct sampler *s);
 
 /* ---- sampler_weights.c --------------------------------------------------- */
 
