@@ -197,6 +197,15 @@ int session_check_holdable(pid_t pid);
 void engine_remedy(void);
 extern const struct engine_ops engine_ring, engine_inject, engine_remote;
 
+/* engine.c: one that runs. */
+struct engine {
+	const struct engine_ops *ops;
+	void *self;		/* NULL: it has ended */
+	char *why;		/* our copy: it is told after the engine ended */
+};
+int engine_start(struct recorder *rec, const struct recorder_options *o,
+		 enum session_engine wanted, struct engine *engine);
+
 struct recorder *recorder_new(const struct recorder_options *o,
 			      enum session_engine engine);
 void recorder_free(struct recorder *rec);

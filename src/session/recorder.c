@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
 	FRAMES_MAX = 65536,
@@ -18,9 +17,7 @@ enum {
 
 struct recorder {
 	struct recorder_options opt;
-	const struct engine_ops *ops;
-	void *engine;
-	char *why;		/* our copy: it is told after the engine ended */
+	struct engine engine;
 	struct recorder_counts counts;
 	struct unwind_trace trace;
 	struct loss {
@@ -49,13 +46,13 @@ recorder_counts(const struct recorder *rec)
 const char *
 recorder_engine(const struct recorder *rec)
 {
-	return rec->ops->name;
+	return rec->engine.ops->name;
 }
 
 const char *
 recorder_why(const struct recorder *rec)
 {
-	return rec->why ? rec->why : "";
+	return rec->engine.why ? rec->engine.why : "";
 }
 
 static enum stack_end
@@ -298,13 +295,13 @@ recorder_stopped(struct recorder *rec, uint64_t pause_ns)
 size_t
 recorder_pollfds(struct recorder *rec, struct pollfd *fds, size_t max)
 {
-	return rec->ops->pollfds(rec->engine, fds, max);
+	return rec->engine.ops->pollfds(rec->engine.self, fds, max);
 }
 
 void
 recorder_drain(struct recorder *rec, bool final)
 {
-	rec->ops->drain(rec->engine, final);
+	rec->engine.ops->drain(rec->engine.self, final);
 }
 
 int
@@ -312,115 +309,23 @@ recorder_flush(struct recorder *rec)
 {
 	const int r = experiment_flush(rec->opt.exp);
 
-	if (rec->engine && rec->ops->settle)
-		rec->ops->settle(rec->engine);
+	if (rec->engine.self && rec->engine.ops->settle)
+		rec->engine.ops->settle(rec->engine.self);
 	return r;
 }
 
 int
 recorder_run(struct recorder *rec, bool on)
 {
-	return rec->ops->run(rec->engine, on);
+	return rec->engine.ops->run(rec->engine.self, on);
 }
 
 void
 recorder_stop(struct recorder *rec, struct str *clean)
 {
-	if (rec->engine)
-		rec->ops->stop(rec->engine, clean);
-	rec->engine = NULL;
-}
-
-static int
-start(struct recorder *rec, const struct engine_ops *ops)
-{
-	const char *why = NULL;
-
-	rec->ops = ops;
-	rec->engine = ops->start(rec, &rec->opt, &why);
-	if (!rec->engine)
-		return -1;
-	rec->why = xstrdup(why ? why : "");
-	return 0;
-}
-
-/* "kernel.perf_event_paranoid is 3", or what the kernel answered. */
-static char *
-why_no_perf(void)
-{
-	const char *reason = fail_last()->reason;
-	const char *detail = strstr(reason, ": ");
-	char *text = file_read("/proc/sys/kernel/perf_event_paranoid", NULL);
-	const long level = text ? strtol(text, NULL, 10) : -1;
-
-	free(text);
-	if (geteuid() != 0 && level > 2)
-		return xasprintf("perf refused by perf_event_paranoid %ld",
-				 level);
-	return xasprintf("perf refused: %s", detail ? detail + 2 : reason);
-}
-
-/* The innermost reason: "process 42: load the collector: " is ours. */
-static char *
-why_no_guest(void)
-{
-	const char *reason = fail_last()->reason;
-	const char *detail = strstr(reason, "load the collector: ");
-
-	return xstrdup(detail ? strchr(detail, ':') + 2 : reason);
-}
-
-/*
- * auto takes the least harmful engine that works here: ring puts nothing into
- * the target and never stops it; inject stops one thread for a moment; remote
- * stops what runs again and again, and is for those where nothing can be
- * loaded.
- */
-static int
-start_best(struct recorder *rec)
-{
-	if (start(rec, &engine_ring) == 0)
-		return 0;
-	if (fail_last()->kind != FAIL_DENIED)
-		return -1;
-
-	char *no_perf = why_no_perf();
-	int r = start(rec, &engine_inject);
-
-	if (r < 0 && fail_last()->kind == FAIL_UNSUITABLE) {
-		char *no_guest = why_no_guest();
-
-		r = start(rec, &engine_remote);
-		if (r == 0) {
-			char *why = rec->why;
-
-			rec->why = xasprintf("nothing can be loaded (%s), %s: "
-					     "%s", no_guest, no_perf, why);
-			free(why);
-		}
-		free(no_guest);
-	}
-	free(no_perf);
-	return r;
-}
-
-static int
-start_chosen(struct recorder *rec, enum session_engine engine)
-{
-	switch (engine) {
-	case ENGINE_RING:
-		return start(rec, &engine_ring);
-	case ENGINE_INJECT:
-		if (start(rec, &engine_inject) == 0)
-			return 0;
-		engine_remedy();
-		return -1;
-	case ENGINE_REMOTE:
-		return start(rec, &engine_remote);
-	case ENGINE_AUTO:
-		break;
-	}
-	return start_best(rec);
+	if (rec->engine.self)
+		rec->engine.ops->stop(rec->engine.self, clean);
+	rec->engine.self = NULL;
 }
 
 struct recorder *
@@ -431,7 +336,7 @@ recorder_new(const struct recorder_options *o, enum session_engine engine)
 	rec->opt = *o;
 	read_modes(rec);
 	rec->first_modes = rec->modes;
-	if (start_chosen(rec, engine) < 0) {
+	if (engine_start(rec, &rec->opt, engine, &rec->engine) < 0) {
 		recorder_free(rec);
 		return NULL;
 	}
@@ -450,6 +355,6 @@ recorder_free(struct recorder *rec)
 	str_fini(&ignored);
 	unwind_trace_fini(&rec->trace);
 	free(rec->losses);
-	free(rec->why);
+	free(rec->engine.why);
 	free(rec);
 }
