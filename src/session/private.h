@@ -101,11 +101,23 @@ struct request_handler {
 };
 extern const struct request_handler target_requests[]; /* requests_target.c */
 
-/* ---- tracer.c -------------------------------------------------------------- */
+/* ---- news.c -------------------------------------------------------------- */
 
 void tracer_send_event(struct tracer *tr, const struct session_event *ev);
+void tracer_on_target_end(struct tracer *tr);
+void tracer_on_collection_end(struct tracer *tr);
+/* Take what has become of the threads, and tell the shell. */
+void tracer_pump_events(struct tracer *tr);
+
+/* ---- listener.c ---------------------------------------------------------- */
+
 void tracer_open_listener(struct tracer *tr);
 void tracer_close_listener(struct tracer *tr, const char *path);
+/* Somebody knocks: one of us, or he is sent away. */
+void tracer_accept_control(struct tracer *tr);
+
+/* ---- tracer.c ------------------------------------------------------------ */
+
 /* The tracer process: never returns. */
 void tracer_main(int socket) __attribute__((noreturn));
 

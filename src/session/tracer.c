@@ -25,141 +25,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum { POLL_MAX = 4096, OWN_PRIORITY = -15 };
-
-/* ---- what we tell the shell ------------------------------------------------------ */
-
-void
-tracer_send_event(struct tracer *tr, const struct session_event *ev)
-{
-	struct wire_message m;
-
-	if (tr->shell < 0)
-		return;
-	wire_init(&m, WIRE_EVENT);
-	wire_put(&m, ev->kind);
-	wire_put(&m, (uint64_t)ev->tid);
-	wire_put(&m, (uint64_t)(int64_t)ev->breakpoint);
-	wire_put(&m, (uint64_t)ev->signal);
-	wire_put(&m, (uint64_t)(int64_t)ev->status);
-	wire_put_text(&m, ev->text);
-	wire_put(&m, tr->partial);
-	(void)wire_send(tr->shell, &m);	/* a shell that is gone needs none */
-	wire_fini(&m);
-}
-
-/* ---- the control socket of an experiment ----------------------------------------- */
-
-static void
-control_path(struct sockaddr_un *at, int dir_fd)
-{
-	/* sun_path is short: go through our own descriptor */
-	*at = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	snprintf(at->sun_path, sizeof at->sun_path,
-		 "/proc/self/fd/%d/control", dir_fd);
-}
-
-void
-tracer_open_listener(struct tracer *tr)
-{
-	const int dir = open(collection_path(tr->col),
-			     O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	struct sockaddr_un at;
-
-	if (dir < 0)
-		return;
-	tr->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
-			      SOCK_NONBLOCK, 0);
-	control_path(&at, dir);
-
-	const mode_t old = umask(0177);
-
-	/* without it only `sonde stop` is missing */
-	if (tr->listener >= 0 &&
-	    (bind(tr->listener, (void *)&at, sizeof at) < 0 ||
-	     listen(tr->listener, CONTROLS_MAX) < 0)) {
-		close(tr->listener);
-		tr->listener = -1;
-	}
-	umask(old);
-	close(dir);
-}
-
-void
-tracer_close_listener(struct tracer *tr, const char *path)
-{
-	if (tr->listener < 0)
-		return;
-	close(tr->listener);
-	tr->listener = -1;
-
-	char *name = xasprintf("%s/control", path);
-
-	(void)unlink(name);
-	free(name);
-}
-
-static bool
-may_control(int fd)
-{
-	struct ucred who;
-	socklen_t len = sizeof who;
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 &&
-	       (who.uid == 0 || who.uid == geteuid());
-}
-
-static void
-accept_control(struct tracer *tr)
-{
-	const int fd = accept4(tr->listener, NULL, NULL, SOCK_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	for (int i = 0; i < CONTROLS_MAX && may_control(fd); i++) {
-		if (tr->controls[i] < 0) {
-			tr->controls[i] = fd;
-			return;
-		}
-	}
-	close(fd);
-}
-
-/* ---- what happens by itself ------------------------------------------------------------------ */
-
-static void
-on_target_end(struct tracer *tr)
-{
-	struct session_event ev = {
-		.kind = SESSION_EVENT_ENDED, .status = -1,
-	};
-
-	tr->end_told = true;
-	target_note_exit(tr->target, target_outcome(tr->target));
-
-	const bool collecting = tr->col;
-
-	tracer_end_collection(tr, target_how_ended(tr->target));
-	snprintf(ev.text, sizeof ev.text, "%s%s", collecting ? "" :
-		 "the target ", collecting ? tracer_receipt(tr) :
-		 target_how_ended(tr->target));
-	tracer_send_event(tr, &ev);
-}
-
-static void
-on_collection_end(struct tracer *tr)
-{
-	struct session_event ev = { .kind = SESSION_EVENT_EXEC };
-
-	tracer_end_collection(tr, "executed another program");
-	snprintf(ev.text, sizeof ev.text, "%s", tracer_receipt(tr));
-	tracer_send_event(tr, &ev);
-}
 
 /* Signals for us ask for an orderly end; SIGCHLD says a tracee has news. */
 static void
@@ -170,101 +38,6 @@ on_signals(struct tracer *tr)
 	while (read(tr->signals, &si, sizeof si) == (ssize_t)sizeof si)
 		if (si.ssi_signo != SIGCHLD)
 			tr->stopping = true;
-}
-
-/* A thread stands at a trap of ours: everybody stands, the shell decides. */
-static void
-on_breakpoint(struct tracer *tr, const struct event *ev)
-{
-	struct session_event out = {
-		.kind = SESSION_EVENT_BREAKPOINT, .tid = ev->tid,
-	};
-
-	for (size_t i = 0; i < tr->trap_count; i++) {
-		if (tr->traps[i].at != ev->breakpoint)
-			continue;
-		tr->traps[i].hit_by = ev->tid;
-		out.breakpoint = (int)i;
-		/* a stop that fails takes all breakpoints: see below */
-		if (target_hold_all(tr->target) < 0)
-			return;
-		if (tr->col)
-			collection_stop_sample(tr->col);
-		tracer_send_event(tr, &out);
-		return;
-	}
-}
-
-/* A breakpoint of which nobody would hear any more. */
-static void
-tell_what_is_off(struct tracer *tr)
-{
-	for (size_t i = 0; tr->target && i < tr->trap_count; i++) {
-		struct session_event out = { .kind = SESSION_EVENT_NOTE };
-		struct trap *trap = &tr->traps[i];
-		const bool off = trap->at &&
-			breakpoint_is_off(tr->target, trap->at);
-
-		if (off && !trap->told_off) {
-			snprintf(out.text, sizeof out.text, "a function is "
-				 "watched no more, and no trap was allowed: "
-				 "%s (status lists it)",
-				 breakpoint_why_trap(tr->target, trap->at));
-			tracer_send_event(tr, &out);
-		}
-		trap->told_off = off;
-	}
-}
-
-/*
- * A stop that failed let everybody go, and took the breakpoints with it.
- * Whoever waits for a hit would wait for ever.
- */
-static void
-tell_what_is_lost(struct tracer *tr)
-{
-	struct session_event out = { .kind = SESSION_EVENT_LOST };
-	bool lost = false;
-
-	for (size_t i = 0; i < tr->trap_count; i++) {
-		if (!tr->traps[i].at ||
-		    breakpoint_is_there(tr->target, tr->traps[i].at))
-			continue;
-		tr->traps[i] = (struct trap){0};
-		lost = true;
-	}
-	if (!lost)
-		return;
-	snprintf(out.text, sizeof out.text, "the breakpoints are gone, and "
-		 "the process runs on: %s", fail_last()->reason);
-	tracer_send_event(tr, &out);
-}
-
-/* After an exec they were of another program. */
-static void
-forget_traps(struct tracer *tr)
-{
-	for (size_t i = 0; i < tr->trap_count; i++)
-		tr->traps[i] = (struct trap){0};
-}
-
-static void
-pump_events(struct tracer *tr)
-{
-	struct event ev;
-
-	while (tr->target && !tr->starting && !target_gone(tr->target) &&
-	       target_next_event(tr->target, &ev)) {
-		if (ev.kind == EVENT_ENDED)
-			target_note_exit(tr->target, ev.status);
-		if (ev.kind == EVENT_BREAKPOINT)
-			on_breakpoint(tr, &ev);
-		if (ev.kind == EVENT_EXEC)
-			forget_traps(tr);
-	}
-	if (tr->target && !tr->starting && !target_gone(tr->target))
-		tell_what_is_lost(tr);
-	tell_what_is_off(tr);
 }
 
 static bool
@@ -322,7 +95,7 @@ serve_all(struct tracer *tr, const struct pollfd *fds)
 	if (fds[SLOT_SHELL].revents && !request_serve(tr, tr->shell, false))
 		drop_shell(tr);
 	if (fds[SLOT_LISTENER].revents && tr->listener >= 0)
-		accept_control(tr);
+		tracer_accept_control(tr);
 	for (int i = 0; i < CONTROLS_MAX; i++) {
 		if (fds[SLOT_CONTROLS + i].revents &&
 		    !request_serve(tr, tr->controls[i], true)) {
@@ -371,14 +144,14 @@ run(struct tracer *tr)
 			return;
 		if (fds[SLOT_SIGNALS].revents)
 			on_signals(tr);
-		pump_events(tr);
+		tracer_pump_events(tr);
 		if (first)
 			share_again();
 		if (tr->col && !collection_work(tr->col))
-			on_collection_end(tr);
+			tracer_on_collection_end(tr);
 		if (tr->target && !tr->end_told &&
 		    (fds[SLOT_TARGET].revents || target_gone(tr->target)))
-			on_target_end(tr);
+			tracer_on_target_end(tr);
 		serve_all(tr, fds);
 	}
 }

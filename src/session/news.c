@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What happens to the target by itself, and what the shell hears of it: its
+ * end, the end of a collection, a thread at a breakpoint, breakpoints that
+ * are off or gone.
+ */
+#include "private.h"
+
+void
+tracer_send_event(struct tracer *tr, const struct session_event *ev)
+{
+	struct wire_message m;
+
+	if (tr->shell < 0)
+		return;
+	wire_init(&m, WIRE_EVENT);
+	wire_put(&m, ev->kind);
+	wire_put(&m, (uint64_t)ev->tid);
+	wire_put(&m, (uint64_t)(int64_t)ev->breakpoint);
+	wire_put(&m, (uint64_t)ev->signal);
+	wire_put(&m, (uint64_t)(int64_t)ev->status);
+	wire_put_text(&m, ev->text);
+	wire_put(&m, tr->partial);
+	(void)wire_send(tr->shell, &m);	/* a shell that is gone needs none */
+	wire_fini(&m);
+}
+
+void
+tracer_on_target_end(struct tracer *tr)
+{
+	struct session_event ev = {
+		.kind = SESSION_EVENT_ENDED, .status = -1,
+	};
+
+	tr->end_told = true;
+	target_note_exit(tr->target, target_outcome(tr->target));
+
+	const bool collecting = tr->col;
+
+	tracer_end_collection(tr, target_how_ended(tr->target));
+	snprintf(ev.text, sizeof ev.text, "%s%s", collecting ? "" :
+		 "the target ", collecting ? tracer_receipt(tr) :
+		 target_how_ended(tr->target));
+	tracer_send_event(tr, &ev);
+}
+
+void
+tracer_on_collection_end(struct tracer *tr)
+{
+	struct session_event ev = { .kind = SESSION_EVENT_EXEC };
+
+	tracer_end_collection(tr, "executed another program");
+	snprintf(ev.text, sizeof ev.text, "%s", tracer_receipt(tr));
+	tracer_send_event(tr, &ev);
+}
+
+/* A thread stands at a trap of ours: everybody stands, the shell decides. */
+static void
+on_breakpoint(struct tracer *tr, const struct event *ev)
+{
+	struct session_event out = {
+		.kind = SESSION_EVENT_BREAKPOINT, .tid = ev->tid,
+	};
+
+	for (size_t i = 0; i < tr->trap_count; i++) {
+		if (tr->traps[i].at != ev->breakpoint)
+			continue;
+		tr->traps[i].hit_by = ev->tid;
+		out.breakpoint = (int)i;
+		/* a stop that fails takes all breakpoints: see below */
+		if (target_hold_all(tr->target) < 0)
+			return;
+		if (tr->col)
+			collection_stop_sample(tr->col);
+		tracer_send_event(tr, &out);
+		return;
+	}
+}
+
+/* A breakpoint of which nobody would hear any more. */
+static void
+tell_what_is_off(struct tracer *tr)
+{
+	for (size_t i = 0; tr->target && i < tr->trap_count; i++) {
+		struct session_event out = { .kind = SESSION_EVENT_NOTE };
+		struct trap *trap = &tr->traps[i];
+		const bool off = trap->at &&
+			breakpoint_is_off(tr->target, trap->at);
+
+		if (off && !trap->told_off) {
+			snprintf(out.text, sizeof out.text, "a function is "
+				 "watched no more, and no trap was allowed: "
+				 "%s (status lists it)",
+				 breakpoint_why_trap(tr->target, trap->at));
+			tracer_send_event(tr, &out);
+		}
+		trap->told_off = off;
+	}
+}
+
+/*
+ * A stop that failed let everybody go, and took the breakpoints with it.
+ * Whoever waits for a hit would wait for ever.
+ */
+static void
+tell_what_is_lost(struct tracer *tr)
+{
+	struct session_event out = { .kind = SESSION_EVENT_LOST };
+	bool lost = false;
+
+	for (size_t i = 0; i < tr->trap_count; i++) {
+		if (!tr->traps[i].at ||
+		    breakpoint_is_there(tr->target, tr->traps[i].at))
+			continue;
+		tr->traps[i] = (struct trap){0};
+		lost = true;
+	}
+	if (!lost)
+		return;
+	snprintf(out.text, sizeof out.text, "the breakpoints are gone, and "
+		 "the process runs on: %s", fail_last()->reason);
+	tracer_send_event(tr, &out);
+}
+
+/* After an exec they were of another program. */
+static void
+forget_traps(struct tracer *tr)
+{
+	for (size_t i = 0; i < tr->trap_count; i++)
+		tr->traps[i] = (struct trap){0};
+}
+
+void
+tracer_pump_events(struct tracer *tr)
+{
+	struct event ev;
+
+	while (tr->target && !tr->starting && !target_gone(tr->target) &&
+	       target_next_event(tr->target, &ev)) {
+		if (ev.kind == EVENT_ENDED)
+			target_note_exit(tr->target, ev.status);
+		if (ev.kind == EVENT_BREAKPOINT)
+			on_breakpoint(tr, &ev);
+		if (ev.kind == EVENT_EXEC)
+			forget_traps(tr);
+	}
+	if (tr->target && !tr->starting && !target_gone(tr->target))
+		tell_what_is_lost(tr);
+	tell_what_is_off(tr);
+}
