@@ -5,11 +5,8 @@
  */
 #include "client.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 /* ---- asking ---------------------------------------------------------------------- */
 
@@ -43,9 +40,8 @@ client_tracer_gone(struct session *s)
 			   s->experiment);
 }
 
-/* One message, an event is queued. 1: it is the answer; 0; -1: gone. */
-static int
-await_message(struct session *s, struct wire_message *answer)
+int
+client_await_message(struct session *s, struct wire_message *answer)
 {
 	if (wire_recv(s->fd, answer) <= 0)
 		return client_tracer_gone(s);
@@ -56,8 +52,8 @@ await_message(struct session *s, struct wire_message *answer)
 	return 0;
 }
 
-static int
-judge(struct wire_message *answer)
+int
+client_judge(struct wire_message *answer)
 {
 	return answer->kind == WIRE_OK ? 0 : wire_take_failure(answer);
 }
@@ -68,9 +64,9 @@ await(struct session *s, struct wire_message *answer)
 {
 	int got;
 
-	while ((got = await_message(s, answer)) == 0)
+	while ((got = client_await_message(s, answer)) == 0)
 		;
-	return got < 0 ? -1 : judge(answer);
+	return got < 0 ? -1 : client_judge(answer);
 }
 
 int
@@ -308,192 +304,4 @@ session_why_trap(struct session *s, int number, char **why)
 	wire_init(&request, WIRE_WHY_TRAP);
 	wire_put(&request, (uint64_t)number);
 	return client_ask_text(s, &request, why);
-}
-
-/* Signals that end our waiting: those that do something here. */
-static void
-endings(sigset_t *set)
-{
-	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
-
-	sigemptyset(set);
-	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-		struct sigaction now;
-
-		if (sigaction(all[i], NULL, &now) == 0 &&
-		    now.sa_handler != SIG_IGN)
-			sigaddset(set, all[i]);
-	}
-}
-
-static void
-cancel(struct session *s)
-{
-	struct wire_message m;
-
-	wire_init(&m, WIRE_CANCEL);
-	(void)wire_send(s->fd, &m);	/* or it is gone: that shows */
-	wire_fini(&m);
-}
-
-/* A signal stays pending, and is delivered after the answer: the tracer
- * process hears that nobody waits for the function any more. */
-static int
-await_or_cancel(struct session *s, int signals, struct wire_message *answer)
-{
-	struct pollfd fds[2] = {
-		{ s->fd, POLLIN, 0 }, { signals, POLLIN, 0 },
-	};
-	int got = 0;
-
-	while (got == 0) {
-		if (poll(fds, 2, -1) <= 0)
-			continue;
-		if (fds[1].revents) {
-			cancel(s);
-			fds[1].fd = -1;
-		}
-		if (fds[0].revents)
-			got = await_message(s, answer);
-	}
-	return got < 0 ? -1 : judge(answer);
-}
-
-static int
-ask_call(struct session *s, struct wire_message *request, uint64_t *result)
-{
-	struct wire_message answer;
-	sigset_t set, before;
-	int signals, r = -1;
-
-	endings(&set);
-	sigprocmask(SIG_BLOCK, &set, &before);
-	signals = signalfd(-1, &set, SFD_CLOEXEC);
-	wire_init(&answer, WIRE_FAILED);
-	if (s->tracer_gone || wire_send(s->fd, request) < 0)
-		(void)client_tracer_gone(s);
-	else
-		r = await_or_cancel(s, signals, &answer);
-	if (r == 0)
-		*result = wire_take(&answer);
-	wire_fini(request);
-	wire_fini(&answer);
-	if (signals >= 0)
-		close(signals);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	return r;
-}
-
-int
-session_call(struct session *s, uint64_t address, const uint64_t *args,
-	     size_t nargs, uint64_t *result)
-{
-	struct wire_message request;
-
-	wire_init(&request, WIRE_CALL);
-	wire_put(&request, address);
-	wire_put(&request, nargs);
-	for (size_t i = 0; i < nargs; i++)
-		wire_put(&request, args[i]);
-	return ask_call(s, &request, result);
-}
-
-char *
-session_maps(struct session *s)
-{
-	struct wire_message request;
-	char *text;
-
-	wire_init(&request, WIRE_MAPS);
-	return client_ask_text(s, &request, &text) == 0 ? text : NULL;
-}
-
-ssize_t
-session_threads(struct session *s, struct session_thread **out)
-{
-	struct wire_message request, answer;
-	size_t n = 0, cap = 0;
-
-	*out = NULL;
-	wire_init(&request, WIRE_THREADS);
-	if (client_ask(s, &request, &answer) < 0) {
-		wire_fini(&answer);
-		return -1;
-	}
-	while (answer.at < answer.body.len && !answer.broken) {
-		*out = xgrow(*out, &cap, n + 1, sizeof **out);
-
-		struct session_thread *th = &(*out)[n++];
-
-		th->tid = (pid_t)wire_take(&answer);
-		th->state = (char)wire_take(&answer);
-
-		const char *name = wire_take_text(&answer);
-
-		snprintf(th->name, sizeof th->name, "%s", name ? name : "");
-		th->cpu_ns = wire_take(&answer);
-	}
-	wire_fini(&answer);
-	return (ssize_t)n;
-}
-
-static void
-take_stack(struct wire_message *m, struct session_stack *st)
-{
-	*st = (struct session_stack){ .tid = (pid_t)wire_take(m) };
-	st->state = (char)wire_take(m);
-
-	const char *name = wire_take_text(m);
-
-	snprintf(st->name, sizeof st->name, "%s", name ? name : "");
-	st->complete = wire_take(m);
-
-	const uint64_t len = wire_take(m);
-
-	if (m->broken || len > (m->body.len - m->at) / sizeof *st->pcs)
-		return;
-	st->len = len;
-	st->pcs = xcalloc(len, sizeof *st->pcs);
-	for (size_t i = 0; i < len; i++)
-		st->pcs[i] = wire_take(m);
-}
-
-int
-session_where(struct session *s, pid_t tid, struct session_stacks *out)
-{
-	struct wire_message request, answer;
-	size_t cap = 0;
-
-	*out = (struct session_stacks){0};
-	wire_init(&request, WIRE_WHERE);
-	wire_put(&request, (uint64_t)tid);
-	if (client_ask(s, &request, &answer) < 0) {
-		wire_fini(&answer);
-		return -1;
-	}
-	out->pause_ns = wire_take(&answer);
-	while (answer.at < answer.body.len && !answer.broken) {
-		out->items = xgrow(out->items, &cap, out->len + 1,
-				   sizeof *out->items);
-		take_stack(&answer, &out->items[out->len++]);
-	}
-	wire_fini(&answer);
-	if (s->held)
-		snprintf(out->how, sizeof out->how, "the target is stopped");
-	else if (out->pause_ns)
-		snprintf(out->how, sizeof out->how,
-			 "the target stood for %.3f ms",
-			 (double)out->pause_ns / 1e6);
-	else
-		snprintf(out->how, sizeof out->how, "nobody was stopped");
-	return 0;
-}
-
-void
-session_stacks_fini(struct session_stacks *st)
-{
-	for (size_t i = 0; i < st->len; i++)
-		free(st->items[i].pcs);
-	free(st->items);
-	*st = (struct session_stacks){0};
 }

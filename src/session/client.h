@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The shell's end of a session, shared by its files: client.c starts and
- * hears, ask.c asks.
+ * hears, ask.c asks, ask_call.c and ask_look.c what takes long or is long.
  */
 #ifndef SONDE_SESSION_CLIENT_H
 #define SONDE_SESSION_CLIENT_H
@@ -27,6 +27,10 @@ int client_ask_text(struct session *s, struct wire_message *request,
 		    char **text);
 int client_ask_word(struct session *s, struct wire_message *request,
 		    uint64_t *word);
+/* One message, an event is queued. 1: it is the answer; 0; -1: gone. */
+int client_await_message(struct session *s, struct wire_message *answer);
+/* 0, or the failure that it brings. */
+int client_judge(struct wire_message *answer);
 void client_queue_event(struct session *s, struct wire_message *m);
 /* Records that failure; returns -1. */
 int client_tracer_gone(struct session *s);
