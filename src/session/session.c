@@ -8,186 +8,13 @@
  *	    \            /
  *	     -> closed <-
  */
-#include "private.h"
+#include "collection.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define DRAIN_NS	100000000ull	/* what a kill of everything may lose */
 #define FIRST_DRAIN_NS	5000000ull	/* soon: somebody may wait to see it */
-
-struct collection {
-	struct target *target;
-	struct settings settings;
-	char *path;
-	struct experiment *exp;
-	struct unwind_space *space;
-	struct mapper *mapper;
-	struct recorder *rec;
-	struct look_back *look;
-	struct str trouble;	/* of its end */
-	struct target_marks marks;	/* of the target at its start */
-	uint64_t start_ns, next_drain_ns, next_sample_ns;
-	uint64_t drain_ns;	/* between drains: short at first */
-	struct experiment_usage usage;	/* the last that could be read */
-	bool paused, over_limit, stopped;
-};
-
-/* ---- the experiment's facts ---------------------------------------------------- */
-
-static char *
-read_link(struct target *t, const char *name)
-{
-	char path[PATH_MAX];
-	const ssize_t n = readlinkat(target_proc(t), name, path, sizeof path);
-
-	return n > 0 ? xstrndup(path, (size_t)n) : xstrdup("/");
-}
-
-/* Words of the command line, joined by blanks; its name for a kernel view. */
-static char *
-command_of(struct target *t)
-{
-	size_t size;
-	char *text = file_read_at(target_proc(t), "cmdline", &size);
-
-	if (!text || !size) {
-		free(text);
-		return xstrdup(target_name(t));
-	}
-	for (size_t i = 0; i + 1 < size; i++)
-		if (!text[i])
-			text[i] = ' ';
-	return text;
-}
-
-static void
-ids_of(struct target *t, struct experiment_info *info)
-{
-	struct task_stat st;
-
-	(void)target_stat(t, &st);	/* gone: zeros */
-	info->ppid = (pid_t)st.field[STAT_PPID];
-	info->pgrp = (pid_t)st.field[STAT_PGRP];
-	info->sid = (pid_t)st.field[STAT_SID];
-}
-
-static char *
-choose_path(const struct settings *s)
-{
-	char *name = s->experiment ? xstrdup(s->experiment) :
-		experiment_next_name(s->directory, "test");
-
-	if (name[0] == '/' || strcmp(s->directory, ".") == 0)
-		return name;
-
-	char *path = xasprintf("%s/%s", s->directory, name);
-
-	free(name);
-	return path;
-}
-
-static int
-create_experiment(struct collection *c, bool attached)
-{
-	struct experiment_info info = {
-		.path = c->path, .overwrite = c->settings.overwrite,
-		.pid = target_pid(c->target), .attached = attached,
-		.interval_ns = c->settings.interval_ns,
-		.start_ns = c->start_ns, .limit_mb = c->settings.limit_mb,
-		.owner = (uid_t)-1, .group = (gid_t)-1,
-	};
-	char *cwd = read_link(c->target, "cwd");
-	char *command = command_of(c->target);
-
-	info.cwd = cwd;
-	info.command = command;
-	ids_of(c->target, &info);
-	c->exp = experiment_create(&info);
-	free(cwd);
-	free(command);
-	return c->exp ? 0 : -1;
-}
-
-static int
-write_notes(struct collection *c)
-{
-	if (!c->settings.notes)
-		return 0;
-
-	char *path = xasprintf("%s/notes", c->path);
-	const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
-			    O_NOFOLLOW, 0666);
-	int result = 0;
-
-	if (fd < 0 ||
-	    write_all(fd, c->settings.notes, strlen(c->settings.notes)) < 0)
-		result = fail_errno("write %s", path);
-	if (fd >= 0)
-		close(fd);
-	free(path);
-	return result;
-}
-
-static void
-write_engine(struct collection *c)
-{
-	char interval[32];
-
-	snprintf(interval, sizeof interval, "%.3f",
-		 (double)c->settings.interval_ns / 1e3);
-	experiment_event(c->exp, now_ns(), "sonde_settings",
-			 (const char *const[]){
-				 "engine", recorder_engine(c->rec),
-				 "engine_why", recorder_why(c->rec),
-				 "interval_us", interval, NULL });
-}
-
-static void
-write_thread_names(struct collection *c)
-{
-	pid_t *tids = NULL;
-	size_t cap = 0;
-	const ssize_t n = target_threads(c->target, &tids, &cap);
-
-	for (ssize_t i = 0; i < n; i++) {
-		struct thread_facts f;
-
-		if (target_thread_facts(c->target, tids[i], &f) == 0)
-			recorder_thread_name(c->rec, now_ns(), tids[i], f.name);
-	}
-	free(tids);
-}
-
-/* ---- resource samples ------------------------------------------------------------- */
-
-/* The target may be gone: then the last usage stands. */
-static void
-read_usage(struct collection *c)
-{
-	struct task_stat st;
-
-	if (target_stat(c->target, &st) < 0)
-		return;
-	c->usage.minor_faults = st.field[STAT_MINOR_FAULTS];
-	c->usage.major_faults = st.field[STAT_MAJOR_FAULTS];
-	c->usage.user_ns = stat_ticks_ns(st.field[STAT_UTIME]);
-	c->usage.system_ns = stat_ticks_ns(st.field[STAT_STIME]);
-}
-
-static void
-take_sample(struct collection *c, const char *label)
-{
-	const uint64_t now = now_ns();
-
-	read_usage(c);
-	experiment_sample(c->exp, now, label, &c->usage);
-}
 
 /* ---- life ------------------------------------------------------------------------------ */
 
@@ -202,7 +29,7 @@ start_recording(struct collection *c, enum collection_way way)
 	};
 	struct recorder_options o = options;
 
-	if (create_experiment(c, way == ATTACHED) < 0 || write_notes(c) < 0)
+	if (collection_create(c, way == ATTACHED) < 0 || collection_write_notes(c) < 0)
 		return -1;
 	c->space = unwind_space_new();
 	c->mapper = mapper_new(c->target, c->space, c->exp);
@@ -213,13 +40,13 @@ start_recording(struct collection *c, enum collection_way way)
 	o.space = c->space;
 	o.mapper = c->mapper;
 	o.look = c->look;
-	take_sample(c, "collector_open_experiment");
+	collection_take_sample(c, "collector_open_experiment");
 	if (!c->settings.profile)
 		return 0;
 	if (!(c->rec = recorder_new(&o, c->settings.engine)))
 		return -1;
-	write_engine(c);
-	write_thread_names(c);
+	collection_write_engine(c);
+	collection_write_threads(c);
 	return experiment_flush(c->exp);
 }
 
@@ -235,24 +62,6 @@ free_collection(struct collection *c)
 	free(c);
 }
 
-static void
-remove_experiment(struct collection *c)
-{
-	/* it holds nothing yet but what we just wrote */
-	static const char *const files[] = {
-		"log.xml", "map.xml", "overview", "profile", "data.frameinfo",
-		"notes", "lock",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		char *path = xasprintf("%s/%s", c->path, files[i]);
-
-		(void)unlink(path);	/* not every file was made */
-		free(path);
-	}
-	(void)rmdir(c->path);
-}
-
 struct collection *
 collection_start(struct target *t, const struct settings *s,
 		 enum collection_way way, struct look_back *look)
@@ -266,7 +75,7 @@ collection_start(struct target *t, const struct settings *s,
 	wire_fini(&copy);
 	c->target = t;
 	c->look = look;
-	c->path = choose_path(s);
+	c->path = collection_choose_path(s);
 	c->start_ns = now_ns();
 	c->marks = *target_marks(t);
 	c->drain_ns = FIRST_DRAIN_NS;
@@ -279,7 +88,7 @@ collection_start(struct target *t, const struct settings *s,
 		recorder_free(c->rec);
 		c->rec = NULL;
 		(void)experiment_close(c->exp, now_ns(), "not started");
-		remove_experiment(c);
+		collection_remove(c);
 	}
 	free_collection(c);
 	return NULL;
@@ -325,7 +134,7 @@ collection_work(struct collection *c)
 	if (now >= c->next_sample_ns) {
 		if (!c->paused && !target_gone(c->target)) {
 			(void)mapper_sync(c->mapper, now);
-			take_sample(c, "periodic");
+			collection_take_sample(c, "periodic");
 		}
 		c->next_sample_ns = now + c->settings.sample_period_ns;
 	}
@@ -344,7 +153,7 @@ collection_pause(struct collection *c, const char *who)
 {
 	if (c->paused)
 		return 0;
-	take_sample(c, "collector_pause");
+	collection_take_sample(c, "collector_pause");
 	if (c->rec && recorder_run(c->rec, false) < 0)
 		return -1;
 	c->paused = true;
@@ -366,7 +175,7 @@ collection_resume(struct collection *c)
 	    (c->rec && recorder_run(c->rec, true) < 0))
 		return -1;
 	c->paused = false;
-	take_sample(c, "collector_resume");
+	collection_take_sample(c, "collector_resume");
 	return experiment_flush(c->exp);
 }
 
@@ -375,7 +184,7 @@ collection_sample(struct collection *c, const char *label)
 {
 	if (!c->paused) {
 		(void)mapper_sync(c->mapper, now_ns());
-		take_sample(c, label && *label ? label : "manual");
+		collection_take_sample(c, label && *label ? label : "manual");
 	}
 	return experiment_flush(c->exp);
 }
@@ -403,45 +212,7 @@ void
 collection_stop_sample(struct collection *c)
 {
 	if (c->settings.dbx_sample && !c->paused)
-		take_sample(c, "dbxsample");
-}
-
-/* CPU time of the process while clocks were on. */
-static uint64_t
-clock_of(struct collection *c, const struct recorder_counts *n)
-{
-	uint64_t now;
-
-	if (!n->clock_on || target_cpu_ns(c->target, &now) < 0)
-		return n->clock_ns;
-	return n->clock_ns + now - n->clock_start_ns;
-}
-
-void
-collection_progress(struct collection *c, struct session_progress *out)
-{
-	static const struct recorder_counts none;
-	const struct recorder_counts *n =
-		c->rec ? recorder_counts(c->rec) : &none;
-
-	const uint64_t refused = experiment_disk_lost_samples(c->exp);
-	const struct target_marks *marks = target_marks(c->target);
-
-	*out = (struct session_progress){
-		.elapsed_ns = now_ns() - c->start_ns,
-		.samples = n->samples - refused,
-		.lost = n->lost + refused, .stacks_failed = n->failed,
-		.recorded_cpu_ns = n->recorded_ns,
-		.target_cpu_ns = clock_of(c, n),
-		.stop_ns = n->stop_ns, .stops = n->stops,
-		.stop_total_ns = n->stop_total_ns,
-		.began_again = marks->began_again - c->marks.began_again,
-		.cut_short = marks->cut_short - c->marks.cut_short,
-	};
-	snprintf(out->engine, sizeof out->engine, "%s",
-		 c->rec ? recorder_engine(c->rec) : "none");
-	snprintf(out->why, sizeof out->why, "%s",
-		 c->rec ? recorder_why(c->rec) : "clock profiling is off");
+		collection_take_sample(c, "dbxsample");
 }
 
 /* ---- the end ------------------------------------------------------------ */
@@ -454,7 +225,7 @@ collection_stop(struct collection *c)
 	c->stopped = true;
 	if (c->rec)
 		recorder_stop(c->rec, &c->trouble);
-	take_sample(c, "collector_close_experiment");
+	collection_take_sample(c, "collector_close_experiment");
 	(void)experiment_flush(c->exp);		/* refusals are counted */
 	if (target_held(c->target))
 		collection_note_stop(c, target_pause_ns(c->target));

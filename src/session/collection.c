@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a collection writes of the target and of itself into its experiment,
+ * and what it tells of its progress. When: session.c.
+ */
+#include "collection.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- what it says of the target ------------------------------------------ */
+
+static char *
+read_link(struct target *t, const char *name)
+{
+	char path[PATH_MAX];
+	const ssize_t n = readlinkat(target_proc(t), name, path, sizeof path);
+
+	return n > 0 ? xstrndup(path, (size_t)n) : xstrdup("/");
+}
+
+/* Words of the command line, joined by blanks; its name for a kernel view. */
+static char *
+command_of(struct target *t)
+{
+	size_t size;
+	char *text = file_read_at(target_proc(t), "cmdline", &size);
+
+	if (!text || !size) {
+		free(text);
+		return xstrdup(target_name(t));
+	}
+	for (size_t i = 0; i + 1 < size; i++)
+		if (!text[i])
+			text[i] = ' ';
+	return text;
+}
+
+static void
+ids_of(struct target *t, struct experiment_info *info)
+{
+	struct task_stat st;
+
+	(void)target_stat(t, &st);	/* gone: zeros */
+	info->ppid = (pid_t)st.field[STAT_PPID];
+	info->pgrp = (pid_t)st.field[STAT_PGRP];
+	info->sid = (pid_t)st.field[STAT_SID];
+}
+
+/* ---- its life ------------------------------------------------------------ */
+
+char *
+collection_choose_path(const struct settings *s)
+{
+	char *name = s->experiment ? xstrdup(s->experiment) :
+		experiment_next_name(s->directory, "test");
+
+	if (name[0] == '/' || strcmp(s->directory, ".") == 0)
+		return name;
+
+	char *path = xasprintf("%s/%s", s->directory, name);
+
+	free(name);
+	return path;
+}
+
+int
+collection_create(struct collection *c, bool attached)
+{
+	struct experiment_info info = {
+		.path = c->path, .overwrite = c->settings.overwrite,
+		.pid = target_pid(c->target), .attached = attached,
+		.interval_ns = c->settings.interval_ns,
+		.start_ns = c->start_ns, .limit_mb = c->settings.limit_mb,
+		.owner = (uid_t)-1, .group = (gid_t)-1,
+	};
+	char *cwd = read_link(c->target, "cwd");
+	char *command = command_of(c->target);
+
+	info.cwd = cwd;
+	info.command = command;
+	ids_of(c->target, &info);
+	c->exp = experiment_create(&info);
+	free(cwd);
+	free(command);
+	return c->exp ? 0 : -1;
+}
+
+void
+collection_remove(struct collection *c)
+{
+	/* it holds nothing yet but what we just wrote */
+	static const char *const files[] = {
+		"log.xml", "map.xml", "overview", "profile", "data.frameinfo",
+		"notes", "lock",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		char *path = xasprintf("%s/%s", c->path, files[i]);
+
+		(void)unlink(path);	/* not every file was made */
+		free(path);
+	}
+	(void)rmdir(c->path);
+}
+
+/* ---- how it was recorded ------------------------------------------------- */
+
+int
+collection_write_notes(struct collection *c)
+{
+	if (!c->settings.notes)
+		return 0;
+
+	char *path = xasprintf("%s/notes", c->path);
+	const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
+			    O_NOFOLLOW, 0666);
+	int result = 0;
+
+	if (fd < 0 ||
+	    write_all(fd, c->settings.notes, strlen(c->settings.notes)) < 0)
+		result = fail_errno("write %s", path);
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return result;
+}
+
+void
+collection_write_engine(struct collection *c)
+{
+	char interval[32];
+
+	snprintf(interval, sizeof interval, "%.3f",
+		 (double)c->settings.interval_ns / 1e3);
+	experiment_event(c->exp, now_ns(), "sonde_settings",
+			 (const char *const[]){
+				 "engine", recorder_engine(c->rec),
+				 "engine_why", recorder_why(c->rec),
+				 "interval_us", interval, NULL });
+}
+
+void
+collection_write_threads(struct collection *c)
+{
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = target_threads(c->target, &tids, &cap);
+
+	for (ssize_t i = 0; i < n; i++) {
+		struct thread_facts f;
+
+		if (target_thread_facts(c->target, tids[i], &f) == 0)
+			recorder_thread_name(c->rec, now_ns(), tids[i], f.name);
+	}
+	free(tids);
+}
+
+/* ---- resource samples ---------------------------------------------------- */
+
+/* The target may be gone: then the last usage stands. */
+static void
+read_usage(struct collection *c)
+{
+	struct task_stat st;
+
+	if (target_stat(c->target, &st) < 0)
+		return;
+	c->usage.minor_faults = st.field[STAT_MINOR_FAULTS];
+	c->usage.major_faults = st.field[STAT_MAJOR_FAULTS];
+	c->usage.user_ns = stat_ticks_ns(st.field[STAT_UTIME]);
+	c->usage.system_ns = stat_ticks_ns(st.field[STAT_STIME]);
+}
+
+void
+collection_take_sample(struct collection *c, const char *label)
+{
+	const uint64_t now = now_ns();
+
+	read_usage(c);
+	experiment_sample(c->exp, now, label, &c->usage);
+}
+
+/* ---- how far it is ------------------------------------------------------- */
+
+/* CPU time of the process while clocks were on. */
+static uint64_t
+clock_of(struct collection *c, const struct recorder_counts *n)
+{
+	uint64_t now;
+
+	if (!n->clock_on || target_cpu_ns(c->target, &now) < 0)
+		return n->clock_ns;
+	return n->clock_ns + now - n->clock_start_ns;
+}
+
+void
+collection_progress(struct collection *c, struct session_progress *out)
+{
+	static const struct recorder_counts none;
+	const struct recorder_counts *n =
+		c->rec ? recorder_counts(c->rec) : &none;
+
+	const uint64_t refused = experiment_disk_lost_samples(c->exp);
+	const struct target_marks *marks = target_marks(c->target);
+
+	*out = (struct session_progress){
+		.elapsed_ns = now_ns() - c->start_ns,
+		.samples = n->samples - refused,
+		.lost = n->lost + refused, .stacks_failed = n->failed,
+		.recorded_cpu_ns = n->recorded_ns,
+		.target_cpu_ns = clock_of(c, n),
+		.stop_ns = n->stop_ns, .stops = n->stops,
+		.stop_total_ns = n->stop_total_ns,
+		.began_again = marks->began_again - c->marks.began_again,
+		.cut_short = marks->cut_short - c->marks.cut_short,
+	};
+	snprintf(out->engine, sizeof out->engine, "%s",
+		 c->rec ? recorder_engine(c->rec) : "none");
+	snprintf(out->why, sizeof out->why, "%s",
+		 c->rec ? recorder_why(c->rec) : "clock profiling is off");
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One collection: session.c decides what happens when, collection.c has what
+ * is written and told.
+ */
+#ifndef SONDE_SESSION_COLLECTION_H
+#define SONDE_SESSION_COLLECTION_H
+
+#include "private.h"
+
+struct collection {
+	struct target *target;
+	struct settings settings;
+	char *path;
+	struct experiment *exp;
+	struct unwind_space *space;
+	struct mapper *mapper;
+	struct recorder *rec;
+	struct look_back *look;
+	struct str trouble;	/* of its end */
+	struct target_marks marks;	/* of the target at its start */
+	uint64_t start_ns, next_drain_ns, next_sample_ns;
+	uint64_t drain_ns;	/* between drains: short at first */
+	struct experiment_usage usage;	/* the last that could be read */
+	bool paused, over_limit, stopped;
+};
+
+/* Where the experiment will be. The caller frees it. */
+char *collection_choose_path(const struct settings *s);
+int collection_create(struct collection *c, bool attached);
+/* It was not begun: it holds nothing yet but what we just wrote. */
+void collection_remove(struct collection *c);
+int collection_write_notes(struct collection *c);
+void collection_write_engine(struct collection *c);
+void collection_write_threads(struct collection *c);
+/* A resource sample, now. */
+void collection_take_sample(struct collection *c, const char *label);
+
+#endif
