@@ -229,10 +229,13 @@ extern const struct verb verb_table[];
 const struct verb *verb_find(const char *name);
 void verb_print_help(const struct verb *v, FILE *out);
 /* NAME.er or NAME.erg, perhaps with slashes behind it. */
-bool is_experiment_name(const char *word);
+bool is_experiment_name(const char *word);	/* verb_report.c */
+/* Print the failure just recorded; the exit status that goes with it. */
+int verb_failed(struct shell *sh);
 /* The option that getopt has just refused. */
 const char *option_wrong(char *const *argv);
 int verb_record(struct shell *sh, int argc, char **argv);
+int verb_report(struct shell *sh, int argc, char **argv);
 int verb_collect(struct shell *sh, int argc, char **argv);
 int verb_selftest(struct shell *sh, int argc, char **argv);
 
