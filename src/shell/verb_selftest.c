@@ -4,7 +4,6 @@
  * bundled with us, on this host and kernel. The victim counts what it saw;
  * the receipts tell how long threads stood; what is refused here is named.
  */
-#include "config.h"
 #include "private.h"
 #include "selftest.h"
 
@@ -15,37 +14,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { CYCLES = 20, CYCLES_MAX = 100000, COLLECT_MS = 50, PATIENCE_MS = 20000 };
-
-/* Not every build knows all of them. */
-static const char *const engines[] = { "ring", "inject", "remote" };
-static const char *const programs[] = { "threads", "alone" };
-
-struct row {			/* one program by one engine */
-	unsigned cycles, refused;
-	uint64_t samples;
-	double *stops;		/* the longest of each cycle, ms */
-	size_t nstops, cap;
-	char *reason, *remedy;	/* of the last refusal */
-	char *unclean;		/* a receipt that says so */
-};
-
-struct selftest {
-	struct shell *sh;
-	pid_t pid;
-	int status;		/* its wait status; -1 while it lives */
-	struct selftest_page *page;
-	char *directory;
-	unsigned lost;
-	uint64_t eintr, wrong, missed;
-	size_t known[ARRAY_LEN(engines)], nknown;	/* of engines */
-	struct row rows[ARRAY_LEN(programs)][ARRAY_LEN(engines)];
-};
 
 static void
 rest(void)
@@ -200,8 +173,8 @@ find_engines(struct selftest *t)
 	struct settings what;
 
 	settings_init(&what);
-	for (size_t i = 0; i < ARRAY_LEN(engines); i++)
-		if (settings_engine(&what, engines[i]) == 0)
+	for (size_t i = 0; i < SELFTEST_ENGINES; i++)
+		if (settings_engine(&what, selftest_engines[i]) == 0)
 			t->known[t->nknown++] = i;
 	settings_fini(&what);
 }
@@ -231,102 +204,18 @@ visit(struct selftest *t, size_t which, unsigned cycles)
 {
 	uint64_t rounds;
 
-	if (victim_start(t, programs[which]) < 0)
+	if (victim_start(t, selftest_programs[which]) < 0)
 		return -1;
 	for (unsigned i = 0; i < cycles && !wait_signal; i++) {
 		const size_t e = t->known[i % t->nknown];
 
-		cycle(t, &t->rows[which][e], engines[e], i + 1);
+		cycle(t, &t->rows[which][e], selftest_engines[e], i + 1);
 		rounds = t->page->rounds;
 		if (!grows(t, rounds))
 			break;
 	}
 	victim_end(t);
 	return 0;
-}
-
-/* ---- the table ------------------------------------------------------------------------ */
-
-static int
-by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static void
-print_row(struct selftest *t, const char *program, const char *engine,
-	  struct row *row)
-{
-	FILE *out = t->sh->out;
-
-	if (!row->cycles && !row->refused)
-		return;
-	fprintf(out, "%-8s  %-7s  %6u  %7u  %7llu", program, engine,
-		row->cycles + row->refused, row->refused,
-		(unsigned long long)row->samples);
-	if (row->nstops) {
-		qsort(row->stops, row->nstops, sizeof *row->stops, by_value);
-		fprintf(out, "  %8.2f  %8.2f", row->stops[row->nstops / 2],
-			row->stops[row->nstops - 1]);
-	}
-	fputc('\n', out);
-}
-
-static void
-print_if_refused(struct selftest *t, const char *program, const char *engine,
-		 struct row *row)
-{
-	FILE *out = t->sh->out;
-
-	if (row->reason)
-		fprintf(out, "no  %s, %s: %s\n", program, engine, row->reason);
-	if (row->reason && *row->remedy)
-		fprintf(out, "      fix: %s\n", row->remedy);
-	if (row->unclean)
-		fprintf(out, "no  %s, %s: %s\n", program, engine,
-			row->unclean);
-}
-
-static void
-print_missing(void *arg, bool ok, const char *subject, const char *text)
-{
-	const struct shell *sh = arg;
-
-	if (!ok)
-		fprintf(sh->out, "no  %s: %s\n", subject, text);
-}
-
-static void
-each_row(struct selftest *t,
-	 void (*visit_row)(struct selftest *t, const char *program,
-			   const char *engine, struct row *row))
-{
-	for (size_t i = 0; i < ARRAY_LEN(programs); i++)
-		for (size_t k = 0; k < ARRAY_LEN(engines); k++)
-			visit_row(t, programs[i], engines[k], &t->rows[i][k]);
-}
-
-static void
-print_results(struct selftest *t)
-{
-	FILE *out = t->sh->out;
-	struct utsname host;
-
-	if (uname(&host) == 0)
-		fprintf(out, "sonde %s on %s %s, %s\n\n", VERSION,
-			host.sysname, host.release, host.machine);
-	fprintf(out, "program   engine   cycles  refused  samples  longest "
-		"stop, ms: p50, max\n");
-	each_row(t, print_row);
-	fprintf(out, "\nvictims lost %u, EINTR %llu, wrong results %llu, "
-		"missed signals %llu\n", t->lost,
-		(unsigned long long)t->eintr, (unsigned long long)t->wrong,
-		(unsigned long long)t->missed);
-	fprintf(out, "\nnot available here:\n");
-	each_row(t, print_if_refused);
-	(void)session_doctor(0, print_missing, t->sh);
 }
 
 /* ---- the verb ---------------------------------------------------------------------------- */
@@ -362,24 +251,13 @@ fini(struct selftest *t)
 	if (t->directory)
 		(void)nftw(t->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	free(t->directory);
-	for (size_t i = 0; i < ARRAY_LEN(programs); i++)
-		for (size_t k = 0; k < ARRAY_LEN(engines); k++) {
+	for (size_t i = 0; i < SELFTEST_PROGRAMS; i++)
+		for (size_t k = 0; k < SELFTEST_ENGINES; k++) {
 			free(t->rows[i][k].stops);
 			free(t->rows[i][k].reason);
 			free(t->rows[i][k].remedy);
 			free(t->rows[i][k].unclean);
 		}
-}
-
-static bool
-was_harm(const struct selftest *t)
-{
-	bool harm = t->lost || t->eintr || t->wrong || t->missed;
-
-	for (size_t i = 0; i < ARRAY_LEN(programs); i++)
-		for (size_t k = 0; k < ARRAY_LEN(engines); k++)
-			harm |= t->rows[i][k].unclean != NULL;
-	return harm;
 }
 
 int
@@ -402,15 +280,15 @@ verb_selftest(struct shell *sh, int argc, char **argv)
 	find_engines(&t);
 	if (make_directory(&t) < 0)
 		status = -1;
-	for (size_t i = 0; status == 0 && i < ARRAY_LEN(programs); i++)
+	for (size_t i = 0; status == 0 && i < SELFTEST_PROGRAMS; i++)
 		status = visit(&t, i, ((unsigned)cycles + 1 - (unsigned)i) /
 			       2);
 	if (status == 0)
-		print_results(&t);
+		selftest_print(&t);
 	if (status < 0) {
 		shell_print_failure(sh);
 		status = status_of_failure(fail_last()->kind);
-	} else if (was_harm(&t)) {
+	} else if (selftest_was_harm(&t)) {
 		fail(FAIL_GENERAL, "selftest: harm was done, see above");
 		fail_remedy("do not use it here on a process that you need; "
 			    "please report it with this output");
