@@ -253,20 +253,42 @@ void terminal_reclaim(void);
 
 void complete_install(struct shell *sh);
 
-/* ---- shared by commands ---------------------------------------------------------------------- */
+/* ---- cmd_run.c, cmd_target.c ------------------------------------------------ */
 
-/* dbx: what we started is killed, what we attached to goes on. */
+enum result cmd_attach(struct shell *sh, size_t n, char **words);
+enum result cmd_debug(struct shell *sh, size_t n, char **words);
+enum result cmd_rerun(struct shell *sh, size_t n, char **words);
+enum result cmd_run(struct shell *sh, size_t n, char **words);
+enum result cmd_runargs(struct shell *sh, size_t n, char **words);
+/* One that came before a command is not for it. */
+void run_forget_interrupt(void);
+/* Wait for what we started; Ctrl-C stops it. */
+enum result run_wait_started(struct shell *sh);
+
+/* ---- collector_show.c ------------------------------------------------------- */
+
+enum result collector_show(struct shell *sh, size_t n, char **words);
+enum result collector_status(struct shell *sh, size_t n, char **words);
+
+/* ---- target.c --------------------------------------------------------------- */
+
 bool target_alive(const struct shell *sh);
+/* Now: the receipt of what ended before has been told. */
+bool target_is_recorded(const struct shell *sh);
+/* dbx: what we started is killed, what we attached to goes on. */
 enum result target_end_session(struct shell *sh);
 int target_attach(struct shell *sh, const char *pid_or_name, bool hold);
+/* The experiment that the session records, for $experiment and views. */
+void target_note_experiment(struct shell *sh);
+
+/* ---- shared by commands ---------------------------------------------------------------------- */
+
 /* 0, or -1 when there is no such program. */
 int target_check_program(const char *name);
 /* The file that would run; NULL: none. The caller frees it. */
 char *target_program_path(const char *name);
 /* Is there an experiment of this name where experiments are stored? */
 bool target_name_is_taken(const struct shell *sh, const char *name);
-/* The experiment that the session records, for $experiment and views. */
-void target_note_experiment(struct shell *sh);
 /* Run the view words[0], spelled out. */
 enum result view_run(struct shell *sh, size_t n, char **words);
 void view_forget(struct shell *sh);
