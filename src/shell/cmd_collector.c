@@ -11,19 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool
-active(const struct shell *sh)
-{
-	return sh->session &&
-	       session_experiment_state(sh->session) != NOT_COLLECTING;
-}
-
-static bool
-alive(const struct shell *sh)
-{
-	return sh->session && session_state(sh->session) != SESSION_ENDED;
-}
-
 static enum result
 refuse_active(struct shell *sh, size_t n, char **words)
 {
@@ -43,10 +30,10 @@ sub_enable(struct shell *sh, size_t n, char **words)
 {
 	if (n != 1)
 		return USAGE;
-	if (active(sh))
+	if (target_is_recorded(sh))
 		return refuse_active(sh, n, words);
 	sh->armed = true;
-	if (!alive(sh))
+	if (!target_alive(sh))
 		return DONE;
 	if (session_enable(sh->session, &sh->settings) < 0) {
 		fail_in("collector enable");
@@ -65,7 +52,7 @@ sub_enable(struct shell *sh, size_t n, char **words)
 static enum result
 need_active(const struct shell *sh, const char *what)
 {
-	if (active(sh))
+	if (target_is_recorded(sh))
 		return DONE;
 	fail(FAIL_USAGE, "collector %s: no experiment is being recorded", what);
 	fail_remedy("collector enable starts one");
@@ -80,8 +67,8 @@ sub_disable(struct shell *sh, size_t n, char **words)
 	if (n != 1)
 		return USAGE;
 	sh->armed = false;
-	if (!active(sh))
-		return alive(sh) ? need_active(sh, words[0]) : DONE;
+	if (!target_is_recorded(sh))
+		return target_alive(sh) ? need_active(sh, words[0]) : DONE;
 	if (session_disable(sh->session, &receipt) < 0)
 		return FAILED;
 	shell_note(sh, "%s", receipt);
@@ -124,7 +111,7 @@ sub_sample(struct shell *sh, size_t n, char **words)
 		return session_sample(sh->session, n == 3 ? words[2] : NULL) <
 			0 ? FAILED : DONE;
 	}
-	if (active(sh))
+	if (target_is_recorded(sh))
 		return refuse_active(sh, n, words);
 	if (n == 2 && strcmp(words[1], "manual") == 0)
 		sh->settings.sample_period_ns = 0;
@@ -155,7 +142,7 @@ shell_interval(struct shell *sh, const char *word)
 static enum result
 sub_profile(struct shell *sh, size_t n, char **words)
 {
-	if (active(sh))
+	if (target_is_recorded(sh))
 		return refuse_active(sh, n, words);
 	if (n == 2 && strcmp(words[1], "on") == 0)
 		sh->settings.profile = true;
@@ -171,7 +158,7 @@ sub_profile(struct shell *sh, size_t n, char **words)
 static enum result
 sub_engine(struct shell *sh, size_t n, char **words)
 {
-	if (active(sh))
+	if (target_is_recorded(sh))
 		return refuse_active(sh, n, words);
 	if (n != 2)
 		return USAGE;
@@ -199,7 +186,7 @@ store_directory(struct shell *sh, const char *dir)
 static enum result
 sub_store(struct shell *sh, size_t n, char **words)
 {
-	if (active(sh))
+	if (target_is_recorded(sh))
 		return refuse_active(sh, n, words);
 	if (n != 3)
 		return USAGE;
@@ -224,7 +211,7 @@ sub_limit(struct shell *sh, size_t n, char **words)
 {
 	long long mb;
 
-	if (active(sh))
+	if (target_is_recorded(sh))
 		return refuse_active(sh, n, words);
 	if (n != 2)
 		return USAGE;
@@ -241,7 +228,7 @@ sub_archive(struct shell *sh, size_t n, char **words)
 {
 	static const char *const modes[] = { "off", "on", "copy" };
 
-	if (active(sh))
+	if (target_is_recorded(sh))
 		return refuse_active(sh, n, words);
 	for (size_t i = 0; n == 2 && i < ARRAY_LEN(modes); i++) {
 		if (strcmp(words[1], modes[i]) == 0) {
@@ -255,7 +242,7 @@ sub_archive(struct shell *sh, size_t n, char **words)
 static enum result
 sub_dbxsample(struct shell *sh, size_t n, char **words)
 {
-	if (active(sh))
+	if (target_is_recorded(sh))
 		return refuse_active(sh, n, words);
 	if (n != 2 || (strcmp(words[1], "on") && strcmp(words[1], "off")))
 		return USAGE;
@@ -264,110 +251,6 @@ sub_dbxsample(struct shell *sh, size_t n, char **words)
 }
 
 /* ---- looking ----------------------------------------------------------------------------------- */
-
-static void
-show_profile(const struct shell *sh)
-{
-	if (sh->settings.profile)
-		fprintf(sh->out, "profile  on, interval %.3f ms\n",
-			(double)sh->settings.interval_ns / 1e6);
-	else
-		fputs("profile  off\n", sh->out);
-	fprintf(sh->out, "engine   %s\n",
-		settings_engine_name(sh->settings.engine));
-}
-
-static void
-show_sample(const struct shell *sh)
-{
-	if (sh->settings.sample_period_ns)
-		fprintf(sh->out, "sample   periodic, every %.0f s\n",
-			(double)sh->settings.sample_period_ns / 1e9);
-	else
-		fputs("sample   manual\n", sh->out);
-	fprintf(sh->out, "dbxsample %s\n",
-		sh->settings.dbx_sample ? "on" : "off");
-}
-
-static void
-show_store(const struct shell *sh)
-{
-	fprintf(sh->out, "store    directory %s, experiment %s\n",
-		sh->settings.directory, sh->settings.experiment ?
-		sh->settings.experiment : "test.N.er");
-}
-
-static void
-show_limit(const struct shell *sh)
-{
-	if (sh->settings.limit_mb)
-		fprintf(sh->out, "limit    %llu MB\n",
-			(unsigned long long)sh->settings.limit_mb);
-	else
-		fputs("limit    unlimited\n", sh->out);
-}
-
-static void
-show_archive(const struct shell *sh)
-{
-	static const char *const modes[] = { "off", "on", "copy" };
-
-	fprintf(sh->out, "archive  %s\n", modes[sh->settings.archive]);
-}
-
-static enum result
-sub_show(struct shell *sh, size_t n, char **words)
-{
-	static const struct {
-		const char *topic;
-		void (*show)(const struct shell *sh);
-	} topics[] = {
-		{ "profile", show_profile }, { "sample", show_sample },
-		{ "store", show_store }, { "limit", show_limit },
-		{ "archive", show_archive },
-	};
-	const bool all = n == 1 || strcmp(words[1], "all") == 0;
-	bool shown = false;
-
-	for (size_t i = 0; n <= 2 && i < ARRAY_LEN(topics); i++) {
-		if (all || strcmp(words[1], topics[i].topic) == 0) {
-			topics[i].show(sh);
-			shown = true;
-		}
-	}
-	return shown ? DONE : USAGE;
-}
-
-static enum result
-sub_status(struct shell *sh, size_t n, char **words)
-{
-	struct session_progress p;
-
-	(void)words;
-	if (n != 1)
-		return USAGE;
-	if (!active(sh)) {
-		fprintf(sh->out, "No experiment is being recorded%s.\n",
-			sh->armed ? "; the next run will be" : "");
-		return DONE;
-	}
-	if (session_progress(sh->session, &p) < 0)
-		return FAILED;
-	fprintf(sh->out, "Experiment %s is %s\n",
-		session_experiment(sh->session),
-		session_experiment_state(sh->session) == PAUSED ?
-		"paused" : "being recorded");
-	fprintf(sh->out, "  engine   %s: %s\n", p.engine, p.why);
-	fprintf(sh->out, "  elapsed  %.1f s\n", (double)p.elapsed_ns / 1e9);
-	fprintf(sh->out, "  samples  %llu, lost %llu, not unwound to the end "
-		"%llu\n", (unsigned long long)p.samples,
-		(unsigned long long)p.lost,
-		(unsigned long long)p.stacks_failed);
-	fprintf(sh->out, "  CPU      %.3f s recorded of %.3f s\n",
-		(double)p.recorded_cpu_ns / 1e9,
-		(double)p.target_cpu_ns / 1e9);
-	return DONE;
-}
 
 static enum result
 sub_version(struct shell *sh, size_t n, char **words)
@@ -401,8 +284,8 @@ const struct command collector_subcommands[] = {
 	{ "sample", "periodic|manual|period SECONDS|record [NAME]",
 	  "resource samples", 0, sub_sample, "collector sample record start" },
 	{ "show", "[all|archive|limit|profile|sample|store]",
-	  "show the settings", 0, sub_show, NULL },
-	{ "status", "", "show what is being recorded", 0, sub_status, NULL },
+	  "show the settings", 0, collector_show, NULL },
+	{ "status", "", "show what is being recorded", 0, collector_status, NULL },
 	{ "store", "directory DIR|experiment NAME.er",
 	  "where experiments go", 0, sub_store,
 	  "collector store experiment run.1.er" },

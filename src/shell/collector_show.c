@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * collector show and collector status: the settings, and what is recorded.
+ */
+#include "private.h"
+
+#include <string.h>
+
+static void
+show_profile(const struct shell *sh)
+{
+	if (sh->settings.profile)
+		fprintf(sh->out, "profile  on, interval %.3f ms\n",
+			(double)sh->settings.interval_ns / 1e6);
+	else
+		fputs("profile  off\n", sh->out);
+	fprintf(sh->out, "engine   %s\n",
+		settings_engine_name(sh->settings.engine));
+}
+
+static void
+show_sample(const struct shell *sh)
+{
+	if (sh->settings.sample_period_ns)
+		fprintf(sh->out, "sample   periodic, every %.0f s\n",
+			(double)sh->settings.sample_period_ns / 1e9);
+	else
+		fputs("sample   manual\n", sh->out);
+	fprintf(sh->out, "dbxsample %s\n",
+		sh->settings.dbx_sample ? "on" : "off");
+}
+
+static void
+show_store(const struct shell *sh)
+{
+	fprintf(sh->out, "store    directory %s, experiment %s\n",
+		sh->settings.directory, sh->settings.experiment ?
+		sh->settings.experiment : "test.N.er");
+}
+
+static void
+show_limit(const struct shell *sh)
+{
+	if (sh->settings.limit_mb)
+		fprintf(sh->out, "limit    %llu MB\n",
+			(unsigned long long)sh->settings.limit_mb);
+	else
+		fputs("limit    unlimited\n", sh->out);
+}
+
+static void
+show_archive(const struct shell *sh)
+{
+	static const char *const modes[] = { "off", "on", "copy" };
+
+	fprintf(sh->out, "archive  %s\n", modes[sh->settings.archive]);
+}
+
+enum result
+collector_show(struct shell *sh, size_t n, char **words)
+{
+	static const struct {
+		const char *topic;
+		void (*show)(const struct shell *sh);
+	} topics[] = {
+		{ "profile", show_profile }, { "sample", show_sample },
+		{ "store", show_store }, { "limit", show_limit },
+		{ "archive", show_archive },
+	};
+	const bool all = n == 1 || strcmp(words[1], "all") == 0;
+	bool shown = false;
+
+	for (size_t i = 0; n <= 2 && i < ARRAY_LEN(topics); i++) {
+		if (all || strcmp(words[1], topics[i].topic) == 0) {
+			topics[i].show(sh);
+			shown = true;
+		}
+	}
+	return shown ? DONE : USAGE;
+}
+
+enum result
+collector_status(struct shell *sh, size_t n, char **words)
+{
+	struct session_progress p;
+
+	(void)words;
+	if (n != 1)
+		return USAGE;
+	if (!target_is_recorded(sh)) {
+		fprintf(sh->out, "No experiment is being recorded%s.\n",
+			sh->armed ? "; the next run will be" : "");
+		return DONE;
+	}
+	if (session_progress(sh->session, &p) < 0)
+		return FAILED;
+	fprintf(sh->out, "Experiment %s is %s\n",
+		session_experiment(sh->session),
+		session_experiment_state(sh->session) == PAUSED ?
+		"paused" : "being recorded");
+	fprintf(sh->out, "  engine   %s: %s\n", p.engine, p.why);
+	fprintf(sh->out, "  elapsed  %.1f s\n", (double)p.elapsed_ns / 1e9);
+	fprintf(sh->out, "  samples  %llu, lost %llu, not unwound to the end "
+		"%llu\n", (unsigned long long)p.samples,
+		(unsigned long long)p.lost,
+		(unsigned long long)p.stacks_failed);
+	fprintf(sh->out, "  CPU      %.3f s recorded of %.3f s\n",
+		(double)p.recorded_cpu_ns / 1e9,
+		(double)p.target_cpu_ns / 1e9);
+	return DONE;
+}
