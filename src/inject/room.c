@@ -25,9 +25,10 @@ enum {
 	FILES_NEEDED = 4,	/* library, records, what the loader opens */
 	MAPS_NEEDED = 32,	/* some are the program's to come */
 	FILES_SPARE = 64, TASKS_SPARE = 64, MAPS_SPARE = 4096,
-	SYS_ADMIN_BIT = 21, SYS_RESOURCE_BIT = 24,
+	IPC_LOCK_BIT = 14, SYS_ADMIN_BIT = 21, SYS_RESOURCE_BIT = 24,
 };
 #define OWN_BYTES	UINT64_C(0x200000)	/* scratch and library */
+#define ARENA_BYTES	UINT64_C(0x4000000)	/* of malloc, as reserved */
 #define BYTES_SPARE	UINT64_C(0x10000000)	/* an arena of malloc, too */
 #define UNLIMITED	UINT64_MAX
 
@@ -283,6 +284,29 @@ check_space(const struct room *r)
 	return 0;
 }
 
+/*
+ * After mlockall(MCL_FUTURE) all that comes is locked and counts, an arena of
+ * malloc that no thread has touched, too: libc keeps it, and the program would
+ * have that much less. The kernel does not tell of the call, but then most of
+ * what is in memory is locked.
+ */
+static int
+check_locked(const struct room *r)
+{
+	const uint64_t caps = status_value(r, "\nCapEff:", 16);
+	const uint64_t used = 1024 * status_value(r, "\nVmLck:", 10);
+	const uint64_t resident = 1024 * status_value(r, "\nVmRSS:", 10);
+	const uint64_t need = OWN_BYTES + r->bytes + ARENA_BYTES;
+	uint64_t soft, hard;
+
+	limit(r, "Max locked memory", &soft, &hard);
+	if (caps >> IPC_LOCK_BIT & 1 || used < resident / 2 || used == 0 ||
+	    soft == UNLIMITED || used + need <= soft)
+		return 0;
+	return too_low(r, "locked memory", "memlock", soft, hard, used,
+		       used + need + BYTES_SPARE);
+}
+
 /* Ours: the records' memory is a file that we size. */
 static int
 check_own_files(const struct room *r)
@@ -339,7 +363,7 @@ int
 room_check(struct target *t, uint64_t bytes)
 {
 	static int (*const checks[])(const struct room *) = {
-		check_files, check_maps, check_space, check_pids,
+		check_files, check_maps, check_space, check_locked, check_pids,
 		check_scheduling, check_tasks, check_own_files,
 	};
 	struct room r;

@@ -5,11 +5,13 @@
  *	plain	it is not
  *	private	not dumpable
  *	leader	its first thread has ended, another lives on and serves
+ *	locked	all that it maps is locked (mlockall), and it is alone
  *	zombie	it has a child that has ended and is never waited for
  *	strict	in seccomp's strict mode: read, write and exit are all it may
  */
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -96,6 +98,14 @@ main(int argc, char **argv)
 	if (strcmp(how, "strict") == 0) {
 		victim_ready();
 		be_strict();
+	}
+	if (strcmp(how, "locked") == 0) {
+		/* alone: the stack of a thread would be locked, too */
+		if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
+			return 99;
+		victim_ready();
+		victim_serve(NULL);
+		return victim_end(true);
 	}
 	if (pthread_create(&th, NULL, work, NULL))
 		return 99;
