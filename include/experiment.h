@@ -141,6 +141,8 @@ void experiment_loss(struct experiment *exp, uint64_t time_ns,
 uint64_t experiment_disk_lost(const struct experiment *exp);
 /* Of these, samples. */
 uint64_t experiment_disk_lost_samples(const struct experiment *exp);
+/* Somebody has removed its files: nobody will ever read it. */
+bool experiment_is_removed(const struct experiment *exp);
 /* Bytes written to data files so far (for the size limit). */
 uint64_t experiment_size(const struct experiment *exp);
 /* Write everything buffered; records are visible afterwards. -1 (FAIL_PARTIAL)

@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "writer.h"
@@ -171,6 +172,15 @@ uint64_t
 experiment_disk_lost_samples(const struct experiment *exp)
 {
 	return exp->refused_samples;
+}
+
+/* A network file system keeps the files of those who have them open. */
+bool
+experiment_is_removed(const struct experiment *exp)
+{
+	struct stat st;
+
+	return fstat(exp->profile.fd, &st) == 0 && st.st_nlink == 0;
 }
 
 const char *

@@ -282,9 +282,10 @@ bool sideband_take(struct recorder *rec, const struct clock_record *r);
 /* ---- receipt.c ------------------------------------------------------------- */
 
 /* clean: what became of the target; how: how it ended, or NULL; trouble: of
- * the recording, or "". The caller frees it. */
+ * the recording, or ""; removed: the experiment at path. The caller frees it. */
 char *receipt_text(const struct session_progress *p, const char *clean,
-		   const char *trouble, const char *how, const char *path);
+		   const char *trouble, const char *how, const char *path,
+		   bool removed);
 
 /* ---- stacks.c -------------------------------------------------------------- */
 

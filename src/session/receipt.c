@@ -47,7 +47,8 @@ add_marks(struct str *s, const struct session_progress *p)
 
 char *
 receipt_text(const struct session_progress *p, const char *clean,
-	     const char *trouble, const char *how, const char *path)
+	     const char *trouble, const char *how, const char *path,
+	     bool removed)
 {
 	struct str s = {0};
 
@@ -67,7 +68,8 @@ receipt_text(const struct session_progress *p, const char *clean,
 			 (double)p->target_cpu_ns / 1e9);
 	add_stops(&s, p);
 	add_marks(&s, p);
-	str_addf(&s, ", %s%s%s: sonde report %s -functions", clean,
-		 *trouble ? ", " : "", trouble, path);
+	str_addf(&s, ", %s%s%s", clean, *trouble ? ", " : "", trouble);
+	str_addf(&s, removed ? ", but %s was removed meanwhile: nothing is "
+		 "kept" : ": sonde report %s -functions", path);
 	return str_take(&s);
 }

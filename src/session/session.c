@@ -239,10 +239,13 @@ collection_close(struct collection *c, const char *how, const char *look,
 
 	collection_stop(c);
 	collection_progress(c, &p);
-	*partial = experiment_disk_lost(c->exp) > 0;
+
+	const bool removed = experiment_is_removed(c->exp);
+
+	*partial = removed || experiment_disk_lost(c->exp) > 0;
 
 	char *text = receipt_text(&p, look, str_text(&c->trouble), how,
-				  c->path);
+				  c->path, removed);
 
 	if (c->rec && recorder_counts(c->rec)->execed)
 		experiment_exec(c->exp, now_ns(), "_x1",
