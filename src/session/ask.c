@@ -5,8 +5,11 @@
  */
 #include "client.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- asking ---------------------------------------------------------------------- */
 
@@ -28,12 +31,39 @@ client_queue_event(struct session *s, struct wire_message *m)
 	vec_push(&s->events, ev);
 }
 
+/* It closes its end a moment before it can be asked. */
+static void
+how_it_ended(const struct session *s, char *text, size_t size)
+{
+	enum { TRIES = 100, TRY_US = 5000, NO_MEMORY = 125 };
+	siginfo_t si = { 0 };
+
+	for (int i = 0; i < TRIES && s->tracer > 0 && !si.si_pid; i++) {
+		if (i > 0)
+			(void)usleep(TRY_US);
+		if (waitid(P_PID, (id_t)s->tracer, &si,
+			   WEXITED | WNOHANG | WNOWAIT) < 0)
+			break;
+	}
+	*text = 0;
+	if (!si.si_pid)
+		return;
+	if (si.si_code != CLD_EXITED)
+		snprintf(text, size, ": killed by SIG%s",
+			 sigabbrev_np(si.si_status));
+	else if (si.si_status == NO_MEMORY)	/* die.c */
+		snprintf(text, size, ": out of memory");
+}
+
 int
 client_tracer_gone(struct session *s)
 {
+	char how[64];
+
 	s->tracer_gone = true;
 	s->collecting = s->paused = s->held = false;
-	fail(FAIL_GENERAL, "the tracer process of %d is gone", s->pid);
+	how_it_ended(s, how, sizeof how);
+	fail(FAIL_GENERAL, "the tracer process of %d is gone%s", s->pid, how);
 	if (!s->experiment)
 		return fail_remedy("the target was let go");
 	return fail_remedy("the target was let go; what was recorded is in %s",

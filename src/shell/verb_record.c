@@ -98,12 +98,14 @@ hear(struct recording *r, struct subject *s)
 		if (ev.kind == SESSION_EVENT_ENDED ||
 		    ev.kind == SESSION_EVENT_TRACER_GONE || !r->program)
 			s->ended = true;
-		if (*ev.text)
-			shell_note(r->sh, "%s", ev.text);
 		if (ev.kind == SESSION_EVENT_TRACER_GONE) {
+			(void)fail(FAIL_PARTIAL, "%s", ev.text);
+			shell_print_failure(r->sh);
 			r->partial = true;
 			return;
 		}
+		if (*ev.text)
+			shell_note(r->sh, "%s", ev.text);
 	}
 	if (got < 0) {		/* a question of ours met its end first */
 		s->ended = r->partial = true;
