@@ -16,6 +16,7 @@ stub	A PC in .plt.got is a nameless function to gprofng; in .plt it is
 
 Printed: one function a line. Exit 1 for more than LIMIT of them.
 """
+import functools
 import os
 import re
 import subprocess
@@ -38,22 +39,34 @@ def output(*command):
 			      check=False).stdout
 
 
+@functools.cache
+def functions_of(path):
+	"""start, end and name of all that an object exports, read once"""
+	found = re.findall(r"^([0-9a-f]+) ([0-9a-f]+) [TtWwVi] (.*)$",
+			   output("nm", "-DCS", "--defined-only", path), re.M)
+	return [(int(start, 16), int(start, 16) + int(size, 16),
+		 re.sub(r"@+[A-Z_0-9.a-z]+$", "", name))
+		for start, size, name in found]
+
+
 def functions_at(path, address):
-	names = []
-	for line in output("nm", "-DCS", "--defined-only", path).splitlines():
-		found = re.match(r"([0-9a-f]+) ([0-9a-f]+) [TtWwVi] (.*)", line)
-		if found and 0 <= address - int(found[1], 16) < int(found[2], 16):
-			names.append(re.sub(r"@+[A-Z_0-9.a-z]+$", "", found[3]))
-	return names
+	return [name for start, end, name in functions_of(path)
+		if start <= address < end]
+
+
+@functools.cache
+def stubs_of(path):
+	"""start and end of an object's .plt.got"""
+	found = re.search(r" \.plt\.got +\w+ +([0-9a-f]+) \w+ (\w+)",
+			  output("readelf", "-SW", path))
+	start, size = (int(word, 16) for word in found.groups()) \
+		if found else (0, 0)
+	return start, start + size
 
 
 def in_stubs(path, address):
-	for line in output("readelf", "-SW", path).splitlines():
-		found = re.search(r" \.plt\.got +\w+ +([0-9a-f]+) \w+ (\w+)", line)
-		if found:
-			start = int(found[1], 16)
-			return start <= address < start + int(found[2], 16)
-	return False
+	start, end = stubs_of(path)
+	return start <= address < end
 
 
 def exclusive(path):
