@@ -19,16 +19,9 @@
 
 #include "base.h"
 #include "inject.h"
-#include "inject-victim.h"
+#include "inject-workers.h"
 
 enum { WORKERS = 3, WINDOW_US = 20000 };
-
-struct shared {
-	struct victim_page at;
-	volatile unsigned long rounds[WORKERS], wrong;
-};
-
-static struct shared *shared;
 
 /* ---- the program ------------------------------------------------------------ */
 
@@ -69,32 +62,15 @@ compute(void)
 		shared->wrong++;
 }
 
-static void *
-work(void *arg)
-{
-	static void (*const what[WORKERS])(void) = { nap, allocate, compute };
-	const uintptr_t i = (uintptr_t)arg;
-
-	while (!shared->at.stop) {
-		what[i]();
-		shared->rounds[i]++;
-	}
-	return NULL;
-}
-
 static int
 run_program(const char *page)
 {
+	static worker_job *const jobs[WORKERS] = { nap, allocate, compute };
 	pthread_t th[WORKERS];
-	uintptr_t i;
 
 	shared = victim_page_of(page);
-	for (i = 0; i < WORKERS; i++)
-		pthread_create(&th[i], NULL, work, (void *)i);
-	shared->at.ready = 1;
-	for (i = 0; i < WORKERS; i++)
-		pthread_join(th[i], NULL);
-	return shared->wrong ? 1 : 0;
+	workers_start(th, jobs, WORKERS);
+	return workers_join(th, WORKERS);
 }
 
 /* ---- the injector and its end -------------------------------------------------- */
@@ -144,33 +120,6 @@ kill_one(pid_t pid, unsigned seed)
 	waitpid(injector, NULL, 0);
 }
 
-/* All of its threads make progress, and ours have gone. */
-static bool
-lives_on(pid_t pid)
-{
-	const uint64_t give_up = now_ns() + 60000000000ull;
-	unsigned long from[WORKERS];
-	int i, moved = 0;
-
-	for (i = 0; i < WORKERS; i++)
-		from[i] = shared->rounds[i];
-	while (now_ns() < give_up) {
-		siginfo_t info = { .si_pid = 0 };
-
-		if (waitid(P_PID, (id_t)pid, &info,
-			   WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid)
-			return false;
-		for (i = moved = 0; i < WORKERS; i++)
-			moved += shared->rounds[i] >= from[i] + 2;
-		if (moved == WORKERS && count_threads(pid) == WORKERS + 1)
-			return true;
-		usleep(1000);
-	}
-	printf("    %d of %d threads move, %u threads\n", moved, WORKERS,
-	       count_threads(pid));
-	return false;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -188,7 +137,7 @@ main(int argc, char **argv)
 	printf("seed %u\n", seed);
 	for (i = 0; i < kills; i++) {
 		kill_one(pid, seed + i);
-		if (!lives_on(pid))
+		if (!workers_live_on(pid, WORKERS))
 			break;
 	}
 	shared->at.stop = 1;

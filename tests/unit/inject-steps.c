@@ -29,16 +29,9 @@
 #include "base.h"
 #include "control.h"
 #include "inject.h"
-#include "inject-victim.h"
+#include "inject-workers.h"
 
 enum { WORKERS = 2, STRIDE = 29, FDS = 128 };
-
-struct shared {
-	struct victim_page at;
-	volatile unsigned long rounds[WORKERS], wrong;
-};
-
-static struct shared *shared;
 
 /* ---- the program ------------------------------------------------------------ */
 
@@ -75,37 +68,20 @@ allocate(void)
 	free(p);
 }
 
-static void *
-work(void *arg)
-{
-	static void (*const what[WORKERS])(void) = { nap, allocate };
-	const uintptr_t i = (uintptr_t)arg;
-
-	while (!shared->at.stop) {
-		what[i]();
-		shared->rounds[i]++;
-	}
-	return NULL;
-}
-
 static int
 run_program(const char *page)
 {
+	static worker_job *const jobs[WORKERS] = { nap, allocate };
 	pthread_t th[WORKERS];
-	uintptr_t i;
 
 	shared = victim_page_of(page);
 	/* as if it had been forgotten there */
 	if (memfd_create("sonde-records", MFD_CLOEXEC) < 0)
 		return 99;
-	for (i = 0; i < WORKERS; i++)
-		pthread_create(&th[i], NULL, work, (void *)i);
-	shared->at.ready = 1;
+	workers_start(th, jobs, WORKERS);
 	while (!shared->at.stop)
 		nap();	/* whoever is borrowed, has vector registers */
-	for (i = 0; i < WORKERS; i++)
-		pthread_join(th[i], NULL);
-	return shared->wrong ? 1 : 0;
+	return workers_join(th, WORKERS);
 }
 
 /* ---- the injector and its end -------------------------------------------------- */
@@ -160,37 +136,6 @@ kill_at(pid_t pid, unsigned n, int *status)
 }
 
 /* ---- what it leaves ------------------------------------------------------------- */
-
-static bool
-ended(pid_t pid)
-{
-	siginfo_t info = { .si_pid = 0 };
-
-	return waitid(P_PID, (id_t)pid, &info,
-		      WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid;
-}
-
-/* All of its threads make progress, and ours have gone. */
-static bool
-lives_on(pid_t pid)
-{
-	const uint64_t give_up = now_ns() + 60000000000ull;
-	unsigned long from[WORKERS];
-	int i, moved = 0;
-
-	for (i = 0; i < WORKERS; i++)
-		from[i] = shared->rounds[i];
-	while (now_ns() < give_up && !ended(pid)) {
-		for (i = moved = 0; i < WORKERS; i++)
-			moved += shared->rounds[i] >= from[i] + 2;
-		if (moved == WORKERS && count_threads(pid) == WORKERS + 1)
-			return true;
-		usleep(200);
-	}
-	printf("    %d of %d threads move, %u threads\n", moved, WORKERS,
-	       count_threads(pid));
-	return false;
-}
 
 /* As we are: policy, flags, niceness, priority and slice. */
 static bool
@@ -281,7 +226,7 @@ all_steps(struct target *t, pid_t pid, unsigned stride, struct left *most)
 	for (n = first; kill_at(pid, n, &status); n += stride) {
 		struct left left;
 
-		if (!lives_on(pid) || !all_scheduled_as_before(t)) {
+		if (!workers_live_on(pid, WORKERS) || !all_scheduled_as_before(t)) {
 			printf("    killed before call %u\n", n);
 			return 0;
 		}
