@@ -43,9 +43,9 @@ enum hazard {
 	HAZARD_LEASE,	/* nobody listens to our ticks any more */
 	HAZARD_LIBRARY_PATH,	/* a library that others could replace */
 	HAZARD_LIMITS,		/* no room for what we bring */
-	HAZARD_MUSL,
+	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_NARROW,		/* 32-bit registers and addresses */
-	HAZARD_ODD_STACK,	/* a stack with something else below it */		/* a libc that cannot be asked to load */
+	HAZARD_ODD_STACK,	/* a stack with something else below it */
 	HAZARD_ORPHAN,		/* what a visit that was killed left */
 	HAZARD_OTHER_BUILD,	/* what a killed visit of another build left */
 	HAZARD_OWN_FAULT,	/* a fault that the program has yet to meet */
@@ -63,6 +63,7 @@ enum hazard {
 	HAZARD_SHARED_MEMORY,	/* another process in the same memory */
 	HAZARD_SIGNAL_MASK,	/* the program's handlers on top of ours */
 	HAZARD_STARTING,	/* a loader that has not set up its libc */
+	HAZARD_STRAY_STACK,	/* holes between a stack and what is above */
 	HAZARD_TAKEN_NUMBER,	/* its own file at the number of a descriptor of ours */
 	HAZARD_TICK_CALLS,	/* ticks in a thread that seccomp confines */
 	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */

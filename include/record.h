@@ -108,7 +108,8 @@ struct record_tables {
 };
 _Static_assert(sizeof(struct record_tables) == 32, "fixed layout");
 
-/* A writable mapping without a file: where stacks are. */
+/* A writable mapping without a file that has a guard below: where the stacks
+ * of threads are. */
 struct record_stack {
 	uint64_t start, end;
 };
@@ -147,7 +148,9 @@ struct record_area {
 	uint64_t main_stack_end;
 	uint32_t confined;	/* 1: a filter may punish a handler's call */
 	uint32_t ndeaf;		/* in deaf, most of the time */
-	uint32_t tracer_pad[8];
+	uint64_t main_stack_floor; /* nothing else was mapped from there on */
+	uint32_t leader;	/* the first thread, by the tracer's numbers */
+	uint32_t tracer_pad[5];
 
 	/* Written by the guest. */
 	uint64_t seen_beat, seen_at;

@@ -57,10 +57,12 @@ struct step_tables {
 };
 
 /* A window of stack: bytes of [base, base + size) stand at data. In the
- * guest data is base itself. */
+ * guest data is base itself. The last `doubtful` of them may be gone, and are
+ * read as long as rows alone have led there. */
 struct step_stack {
 	const unsigned char *data;
 	uint64_t base, size;
+	uint64_t doubtful;
 };
 
 struct step_regs {
@@ -69,6 +71,7 @@ struct step_regs {
 	 * 0: pc is a return address, looked up one byte lower. */
 	uint32_t exact;
 	uint32_t depth;		/* frames stepped so far, counted by step */
+	uint32_t guessed;	/* 1: a frame pointer without a row was used */
 };
 
 enum step_result {

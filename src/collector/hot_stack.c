@@ -5,16 +5,22 @@
  * that this half is still the current one.
  *
  * Nothing that may be unmapped is read. Known to be there is the main stack
- * (its mapping reaches from sp to its end, since sp stands in it), and, where
- * both stand in one published mapping, the stretch from sp to the thread's
- * own descriptor, which libc puts above the stack. Of any other stack (a new
- * thread's until it is published, a signal's, a coroutine's) it is the rest
- * of the page that sp points into: to ask the kernel for more is a system
- * call, and a seccomp filter may end the program for that.
+ * (its mapping reaches from sp to its end, since sp stands in it: nothing else
+ * was between when we came), and, where both stand in one published mapping
+ * with a guard below, the stretch from sp to the thread's own descriptor,
+ * which libc puts above the stack. (The first thread's descriptor is anywhere;
+ * a stack of the program's own may be below it with a hole between. But the
+ * first thread of a child began as another, on such a stack: what its rows
+ * lead to is there.) Of any other stack (a new thread's until it is published,
+ * a signal's, a coroutine's) it is the rest of the page that sp points into:
+ * to ask the kernel for more is a system call, and a seccomp filter may end
+ * the program for that.
  */
 #include "private.h"
 
 #include <ucontext.h>
+
+#include "hazard.h"
 
 enum { ENTER_TRIES = 4 };
 #define MAIN_STACK_MAX	(UINT64_C(1) << 30)
@@ -83,20 +89,41 @@ page_end(uint64_t sp)
 	return (sp | (PAGE_BYTES - 1)) + 1;
 }
 
-/* The first address above sp that may be gone. */
-static uint64_t
-stack_end(const struct record_area *area, const struct record_tables *t,
-	  uint64_t sp)
+static bool
+on_main_stack(const struct record_area *area, uint64_t sp, uint64_t tp)
 {
-	const uint64_t main_end = area->main_stack_end;
+	const uint64_t end = area->main_stack_end;
+
+	if (handled(HAZARD_STRAY_STACK) && sp < area->main_stack_floor)
+		return false;
+	return sp < end && end - sp < MAIN_STACK_MAX && (tp < sp || tp > end);
+}
+
+/* By the tracer's numbers (perf signals) or by our own (timers). */
+static bool
+is_first_thread(const struct record_area *area, uint32_t tid)
+{
+	return tid == area->leader || tid == guest.pid;
+}
+
+/* From sp up to the first address that may be gone. */
+static void
+find_stack(const struct record_area *area, const struct record_tables *t,
+	   uint32_t tid, struct step_stack *stack)
+{
+	const uint64_t sp = stack->base, page = page_end(sp) - sp;
 	const uint64_t tp = thread_pointer();
 	const struct record_stack *s;
 
-	if (sp < main_end && main_end - sp < MAIN_STACK_MAX &&
-	    (tp < sp || tp > main_end))
-		return main_end;
+	if (on_main_stack(area, sp, tp)) {
+		stack->size = area->main_stack_end - sp;
+		return;
+	}
 	s = tp > sp ? published(t, sp) : NULL;
-	return s && tp <= s->end ? tp : page_end(sp);
+	stack->size = s && tp <= s->end ? tp - sp : page;
+	if (handled(HAZARD_STRAY_STACK) && is_first_thread(area, tid) &&
+	    stack->size > page)
+		stack->doubtful = stack->size - page;
 }
 
 static uint8_t
@@ -143,7 +170,9 @@ hot_stack_walk(struct record_area *area, const void *context,
 		.fp = (uint64_t)g[REG_RBP], .exact = 1,
 	};
 	const struct record_tables *t;
-	struct step_stack stack;
+	struct step_stack stack = {
+		.data = (const unsigned char *)regs.sp, .base = regs.sp,
+	};
 	uint32_t half;
 
 	rec->pcs[0] = regs.pc | RECORD_PC_EXACT;
@@ -152,9 +181,7 @@ hot_stack_walk(struct record_area *area, const void *context,
 	t = enter(area, &half);
 	if (!t)
 		return;
-	stack.base = regs.sp;
-	stack.data = (const unsigned char *)regs.sp;
-	stack.size = stack_end(area, t, regs.sp) - regs.sp;
+	find_stack(area, t, rec->tid, &stack);
 	walk(t, &stack, &regs, rec);
 	leave(area, half);
 }

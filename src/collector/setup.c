@@ -289,6 +289,7 @@ owner_set(const struct collector_owner *o)
 	sonde_owner.pids = o->pids;
 	sonde_owner.pid = o->pid;
 	sonde_owner.target = (uint32_t)sys4(__NR_getpid, 0, 0, 0, 0);
+	guest.pid = sonde_owner.target;
 	__atomic_store_n(&sonde_owner.token, o->token, __ATOMIC_SEQ_CST);
 }
 

@@ -115,6 +115,8 @@ prepare_area(struct errand *e, pid_t helper,
 	if (fd < 0)
 		return -1;
 	layout.main_stack_end = e->p->main_stack_end;
+	layout.main_stack_floor = e->p->main_stack_floor;
+	layout.leader = (uint32_t)target_pid(g->t);
 	layout.ndeaf = e->p->ndeaf;
 	memcpy(layout.deaf, e->p->deaf, sizeof layout.deaf);
 	r = size_and_seal(fd, &layout);

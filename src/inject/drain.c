@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hazard.h"
 #include "private.h"
 #include "record.h"
 #include "step.h"
@@ -163,6 +164,19 @@ put_stack(struct record_tables *head, struct record_stack *to, uint64_t start,
 		to[head->stacks++] = (struct record_stack){ start, end };
 }
 
+/* Something below that nobody can touch: what a stack of libc's has. Without,
+ * stacks of the program's own may be in one mapping with a thread's, and come
+ * and go between it and its descriptor. */
+static bool
+is_guarded(const struct modules *mods, size_t i)
+{
+	const struct module *below = i > 0 ? &mods->items[i - 1] : NULL;
+
+	return !handled(HAZARD_STRAY_STACK) ||
+		(below && below->end == mods->items[i].start &&
+		 !(below->prot & (MODULE_READ | MODULE_WRITE | MODULE_EXEC)));
+}
+
 static int
 put_stacks(struct guest *g, struct half *h, struct record_tables *head)
 {
@@ -182,7 +196,7 @@ put_stacks(struct guest *g, struct half *h, struct record_tables *head)
 		const struct module *m = &mods.items[i];
 
 		if (m->inode != 0 || !(m->prot & MODULE_WRITE) ||
-		    !(m->prot & MODULE_READ))
+		    !(m->prot & MODULE_READ) || !is_guarded(&mods, i))
 			continue;
 		if (g->passing_end <= m->start || g->passing >= m->end) {
 			put_stack(head, to, m->start, m->end);

@@ -117,6 +117,20 @@ check_class(struct target *t)
 
 /* ---- all of it ------------------------------------------------------------- */
 
+/* It may be in pieces (trampolines): up to what is none of it. */
+static void
+read_main_stack(struct plan *p, size_t at)
+{
+	const struct module *m = p->mods.items;
+	size_t i = at;
+
+	while (i > 0 && m[i - 1].end == m[i].start &&
+	       (m[i - 1].prot & MODULE_WRITE))
+		i--;
+	p->main_stack_floor = i > 0 ? m[i - 1].end : 0;
+	p->main_stack_end = m[at].end;
+}
+
 static int
 read_map(struct plan *p)
 {
@@ -133,7 +147,7 @@ read_map(struct plan *p)
 		struct image vdso;
 
 		if (strcmp(m->path, "[stack]") == 0)
-			p->main_stack_end = m->end;
+			read_main_stack(p, i);
 		if (strcmp(m->path, "[vdso]") == 0 &&
 		    locate_image(p->look, m->start, &vdso) == 0)
 			p->vdso_clock = locate_address(p->look, &vdso,

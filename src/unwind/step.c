@@ -203,10 +203,17 @@ step_frame(const struct step_tables *tables, const struct step_stack *stack,
 	const struct step_range *range = step_range_find(tables, pc);
 	struct step_row row = { .kind = STEP_NONE };
 	struct step_regs caller = *regs;
+	struct step_stack sure;
 	enum step_result result;
 
 	if (range)
 		row = step_row_find(tables, range, pc);
+	caller.guessed |= row.kind == STEP_NONE;
+	if (caller.guessed && stack->doubtful) {
+		sure = *stack;
+		sure.size -= sure.doubtful;
+		stack = &sure;
+	}
 	result = step_apply(row, stack, &caller);
 	if (result != STEP_OK)
 		return result;

@@ -87,7 +87,9 @@ read_more(struct walk *w)
 	got = read_pages(w, base, w->buffer, size);
 	if (got == 0 || (w->stack.base == base && got <= w->stack.size))
 		return false;
-	w->more = (struct step_stack){ w->buffer, base, got };
+	w->more = (struct step_stack){
+		.data = w->buffer, .base = base, .size = got,
+	};
 	w->stack = w->more;
 	return true;
 }

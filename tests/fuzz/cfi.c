@@ -134,7 +134,9 @@ walk_from(struct unwind_space *space, struct unwind_object *obj,
 static void
 walk(struct unwind_object *obj, const unsigned char *window)
 {
-	const struct step_stack stack = { window, STACK_AT, STACK };
+	const struct step_stack stack = {
+		.data = window, .base = STACK_AT, .size = STACK,
+	};
 	struct unwind_space *space = unwind_space_new();
 	struct unwind_trace trace = {0};
 

@@ -52,7 +52,9 @@ walk(struct unwind_object *obj)
 {
 	enum { AT = 0x10000000, SIZE = 0x100000, STACK = 4096 };
 	static unsigned char window[STACK];
-	const struct step_stack stack = { window, 0x7fff0000, STACK };
+	const struct step_stack stack = {
+		.data = window, .base = 0x7fff0000, .size = STACK,
+	};
 	struct unwind_space *space = unwind_space_new();
 	struct unwind_trace trace = {0};
 	struct arch_regs regs = {0};

@@ -121,8 +121,8 @@ walk_noise(struct unwind_space *space, struct unwind_trace *t)
 	const uint64_t base = 0x7ffc00000000ull;
 	uint64_t words[STACK / 8];
 	const struct step_stack stack = {
-		(const unsigned char *)words, base,
-		noise() & 3 ? sizeof words : noise() % sizeof words,
+		.data = (const unsigned char *)words, .base = base,
+		.size = noise() & 3 ? sizeof words : noise() % sizeof words,
 	};
 	const unwind_memory memory = noise() & 1 ? noisy_memory : NULL;
 	struct arch_regs regs;

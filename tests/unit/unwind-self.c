@@ -230,7 +230,8 @@ below_jit(void)
 
 	const uint64_t sp = regs.reg[arch.reg_sp];
 	const struct step_stack stack = {
-		(const unsigned char *)(uintptr_t)sp, sp, end - sp,
+		.data = (const unsigned char *)(uintptr_t)sp, .base = sp,
+		.size = end - sp,
 	};
 
 	unwind_walk(h.space, &regs, &stack, NULL, NULL, 100, &t);

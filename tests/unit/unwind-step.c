@@ -115,7 +115,9 @@ compare_here(struct help_space *h, pid_t pid, uint64_t stack_end,
 		return;
 	arch.from_ptrace(&user, &regs);
 
-	struct step_stack stack = { copy, regs.reg[arch.reg_sp] & -8ull, 0 };
+	struct step_stack stack = {
+		.data = copy, .base = regs.reg[arch.reg_sp] & -8ull,
+	};
 
 	stack.size = stack_end - stack.base;
 	if (stack.base >= stack_end || stack.size > sizeof copy)
