@@ -69,7 +69,8 @@ struct failure *fail_keep(void);
 void fail_again(struct failure *kept);
 
 /* No memory: runs the hook (control lets every target go there), says so on
- * standard error and exits with status 125. */
+ * standard error and exits with DIE_STATUS. */
+enum { DIE_STATUS = 125 };
 void die(const char *what) __attribute__((noreturn));
 void die_set_hook(void (*hook)(void));
 void *xmalloc(size_t size);

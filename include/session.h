@@ -88,6 +88,9 @@ enum session_state session_state(const struct session *s);
  * signal (SIGTTIN, SIGTTOU, SIGTSTP, SIGSTOP); else 0. */
 int session_stopped_itself(const struct session *s);
 enum experiment_state session_experiment_state(const struct session *s);
+/* The tracer process is gone: nothing more is answered. */
+bool session_lost(const struct session *s);
+
 /* Path of the experiment being recorded or recorded last; NULL: none. */
 const char *session_experiment(const struct session *s);
 

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OWN_FAILURE = 125 };
-
 static void (*last_hook)(void);
 
 void
@@ -31,7 +29,7 @@ die(const char *what)
 	(void)!write(STDERR_FILENO, "sonde: ", 7);
 	(void)!write(STDERR_FILENO, what, strlen(what));
 	(void)!write(STDERR_FILENO, "\n", 1);
-	_exit(OWN_FAILURE);
+	_exit(DIE_STATUS);
 }
 
 void *

@@ -35,7 +35,7 @@ client_queue_event(struct session *s, struct wire_message *m)
 static void
 how_it_ended(const struct session *s, char *text, size_t size)
 {
-	enum { TRIES = 100, TRY_US = 5000, NO_MEMORY = 125 };
+	enum { TRIES = 100, TRY_US = 5000 };
 	siginfo_t si = { 0 };
 
 	for (int i = 0; i < TRIES && s->tracer > 0 && !si.si_pid; i++) {
@@ -51,7 +51,7 @@ how_it_ended(const struct session *s, char *text, size_t size)
 	if (si.si_code != CLD_EXITED)
 		snprintf(text, size, ": killed by SIG%s",
 			 sigabbrev_np(si.si_status));
-	else if (si.si_status == NO_MEMORY)	/* die.c */
+	else if (si.si_status == DIE_STATUS)
 		snprintf(text, size, ": out of memory");
 }
 

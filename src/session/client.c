@@ -241,6 +241,12 @@ session_experiment_state(const struct session *s)
 }
 
 bool
+session_lost(const struct session *s)
+{
+	return s->tracer_gone;
+}
+
+bool
 session_partial(const struct session *s)
 {
 	return s->partial;

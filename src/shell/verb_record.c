@@ -64,6 +64,17 @@ finish(struct recording *r)
 			   r->group);
 }
 
+/* They have said already why nothing more will come of them. */
+static void
+leave_out_lost(struct recording *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		struct subject *s = &r->subjects[i];
+
+		s->ended |= s->session && session_lost(s->session);
+	}
+}
+
 static void
 free_subjects(struct recording *r)
 {
@@ -263,6 +274,7 @@ verb_record(struct shell *sh, int argc, char **argv)
 	if ((r.program ? record_launch(&r) : record_attach(&r)) < 0) {
 		status = status_of_start(&r);
 		shell_print_failure(sh);
+		leave_out_lost(&r);
 		finish(&r);
 		free_subjects(&r);
 		return status;

@@ -7,9 +7,13 @@
  * A call's key is its name, the place in sonde that makes it, and how often
  * that place was passed before (in any process of the visit). The counts are
  * in a file that all processes of one visit map: $FAULTS_FILE.
+ *
+ * Memory is asked for in a few places for all of sonde: there the key is also
+ * who called those.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <signal.h>
@@ -27,14 +31,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PLACES = 4096, NAME_BYTES = 24 };
+enum { PLACES = 4096, NAME_BYTES = 24, CALLERS = 5, FRAMES = 12 };
 
 enum action { COUNT, FAIL, KILL_SELF, KILL_TARGET };
 
 struct place {
 	char name[NAME_BYTES];	/* "": free */
 	uint64_t offset;	/* in sonde, of the return address */
-	uint64_t detail;	/* of ptrace and syscall: which */
+	uint64_t detail;	/* of ptrace and syscall: which; of memory:
+				 * its callers, mixed */
 	uint64_t passed;
 };
 
@@ -46,6 +51,7 @@ struct faults {
 	char name[NAME_BYTES];
 	uint32_t met;		/* it happened: in this process */
 	uint32_t full;		/* more places than fit */
+	uint64_t callers[CALLERS];	/* of the memory that was refused */
 	struct place places[PLACES];
 };
 
@@ -73,7 +79,7 @@ __attribute__((constructor)) static void
 begin(void)
 {
 	const char *path = getenv("FAULTS_FILE");
-	void *at;
+	void *at, *frames[FRAMES];
 	int fd;
 
 	/* not in what it launches, nor in what launches it */
@@ -88,14 +94,17 @@ begin(void)
 	if (at == MAP_FAILED)
 		return;
 	dl_iterate_phdr(note_program, NULL);
+	(void)backtrace(frames, FRAMES);	/* it allocates once */
 	faults = at;
 }
 
 static uint64_t
 place_passed(const char *name, uint64_t offset, uint64_t detail)
 {
-	for (int i = 0; i < PLACES; i++) {
-		struct place *p = &faults->places[i];
+	const uint64_t first = (offset ^ detail) % PLACES;
+
+	for (uint64_t i = 0; i < PLACES; i++) {
+		struct place *p = &faults->places[(first + i) % PLACES];
 		char none = 0;
 
 		if (p->name[0] == 0 &&
@@ -274,6 +283,74 @@ ioctl(int fd, unsigned long request, ...)
 	va_end(args);
 	REFUSE(ioctl, request, EIO, -1);
 	return next(fd, request, arg);
+}
+
+/* The return addresses in sonde, from whoever asked for memory on. */
+static void
+find_callers(uint64_t callers[CALLERS])
+{
+	void *frames[FRAMES];
+	const int n = backtrace(frames, FRAMES);
+	int len = 0;
+
+	memset(callers, 0, CALLERS * sizeof *callers);
+	for (int i = 0; i < n && len < CALLERS; i++) {
+		const uintptr_t pc = (uintptr_t)frames[i];
+
+		if (pc >= base && pc < base_end)
+			callers[len++] = pc - base;
+	}
+}
+
+static int
+memory_fails(const char *name, const void *from)
+{
+	const uintptr_t pc = (uintptr_t)from;
+	const int saved = errno;
+	uint64_t callers[CALLERS], mixed = 0;
+
+	if (!faults || pc < base || pc >= base_end)
+		return 0;
+	find_callers(callers);
+	errno = saved;
+	for (int i = 0; i < CALLERS; i++)
+		mixed = (mixed ^ callers[i]) * UINT64_C(0x9e3779b97f4a7c15);
+	if (!fails(name, from, mixed))
+		return 0;
+	memcpy(faults->callers, callers, sizeof callers);
+	errno = ENOMEM;
+	return 1;
+}
+
+/* The C library's own names: what dlsym needs may be memory. */
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t n);
+
+void *
+malloc(size_t n)
+{
+	return memory_fails("malloc", FROM) ? NULL : __libc_malloc(n);
+}
+
+void *
+calloc(size_t n, size_t size)
+{
+	return memory_fails("calloc", FROM) ? NULL : __libc_calloc(n, size);
+}
+
+void *
+realloc(void *p, size_t n)
+{
+	return memory_fails("realloc", FROM) ? NULL : __libc_realloc(p, n);
+}
+
+int
+vasprintf(char **text, const char *format, va_list args)
+{
+	NEXT(vasprintf);
+	return memory_fails("vasprintf", FROM) ? -1 :
+		next(text, format, args);
 }
 
 /* perf_event_open, pidfd_*, kcmp, bpf, ... but what surely cannot fail. */
