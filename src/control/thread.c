@@ -215,7 +215,11 @@ thread_get_regs(pid_t tid, struct user_regs_struct *regs)
 {
 	struct iovec iov = { regs, sizeof *regs };
 
-	if (ptrace(PTRACE_GETREGSET, tid, 1 /* NT_PRSTATUS */, &iov) < 0)
+	/* Linux gathers them in memory of its own (since 5.9), and may lack
+	 * it: asked once more, or a trap's signal passes for the program's. */
+	if (ptrace(PTRACE_GETREGSET, tid, 1 /* NT_PRSTATUS */, &iov) < 0 &&
+	    (errno == ESRCH ||
+	     ptrace(PTRACE_GETREGSET, tid, 1, &iov) < 0))
 		return ptrace_failed(tid, "read the registers");
 	if (iov.iov_len != sizeof *regs) {
 		fail(FAIL_UNSUITABLE, "thread %d runs 32-bit code", (int)tid);
