@@ -129,8 +129,11 @@ note_descriptor(void *arg, uint64_t where)
 static void
 look_at_descriptors(struct look *l)
 {
-	if (look_at_files(l->lb->t, note_descriptor, l) < 0)
-		not_looked(l, "its descriptors");
+	const int unseen = look_at_files(l->lb->t, note_descriptor, l);
+
+	if (unseen)
+		not_looked(l, unseen < 0 ? "its descriptors" :
+			   "descriptors that other threads have of their own");
 }
 
 /* Where our visit still was in a program that has just made a copy. */

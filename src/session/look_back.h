@@ -57,7 +57,8 @@ void look_back_close_copies(struct look_back *lb);
 
 /* where: a descriptor, and above 32 bits whose it is; 0: the live thread's. */
 typedef void look_found(void *arg, uint64_t where);
-/* -1 with errno. */
+/* 0; 1: it cannot be known whether other threads have their own; -1: nothing
+ * could be seen; both with errno. */
 int look_at_files(struct target *t, look_found *found, void *arg);
 
 /* ---- orphan.c ------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 #include "look_back.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -46,14 +47,18 @@ look_at_table(struct target *t, pid_t of, pid_t tid, look_found *found,
 	return true;
 }
 
-/* Has nobody of these the same ones? */
-static bool
+/* Has nobody of these the same ones? 1, 0, or -1 with errno: it cannot be
+ * known. */
+static int
 is_new_table(const pid_t *seen, size_t n, pid_t tid)
 {
-	for (size_t i = 0; i < n; i++)
-		if (inject_share_descriptors(seen[i], tid) != 0)
-			return false;
-	return true;
+	for (size_t i = 0; i < n; i++) {
+		const int same = inject_share_descriptors(seen[i], tid);
+
+		if (same != 0)
+			return same < 0 && errno != ESRCH ? -1 : 0;
+	}
+	return 1;
 }
 
 int
@@ -64,14 +69,20 @@ look_at_files(struct target *t, look_found *found, void *arg)
 	pid_t *tids = NULL;
 	size_t cap = 0, n = 1;
 	ssize_t count;
+	int error = 0;
 
 	if (!look_at_table(t, seen[0], 0, found, arg))
 		return -1;
 	count = target_threads(t, &tids, &cap);
-	for (ssize_t i = 0; i < count && n < TABLES_MAX && now_ns() < end; i++)
-		if (is_new_table(seen, n, tids[i]) &&
-		    look_at_table(t, tids[i], tids[i], found, arg))
+	for (ssize_t i = 0; i < count && !error && n < TABLES_MAX &&
+	     now_ns() < end; i++) {
+		const int new = is_new_table(seen, n, tids[i]);
+
+		error = new < 0 ? errno : 0;
+		if (new > 0 && look_at_table(t, tids[i], tids[i], found, arg))
 			seen[n++] = tids[i];
+	}
 	free(tids);
-	return 0;
+	errno = error;
+	return error != 0;
 }
