@@ -159,6 +159,8 @@ struct held {
 	uint64_t stopped_at;	/* now_ns(); 0: it did not stop */
 	uint64_t ran_ns;	/* since then, by thread_run_to and others */
 	bool lent;		/* it was held already: release keeps it so */
+	bool faulted;		/* by what you made it do: the signal that it
+				 * stands with is not the program's */
 };
 
 /* For how long it has stood so far, without the time that it ran meanwhile. */

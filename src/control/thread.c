@@ -443,8 +443,9 @@ thread_settle(struct target *t, struct held *h, uint64_t timeout_ns)
 	int r = -1;
 
 	if (known) {
-		hold_ask_through(known, known->stopped ?
+		hold_ask_through(known, known->stopped && !h->faulted ?
 				 hold_due_signal(&t->pack, h->tid) : 0);
+		h->faulted = false;
 		r = hold_settle(&t->pack, h->tid, now_ns() + timeout_ns);
 	}
 	h->stopped = r == 1;

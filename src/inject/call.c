@@ -82,6 +82,8 @@ keep_signal(pid_t tid, struct borrow *keep)
 
 	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &si) < 0)
 		return fail_errno("read a signal of thread %d", tid);
+	if (is_fault(&si) && keep)
+		keep->held.faulted = true;
 	if (is_fault(&si))
 		return fail(FAIL_UNSUITABLE, "the borrowed thread %d got "
 			    "signal %d from our call", tid, si.si_signo);
