@@ -45,7 +45,8 @@ struct collector_owner {
 				 * fork's child has a copy of all this */
 	/* The signal that our handler is in place for, 0: none. Outlives an
 	 * owner that was killed. */
-	uint32_t signo, pad;
+	uint32_t signo;
+	uint32_t commander;	/* thread that obeys a command; 0: nobody */
 };
 _Static_assert(sizeof(struct collector_owner) == 40, "fixed layout");
 

@@ -49,7 +49,6 @@ struct guest_state {
 	uint64_t vdso_clock;
 	uint32_t signo;		/* our handler is in place for it; 0: none */
 	struct disposition before;	/* its default, as it was written */
-	uint32_t commander;	/* thread that obeys a command; 0: nobody */
 	uint32_t pid;		/* the owner's target, by its own number */
 	uint32_t timer_slots;	/* slots ever used */
 	struct timer_slot timers[TIMERS_MAX];

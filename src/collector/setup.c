@@ -431,12 +431,12 @@ command_begin(uint64_t pid)
 
 	for (i = 0; i < WAIT_MS; i++) {
 		other = 0;
-		if (__atomic_compare_exchange_n(&guest.commander, &other, self,
+		if (__atomic_compare_exchange_n(&sonde_owner.commander, &other, self,
 						false, __ATOMIC_ACQ_REL,
 						__ATOMIC_ACQUIRE))
 			return true;
 		if (sys4(__NR_tgkill, pid, other, 0, 0) == -ESRCH &&
-		    __atomic_compare_exchange_n(&guest.commander, &other, self,
+		    __atomic_compare_exchange_n(&sonde_owner.commander, &other, self,
 						false, __ATOMIC_ACQ_REL,
 						__ATOMIC_RELAXED))
 			return true;
@@ -457,6 +457,6 @@ collector_entry(struct collector_call *call, uint64_t size)
 	if (forked() || (sonde_owner.token && sonde_owner.target != pid))
 		forget_parent();
 	call->result = obey(call);
-	__atomic_store_n(&guest.commander, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&sonde_owner.commander, 0, __ATOMIC_RELEASE);
 	return call->result;
 }

@@ -87,19 +87,27 @@ fate_of(const struct collector_owner *o)
 
 /* ---- what the target says ---------------------------------------------------- */
 
+/* Where the guest says whose it is; 0: that is no entry of a guest. */
+static uint64_t
+owner_place(const struct plan *p, uint64_t entry)
+{
+	struct collector_identity id;
+
+	if (target_read(p->t, entry - sizeof id, &id, sizeof id) < 0 ||
+	    id.magic != COLLECTOR_MAGIC || id.version != COLLECTOR_VERSION)
+		return 0;
+	return entry + (uint64_t)(int64_t)id.owner;
+}
+
 /* The owner of the guest whose entry this is; false: nobody, or no guest. */
 static bool
 read_owner(const struct plan *p, uint64_t entry, struct collector_owner *o)
 {
 	const uint32_t target = (uint32_t)
 		thread_inner_tid(p->t, target_pid(p->t));
-	struct collector_identity id;
+	const uint64_t at = owner_place(p, entry);
 
-	return target_read(p->t, entry - sizeof id, &id, sizeof id) == 0 &&
-	       id.magic == COLLECTOR_MAGIC &&
-	       id.version == COLLECTOR_VERSION &&
-	       target_read(p->t, entry + (uint64_t)(int64_t)id.owner, o,
-			   sizeof *o) == 0 &&
+	return at && target_read(p->t, at, o, sizeof *o) == 0 &&
 	       o->token && o->target == target;
 }
 
@@ -202,6 +210,23 @@ owner_refused(const struct plan *p)
 	(void)fail(FAIL_UNSUITABLE, "process %d (%s) was being recorded by "
 		   "inject", target_pid(p->t), target_name(p->t));
 	return fail_remedy("try again");
+}
+
+void
+owner_end_turn(const struct plan *p, pid_t tid)
+{
+	const uint32_t inner = (uint32_t)thread_inner_tid(p->t, tid);
+	const uint32_t nobody = 0;
+	uint64_t at = owner_place(p, p->library + p->library_entry);
+	uint32_t has_it = 0;
+
+	if (!at)
+		return;
+	at += offsetof(struct collector_owner, commander);
+	if (target_read(p->t, at, &has_it, sizeof has_it) == 0 &&
+	    has_it == inner)
+		/* else the next one waits, and says that it cannot */
+		(void)target_write(p->t, at, &nobody, sizeof nobody);
 }
 
 /* ---- one at a time -------------------------------------------------------------- */

@@ -392,6 +392,9 @@ bool owner_left(const struct plan *p, struct collector_owner *o,
 		uint64_t *entry);
 /* The guest said so: -1 with the same words. */
 int owner_refused(const struct plan *p);
+/* This thread was taken out of a command, which will not go on: the turn is
+ * the next one's. */
+void owner_end_turn(const struct plan *p, pid_t tid);
 /* A descriptor: until it is closed nobody else loads a library there. */
 int owner_lock(struct target *t);
 /* -1 where somebody else is at it. */

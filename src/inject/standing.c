@@ -141,6 +141,7 @@ standing_call(struct errand *e)
 {
 	struct borrow *b = xcalloc(1, sizeof *b);
 	const uint64_t since = now_ns();
+	bool cut;
 	int r;
 
 	/* Nothing of libc is called: any point will do. */
@@ -150,8 +151,11 @@ standing_call(struct errand *e)
 		r = make_room(b);
 		if (r == 1 && call_entry(b, e) < 0)
 			r = -1;
+		cut = r < 0;
 		if (borrow_return(b, e->report) < 0)
 			r = -1;
+		else if (cut)
+			owner_end_turn(e->p, b->held.tid);
 	}
 	e->report->total_ns += now_ns() - since;
 	free(b);
