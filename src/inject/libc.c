@@ -230,6 +230,7 @@ find_single(struct plan *p)
 static void
 by_hand(struct plan *p)
 {
+	p->sizeof_pthread = 0;		/* it may be what was implausible */
 	p->dlopen = p->dlerror = p->pthread_create = 0;
 	p->ctype_init = p->thread_keys = p->call_tls_dtors = 0;
 	p->off_tid = p->off_specific = 0;

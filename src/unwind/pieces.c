@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch.h"
+
 /* A function with more instructions than this is not worth a copy. */
 enum { PIECE_MAX = 1 << 20 };
 
@@ -162,6 +164,92 @@ put_fde(struct pieces *p, const struct frame_fde *fde, uint64_t bias, size_t cie
 	end_entry(p, at);
 }
 
+/* ---- what libunwind must not see ------------------------------------------- */
+
+/* The operands of an instruction: U is a number (signed or not), B a block, R a
+ * register that another is in, digits so many bytes. NULL: not for us to say. */
+static const char *
+operands(uint8_t op)
+{
+	static const char *const extended[] = {
+		[DW_CFA_nop] = "", [DW_CFA_advance_loc1] = "1",
+		[DW_CFA_advance_loc2] = "2", [DW_CFA_advance_loc4] = "4",
+		[DW_CFA_offset_extended] = "UU",
+		[DW_CFA_restore_extended] = "U", [DW_CFA_undefined] = "U",
+		[DW_CFA_same_value] = "U", [DW_CFA_register] = "UR",
+		[DW_CFA_remember_state] = "", [DW_CFA_restore_state] = "",
+		[DW_CFA_def_cfa] = "UU", [DW_CFA_def_cfa_register] = "U",
+		[DW_CFA_def_cfa_offset] = "U",
+		[DW_CFA_def_cfa_expression] = "B", [DW_CFA_expression] = "UB",
+		[DW_CFA_offset_extended_sf] = "UU", [DW_CFA_def_cfa_sf] = "UU",
+		[DW_CFA_def_cfa_offset_sf] = "U", [DW_CFA_val_offset] = "UU",
+		[DW_CFA_val_offset_sf] = "UU", [DW_CFA_val_expression] = "UB",
+		[DW_CFA_GNU_args_size] = "U",
+		[DW_CFA_GNU_negative_offset_extended] = "UU",
+	};
+
+	if (op & 0xc0)
+		return (op & 0xc0) == DW_CFA_offset ? "U" : "";
+	return op < ARRAY_LEN(extended) ? extended[op] : NULL;
+}
+
+/* Numbers with more bits than a word are read in other ways by others. */
+static uint64_t
+check_number(struct reader *r)
+{
+	enum { LONGEST = 9 };
+	const uint8_t *from = r->at;
+	const uint64_t value = reader_uleb(r);
+
+	r->bad = r->bad || r->at - from > LONGEST;
+	return value;
+}
+
+static void
+check_operand(struct reader *r, char kind)
+{
+	uint64_t n;
+
+	if (kind >= '1' && kind <= '4') {
+		(void)reader_fixed(r, (unsigned)(kind - '0'));
+		return;
+	}
+	n = check_number(r);
+	if (kind == 'B')
+		(void)reader_skip(r, n);
+	if (kind == 'R' && n >= (uint64_t)arch.reg_count)
+		r->bad = true;
+}
+
+/*
+ * libunwind (1.6) takes a register that another is said to be in for an index
+ * of its own table, whatever the number is.
+ */
+static bool
+is_sound(const uint8_t *from, const uint8_t *to)
+{
+	struct reader r = { .at = from, .end = to };
+
+	while (!r.bad && r.at < r.end) {
+		const char *kinds = operands(reader_byte(&r));
+
+		if (!kinds)
+			return false;
+		for (; *kinds && !r.bad; kinds++)
+			check_operand(&r, *kinds);
+	}
+	return !r.bad;
+}
+
+static bool
+is_for_libunwind(const struct frame_fde *fde, const struct frame_cie *cie)
+{
+	if (cie->ra > UINT8_MAX || fde->insn_end - fde->insn > PIECE_MAX)
+		return false;
+	return !fde->insn || (is_sound(cie->insn, cie->insn_end) &&
+			      is_sound(fde->insn, fde->insn_end));
+}
+
 /* The piece of a function: table entry, CIE, FDE. -1: not expressible. */
 static int
 make_piece(struct pieces *p, const struct frames *frames,
@@ -176,7 +264,7 @@ make_piece(struct pieces *p, const struct frames *frames,
 	const size_t at = p->len, entry = sizeof(uint64_t);
 	uint32_t fde_at;
 
-	if (cie->ra > UINT8_MAX || fde->insn_end - fde->insn > PIECE_MAX)
+	if (!is_for_libunwind(fde, cie))
 		return -1;
 	put_word(p, (uint32_t)INT32_MIN, 4);	/* below every pc */
 	put_word(p, 0, 4);
