@@ -5,10 +5,10 @@
  * and scratch that a visit has left. The memory at BASE is the fuzzer's; its
  * last word is where the link maps begin. What we would have made there is
  * at SCRATCH, and holds the fuzzer's bytes, too; our library as it was built
- * is at LIBRARY. Linked with --wrap=target_read and
- * --wrap=target_write.
+ * is at LIBRARY. Linked with --wrap=target_read, target_write and nanosleep.
  */
 #include <elf.h>
+#include <time.h>
 
 #include "../../src/control/private.h"
 #include "../../src/inject/private.h"
@@ -87,6 +87,16 @@ __wrap_target_write(struct target *t, uint64_t addr, const void *buf, size_t n)
 
 	(void)t, (void)addr;
 	return n && bytes[0] + bytes[n - 1] < 0 ? -1 : 0;
+}
+
+/* What we wait for does not come. */
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
+
+int
+__wrap_nanosleep(const struct timespec *time, struct timespec *left)
+{
+	(void)time, (void)left;
+	return 0;
 }
 
 /* What /proc says of it, but for its memory, is sound. */
