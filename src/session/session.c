@@ -144,7 +144,10 @@ collection_work(struct collection *c)
 		c->next_drain_ns = now + c->drain_ns;
 	}
 	check_limit(c);
-	(void)flush(c);		/* refusals of the disk are counted */
+	/* A disk may keep us for as long as it likes: not while the target
+	 * stands, since we are who would notice that the shell is gone. */
+	if (!target_held(c->target))
+		(void)flush(c);	/* refusals of the disk are counted */
 	return !c->rec || !recorder_counts(c->rec)->execed;
 }
 
