@@ -164,11 +164,15 @@ int session_unbreak(struct session *s, int number);
  * is "" when it is watched. */
 int session_why_trap(struct session *s, int number, char **why);
 
-/* Stacks of one thread (tid) or all (0). Held or by snapshot: said in how. */
+/* Stacks of one thread (tid) or all (0). A target that runs: gently, those
+ * who wait are not stopped and each is of a moment of its own; or all of one
+ * moment, for which all stop. What was done is said in how. */
+enum session_look { LOOK_GENTLY, LOOK_AT_ONE_MOMENT };
 struct session_stack {
 	pid_t tid;
 	char state;
 	char name[16];
+	uint64_t sp, cpu_ns;
 	uint64_t *pcs;
 	size_t len;
 	bool complete;
@@ -179,7 +183,8 @@ struct session_stacks {
 	uint64_t pause_ns;
 	char how[128];
 };
-int session_where(struct session *s, pid_t tid, struct session_stacks *out);
+int session_where(struct session *s, pid_t tid, enum session_look look,
+		  struct session_stacks *out);
 void session_stacks_fini(struct session_stacks *st);
 
 /* The threads: tid, state, name, CPU time. */

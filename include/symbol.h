@@ -82,6 +82,16 @@ uint64_t symfile_vaddr(struct symfile *sf, uint64_t offset);
  * has no line. */
 bool symfile_line(struct symfile *sf, uint64_t vaddr, const char **file,
 		  int *line);
+/* Functions that were inlined at an address, innermost first: linkage names,
+ * and where each was called (call_file NULL, call_line 0: not known). Views
+ * that live with the symfile. Returns how many, at most max. */
+struct symfile_inlined {
+	const char *name;
+	const char *call_file;
+	int call_line;
+};
+size_t symfile_inlines(struct symfile *sf, uint64_t vaddr,
+		       struct symfile_inlined *out, size_t max);
 /* Virtual address of a named function (linkage or demangled name); false:
  * none. n counts matches when several exist: 0 is the first. */
 bool symfile_named(struct symfile *sf, const char *name, unsigned n,

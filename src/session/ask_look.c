@@ -54,6 +54,8 @@ take_stack(struct wire_message *m, struct session_stack *st)
 	const char *name = wire_take_text(m);
 
 	snprintf(st->name, sizeof st->name, "%s", name ? name : "");
+	st->sp = wire_take(m);
+	st->cpu_ns = wire_take(m);
 	st->complete = wire_take(m);
 
 	const uint64_t len = wire_take(m);
@@ -67,7 +69,8 @@ take_stack(struct wire_message *m, struct session_stack *st)
 }
 
 int
-session_where(struct session *s, pid_t tid, struct session_stacks *out)
+session_where(struct session *s, pid_t tid, enum session_look look,
+	      struct session_stacks *out)
 {
 	struct wire_message request, answer;
 	size_t cap = 0;
@@ -75,6 +78,7 @@ session_where(struct session *s, pid_t tid, struct session_stacks *out)
 	*out = (struct session_stacks){0};
 	wire_init(&request, WIRE_WHERE);
 	wire_put(&request, (uint64_t)tid);
+	wire_put(&request, look);
 	if (client_ask(s, &request, &answer) < 0) {
 		wire_fini(&answer);
 		return -1;

@@ -37,6 +37,8 @@ put_thread(struct view *v, const struct snapshot_thread *th,
 	wire_put(m, (uint64_t)th->tid);
 	wire_put(m, (uint64_t)th->facts.state);
 	wire_put_text(m, th->facts.name);
+	wire_put(m, th->facts.sp);
+	wire_put(m, th->facts.cpu_ns);
 	wire_put(m, v->trace.end == UNWIND_COMPLETE);
 	wire_put(m, v->trace.len);
 	for (size_t i = 0; i < v->trace.len; i++)
@@ -193,15 +195,17 @@ answer_running(struct view *v, pid_t only, struct wire_message *m,
 	return result;
 }
 
-/* ---- one that stands ------------------------------------------------------- */
+/* ---- one that stands, or is to stand for it -------------------------------- */
 
 static int
-answer_held(struct view *v, pid_t only, struct wire_message *m)
+answer_snapshot(struct view *v, pid_t only, struct wire_message *m,
+		uint64_t *pause_ns)
 {
 	struct snapshot snap = {0};
 
 	if (snapshot_take(v->target, only, STACK_MAX, &snap) < 0)
 		return -1;
+	*pause_ns = snap.pause_ns;
 	wire_put(m, snap.pause_ns);
 	for (size_t i = 0; i < snap.len; i++)
 		if (snap.threads[i].ok)
@@ -211,8 +215,8 @@ answer_held(struct view *v, pid_t only, struct wire_message *m)
 }
 
 int
-stacks_answer(struct target *t, pid_t tid, struct wire_message *m,
-	      uint64_t *pause_ns)
+stacks_answer(struct target *t, pid_t tid, bool at_once,
+	      struct wire_message *m, uint64_t *pause_ns)
 {
 	struct view v = { .target = t };
 	int result = -1;
@@ -224,7 +228,8 @@ stacks_answer(struct target *t, pid_t tid, struct wire_message *m,
 	v.space = unwind_space_new();
 	v.mapper = mapper_new(t, v.space, NULL);
 	if (tid >= 0 && mapper_sync(v.mapper, now_ns()) == 0)
-		result = target_held(t) ? answer_held(&v, tid, m) :
+		result = at_once || target_held(t) ?
+			answer_snapshot(&v, tid, m, pause_ns) :
 			answer_running(&v, tid, m, pause_ns);
 	unwind_trace_fini(&v.trace);
 	mapper_free(v.mapper);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Looking at the process: where, threads, thread, loadobject, proc, call.
+ * Looking at the process: where, threads, thread, loadobject, proc, call. (why: verb_why.c)
  */
 #include "private.h"
 
@@ -27,21 +27,31 @@ static enum result
 cmd_where(struct shell *sh, size_t n, char **words)
 {
 	const bool all = n == 2 && strcmp(words[1], "-all") == 0;
-	struct session_stacks st;
+	struct scene l;
 	long long tid = sh->thread ? sh->thread : session_pid(sh->session);
 
 	if (n > 2 || (!all && n == 2 && !thread_word(n, words, 1, &tid)))
 		return USAGE;
-	if (session_where(sh->session, all ? 0 : (pid_t)tid, &st) < 0)
+	if (scene_take(sh->session, all ? 0 : (pid_t)tid, LOOK_GENTLY, &l) < 0)
 		return FAILED;
-
-	struct live *l = live_new(sh->session);
-
-	live_print_stacks(l, &st, sh->out);
-	fprintf(sh->out, "(%s)\n", st.how);
-	live_free(l);
-	session_stacks_fini(&st);
+	scene_print(&l, sh->out);
+	scene_fini(&l);
 	return DONE;
+}
+
+/* What it waits for, without its stack. */
+static char *
+wait_text(const struct shell *sh, struct why *y, pid_t tid)
+{
+	struct wait w;
+
+	if (why_look(y, session_pid(sh->session), tid, NULL, &w) < 0)
+		return xstrdup("");
+
+	char *text = why_text(y, &w);
+
+	wait_fini(&w);
+	return text;
 }
 
 static enum result
@@ -59,11 +69,21 @@ cmd_threads(struct shell *sh, size_t n, char **words)
 
 	if (count < 0)
 		return FAILED;
-	fprintf(sh->out, "%8s  %-5s  %12s  %s\n", "TID", "STATE", "CPU s",
-		"NAME");
-	for (ssize_t i = 0; i < count; i++)
-		fprintf(sh->out, "%8d  %-5c  %12.3f  %s\n", th[i].tid,
-			th[i].state, (double)th[i].cpu_ns / 1e9, th[i].name);
+
+	struct why *y = why_new();
+
+	fprintf(sh->out, "%8s  %-5s  %12s  %-15s  %s\n", "TID", "STATE",
+		"CPU s", "NAME", "WAITS FOR");
+	for (ssize_t i = 0; i < count; i++) {
+		char *text = wait_text(sh, y, th[i].tid);
+
+		fprintf(sh->out, "%8d  %-5c  %12.3f  %-*s%s\n", th[i].tid,
+			th[i].state, (double)th[i].cpu_ns / 1e9,
+			*text ? 17 : 0, th[i].name, text);
+		free(text);
+	}
+	fail_clear();
+	why_free(y);
 	free(th);
 	return DONE;
 }
@@ -257,5 +277,7 @@ const struct command look_commands[] = {
 	  "experiment", 0, cmd_threads, NULL },
 	{ "where", "[TID | -all]", "print stacks", NEEDS_TARGET, cmd_where,
 	  "where -all" },
+	{ "why", "", "tell who waits for whom, and the ring of a deadlock",
+	  NEEDS_TARGET, cmd_why, NULL },
 	{ 0 }
 };

@@ -19,7 +19,6 @@ struct live {
 	struct session *session;
 	struct modules mods;
 	struct vec objects;
-	char *shown;
 };
 
 struct live *
@@ -49,7 +48,6 @@ live_free(struct live *l)
 	}
 	vec_fini(&l->objects);
 	modules_fini(&l->mods);
-	free(l->shown);
 	free(l);
 }
 
@@ -105,14 +103,6 @@ has_symbols(const struct module *m)
 	return m->path[0] == '/' || strcmp(m->path, "[vdso]") == 0;
 }
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* ELF address of a run-time address, and back, by one mapping. */
 static uint64_t
 to_vaddr(struct symfile *sf, const struct module *m, uint64_t addr)
@@ -120,31 +110,17 @@ to_vaddr(struct symfile *sf, const struct module *m, uint64_t addr)
 	return symfile_vaddr(sf, m->offset + (addr - m->start));
 }
 
-const char *
-live_name(struct live *l, uint64_t addr)
+bool
+live_find(struct live *l, uint64_t addr, struct live_place *out)
 {
 	const struct module *m = modules_find(&l->mods, addr);
-	struct symbol sym;
 
-	free(l->shown);
-	l->shown = NULL;
 	if (!m || !has_symbols(m))
-		return "<Unknown>";
-
-	struct symfile *sf = symbols_of(l, m);
-	const uint64_t vaddr = to_vaddr(sf, m, addr);
-
-	if (symfile_find(sf, vaddr, &sym)) {
-		char *name = name_display(sym.name, NAME_LONG);
-
-		l->shown = xasprintf("%s+0x%llx (%s)", name,
-				     (unsigned long long)(vaddr - sym.start),
-				     base_name(m->path));
-		free(name);
-	} else {
-		l->shown = xasprintf("<Unknown> (%s)", base_name(m->path));
-	}
-	return str_tame(l->shown);
+		return false;
+	out->path = m->path;
+	out->sf = symbols_of(l, m);
+	out->vaddr = to_vaddr(out->sf, m, addr);
+	return true;
 }
 
 /* The mapping of object m's file that holds an ELF address. */
@@ -242,22 +218,4 @@ program_each_function(const char *path,
 
 	symfile_each(sf, visit_symbol, &v);
 	symfile_free(sf);
-}
-
-void
-live_print_stacks(struct live *l, const struct session_stacks *st, FILE *out)
-{
-	for (size_t i = 0; i < st->len; i++) {
-		const struct session_stack *s = &st->items[i];
-
-		fprintf(out, "%sthread %d (%s), state %c%s\n", i ? "\n" : "",
-			s->tid, s->name, s->state, s->complete ? "" :
-			", the stack could not be walked to its end");
-		for (size_t k = 0; k < s->len; k++)
-			fprintf(out, "  #%-3zu 0x%016llx  %s\n", k,
-				(unsigned long long)s->pcs[k],
-				live_name(l, s->pcs[k]));
-	}
-	if (!st->len)
-		fputs("No thread could be looked at.\n", out);
 }

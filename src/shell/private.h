@@ -11,6 +11,7 @@
 #include "session.h"
 #include "symbol.h"
 #include "view.h"
+#include "why.h"
 
 /* ---- status.c: exit statuses (peers.md d) --------------------------------- */
 
@@ -193,8 +194,13 @@ void wait_reset_timers(struct shell *sh);
 struct live;			/* symbols of one target, read on demand */
 struct live *live_new(struct session *s);
 void live_free(struct live *l);
-/* "work+0x1f (spin)"; a view until the next call. */
-const char *live_name(struct live *l, uint64_t addr);
+/* The object around an address, and its address there; false: none. Views. */
+struct live_place {
+	struct symfile *sf;
+	const char *path;
+	uint64_t vaddr;
+};
+bool live_find(struct live *l, uint64_t addr, struct live_place *out);
 /* Run-time address of a function by name; 0: FAIL_MISSING is recorded. */
 uint64_t live_address(struct live *l, const char *function);
 void live_each_function(struct live *l,
@@ -203,9 +209,50 @@ void live_each_function(struct live *l,
 void program_each_function(const char *path,
 			   bool (*visit)(void *arg, const char *name),
 			   void *arg);
-/* Print stacks as `where` and `dump` do. */
-void live_print_stacks(struct live *l, const struct session_stacks *st,
-		       FILE *out);
+/* ---- frames.c: what people read of an address ------------------------------------- */
+
+struct frame {
+	char *function;		/* NULL unknown */
+	uint64_t start, offset;	/* not of an inlined one */
+	char *object;		/* path; NULL: no file */
+	uint64_t object_address;
+	char *file;		/* NULL unknown */
+	int line;
+	bool inlined;
+};
+struct frame_list {		/* the code's own function is the last */
+	struct frame *items;
+	size_t len;
+};
+struct frames;
+struct frames *frames_new(struct live *l);
+void frames_free(struct frames *f);
+/* Never empty; a view that lives with f. */
+const struct frame_list *frames_at(struct frames *f, uint64_t pc);
+void frame_print(const struct frame *f, FILE *out);
+/* The innermost frame that is the program's own and not libc's; NULL none. */
+const struct frame *frames_own(struct frames *f, const uint64_t *pcs, size_t n);
+
+/* ---- scene.c: stacks and waits of live threads ------------------------------------- */
+
+struct scene {
+	struct session *session;
+	struct session_stacks stacks;
+	struct live *live;
+	struct frames *frames;
+	struct why *why;
+	const char **names;
+};
+/* Of one thread or all (0). */
+int scene_take(struct session *s, pid_t tid, enum session_look how,
+	      struct scene *l);
+void scene_fini(struct scene *l);
+const struct session_stack *scene_stack(const struct scene *l, pid_t tid);
+/* For why_graph_make, arg is the scene: names of a thread's frames. */
+const char *const *scene_functions(void *arg, pid_t tid);
+/* What it waits for where its stack says; false: it does not, or not there. */
+bool scene_wait(struct scene *l, const struct session_stack *st, struct wait *w);
+void scene_print(struct scene *l, FILE *out);
 
 /* ---- events.c: when, stop in, delete -------------------------------------------------- */
 
@@ -232,12 +279,18 @@ void verb_print_help(const struct verb *v, FILE *out);
 bool is_experiment_name(const char *word);	/* verb_report.c */
 /* Print the failure just recorded; the exit status that goes with it. */
 int verb_failed(struct shell *sh);
+/* The value of `-p PID`, `-pPID`, `--pid PID` or `--pid=PID`, alone; NULL. */
+const char *pid_option(int argc, char **argv);
 /* The option that getopt has just refused. */
 const char *option_wrong(char *const *argv);
 int verb_record(struct shell *sh, int argc, char **argv);
 int verb_report(struct shell *sh, int argc, char **argv);
 int verb_collect(struct shell *sh, int argc, char **argv);
 int verb_selftest(struct shell *sh, int argc, char **argv);
+int verb_dump(struct shell *sh, int argc, char **argv);
+int verb_why(struct shell *sh, int argc, char **argv);
+/* The command why. */
+enum result cmd_why(struct shell *sh, size_t n, char **words);
 
 /* ---- terminal.c ----------------------------------------------------------------------------- */
 

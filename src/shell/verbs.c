@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The verbs of the command line, and those that are short: dump, stop, doctor,
+ * The verbs of the command line, and those that are short: stop, doctor,
  * help. Words are checked before anything is printed or touched.
  */
 #include "private.h"
@@ -28,8 +28,7 @@ option_wrong(char *const *argv)
 	return letter;
 }
 
-/* The value of `-p PID`, `-pPID`, `--pid PID` or `--pid=PID`, alone; NULL. */
-static const char *
+const char *
 pid_option(int argc, char **argv)
 {
 	if (argc == 3 && (strcmp(argv[1], "-p") == 0 ||
@@ -40,28 +39,6 @@ pid_option(int argc, char **argv)
 	if (argc == 2 && str_starts(argv[1], "-p") && argv[1][2])
 		return argv[1] + 2;
 	return NULL;
-}
-
-/* ---- dump ---------------------------------------------------------------------------- */
-
-static int
-verb_dump(struct shell *sh, int argc, char **argv)
-{
-	const char *pid = pid_option(argc, argv);
-
-	if (!pid) {
-		fail(FAIL_USAGE, "dump: give -p PID");
-		fail_remedy("sonde dump -p 4711");
-		return verb_failed(sh);
-	}
-	sh->quiet = true;
-	if (target_attach(sh, pid, false) < 0) {
-		fail_in("dump");
-		return verb_failed(sh);
-	}
-	if (!shell_run_text(sh, "where -all"))
-		return sh->exit_status;
-	return target_end_session(sh) == DONE ? 0 : verb_failed(sh);
 }
 
 /* ---- stop ---------------------------------------------------------------------------- */
@@ -180,9 +157,12 @@ const struct verb verb_table[] = {
 	  "say what works on this machine, or with a process, and how to "
 	  "mend the rest", "  for example: sonde doctor -p 4711\n",
 	  verb_doctor },
-	{ "dump", "-p PID", "print the stacks of all threads; blocked "
-	  "threads are not stopped", "  for example: sonde dump -p 4711\n",
-	  verb_dump },
+	{ "dump", "-p PID [--json] [-consistent]",
+	  "print the stacks of all threads, and what each waits for; blocked "
+	  "threads are not stopped",
+	  "  --json          for programs; the manual page tells the fields\n"
+	  "  -consistent     all threads of one moment: all stop for it\n"
+	  "  for example: sonde dump -p 4711\n", verb_dump },
 	{ "help", "[COMMAND]", "tell about verbs and commands",
 	  "  for example: sonde help record\n", verb_help },
 	{ "record", "(-p PID[,PID]|NAME [--children] | [--] PROGRAM "
@@ -214,6 +194,8 @@ const struct verb verb_table[] = {
 	  "  for example: sonde selftest 100\n", verb_selftest },
 	{ "stop", "EXP.er", "end a recording from another terminal",
 	  "  for example: sonde stop test.1.er\n", verb_stop },
+	{ "why", "-p PID", "say who waits for whom, and name the ring of a "
+	  "deadlock", "  for example: sonde why -p 4711\n", verb_why },
 	{ 0 }
 };
 

@@ -213,8 +213,11 @@ line_in_unit(struct lines *lines, Dwarf_Die *unit, uint64_t vaddr,
 	return true;
 }
 
-bool
-symfile_line(struct symfile *sf, uint64_t vaddr, const char **file, int *line)
+/* Units whose code is around vaddr, until visit says that it is the one. */
+static bool
+units_at(struct symfile *sf, uint64_t vaddr,
+	 bool (*visit)(struct lines *lines, Dwarf_Die *unit, void *arg),
+	 void *arg)
 {
 	struct lines *lines = lines_of(sf);
 	size_t low = 0, high = lines->range_len;
@@ -233,9 +236,59 @@ symfile_line(struct symfile *sf, uint64_t vaddr, const char **file, int *line)
 		if (range->reach <= vaddr)
 			break;
 		if (vaddr < range->end &&
-		    line_in_unit(lines, &lines->units[range->unit], vaddr,
-				 file, line))
+		    visit(lines, &lines->units[range->unit], arg))
 			return true;
 	}
 	return false;
+}
+
+struct place {
+	uint64_t vaddr;
+	const char **file;
+	int *line;
+};
+
+static bool
+find_place(struct lines *lines, Dwarf_Die *unit, void *arg)
+{
+	const struct place *p = arg;
+
+	return line_in_unit(lines, unit, p->vaddr, p->file, p->line);
+}
+
+bool
+symfile_line(struct symfile *sf, uint64_t vaddr, const char **file, int *line)
+{
+	struct place p = { vaddr, file, line };
+
+	return units_at(sf, vaddr, find_place, &p);
+}
+
+struct unit_visit {
+	bool (*visit)(void *arg, Dwarf_Die *unit);
+	void *arg;
+};
+
+static bool
+pass_unit(struct lines *lines, Dwarf_Die *unit, void *arg)
+{
+	const struct unit_visit *v = arg;
+
+	(void)lines;
+	return v->visit(v->arg, unit);
+}
+
+bool
+lines_units_at(struct symfile *sf, uint64_t vaddr,
+	       bool (*visit)(void *arg, Dwarf_Die *unit), void *arg)
+{
+	struct unit_visit v = { visit, arg };
+
+	return units_at(sf, vaddr, pass_unit, &v);
+}
+
+const char *
+lines_absolute(struct symfile *sf, Dwarf_Die *unit, const char *file)
+{
+	return absolute_name(lines_of(sf), unit, file);
 }

@@ -132,5 +132,11 @@ void raws_collect(struct symfile *sf, struct raws *raws);
 
 bool image_has_lines(Elf *elf);
 void lines_free(struct lines *lines);
+/* Units whose code is around vaddr, until visit says true. */
+bool lines_units_at(struct symfile *sf, uint64_t vaddr,
+		    bool (*visit)(void *arg, Dwarf_Die *unit), void *arg);
+/* A file's name as symfile_line gives it. */
+const char *lines_absolute(struct symfile *sf, Dwarf_Die *unit,
+			   const char *file);
 
 #endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * why: what a thread waits for, and for whom. By /proc and by copies of
+ * memory, of any process that we may look into: nobody is stopped, nothing is
+ * written, no ptrace. What is seen of a thread is of one wait of its, which
+ * its count of turns on a processor shows.
+ */
+#ifndef SONDE_WHY_H
+#define SONDE_WHY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum wait_kind {
+	WAIT_NONE,		/* it runs, or would like to */
+	WAIT_CALL,		/* a call of which only the name is known */
+	WAIT_FUTEX,
+	WAIT_FILES,		/* one descriptor, or several */
+	WAIT_CHILD,
+	WAIT_TIME,
+	WAIT_SIGNAL,
+	WAIT_FILE_LOCK,
+	WAIT_STOPPED,		/* by a signal or a tracer */
+	WAIT_KERNEL,		/* a page fault, a disk */
+};
+
+enum lock_kind {
+	LOCK_UNKNOWN,		/* a word in memory */
+	LOCK_MUTEX,
+	LOCK_RWLOCK,
+	LOCK_JOIN,		/* a thread, until it ends */
+	LOCK_CONDITION,
+	LOCK_SEMAPHORE,
+	LOCK_BARRIER,
+	LOCK_ONCE,
+	LOCK_INTERNAL,		/* a lock of libc's own: malloc, stdio */
+};
+
+/* A process that has the other end of something open. */
+struct wait_peer {
+	pid_t pid;
+	int fd;
+};
+
+struct wait_file {
+	int fd;
+	bool reads, writes;	/* what it is waited for */
+	bool is_pipe, is_socket;
+	bool closed_circle;	/* whoever can end the wait is in peers */
+	uint64_t inode;
+	char *what;		/* "pipe:[7]", "tcp 127.0.0.1:22 to ...", a path */
+	struct wait_peer *peers;
+	size_t peer_count;
+};
+
+struct wait {
+	pid_t pid, tid;
+	char state;		/* of /proc; 0: it has ended */
+	char name[16];
+	enum wait_kind kind;
+	uint64_t turns;		/* on a processor, so far; 0 unknown */
+	long call;		/* number; -1 none */
+	uint64_t args[6];
+	uint64_t pc, sp;
+	bool timed;		/* it ends by itself */
+	int64_t timeout_ns;	/* -1: until a moment, or unknown */
+	/* WAIT_FUTEX */
+	enum lock_kind lock;
+	uint64_t word;		/* its address */
+	uint32_t value;		/* of the word, now */
+	pid_t owner;		/* thread; 0: not known */
+	bool owner_ended;	/* ... and it is there no more */
+	unsigned readers;	/* LOCK_RWLOCK: who hold it */
+	/* WAIT_FILES, WAIT_FILE_LOCK */
+	struct wait_file *files;
+	size_t file_count;
+	bool epoll;
+	pid_t holder;		/* WAIT_FILE_LOCK: process; 0: not known */
+	pid_t *children;	/* WAIT_CHILD: those it waits for */
+	size_t child_count;
+};
+
+void wait_fini(struct wait *w);
+
+/* The name of a system call, "call 999" for one of no name. A view, of an
+ * unknown one until the next call. */
+const char *wait_call_name(long call);
+const char *lock_kind_name(enum lock_kind kind);
+
+/* What is known of processes, as long as one looks. */
+struct why;
+struct why *why_new(void);
+void why_free(struct why *y);
+/* Processes of others that could not be looked into, once somebody was sought
+ * among all. */
+size_t why_unseen(const struct why *y);
+
+/* What the thread waits for. -1: it has ended, or it is not ours to see.
+ * functions: names of its innermost frames, ended by NULL, or NULL: tell what
+ * kind of lock it is. */
+int why_look(struct why *y, pid_t pid, pid_t tid,
+	     const char *const *functions, struct wait *out);
+/* Still in the same wait, and for the same owner? */
+bool why_holds(struct why *y, const struct wait *w);
+/* One line for people: "mutex 0x55d0 held by thread 12 (left)"; "" for who
+ * runs. The caller frees it. */
+char *why_text(struct why *y, const struct wait *w);
+/* The name of a thread, "" when it has none. A view until the next call. */
+const char *why_name(struct why *y, pid_t pid, pid_t tid);
+
+/* ---- graph.c: who waits for whom ---------------------------------------- */
+
+struct why_node {
+	struct wait wait;
+	size_t *wakers;		/* nodes that can end the wait */
+	size_t waker_count;
+	bool open;		/* so can others, or time */
+	bool stuck;		/* nobody can who is not stuck as well */
+	bool shown;		/* for the use of who prints */
+};
+
+struct why_graph {
+	struct why_node *nodes;
+	size_t len, cap;
+};
+
+/* All threads of the process, and of those that they wait for. functions
+ * tells names of frames of a thread; may be NULL. What is found stuck was so
+ * at one moment. */
+int why_graph_make(struct why *y, pid_t pid,
+		   const char *const *(*functions)(void *arg, pid_t tid),
+		   void *arg, struct why_graph *g);
+void why_graph_fini(struct why_graph *g);
+/* The next cycle among the stuck, or those stuck without one behind somebody
+ * who is gone: nodes in their order, each waits for the next, the last for
+ * the first; the caller frees it. 0: no more. */
+size_t why_graph_cycle(const struct why_graph *g, size_t *from, size_t **cycle);
+
+#endif

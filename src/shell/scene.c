@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Stacks of live threads and what each waits for, as where, dump and why need
+ * them. The stack comes first; what is seen of a wait afterwards belongs to it
+ * if the thread still stands at the same place of its stack.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMED_FRAMES = 10 };
+
+int
+scene_take(struct session *s, pid_t tid, enum session_look how,
+	  struct scene *l)
+{
+	*l = (struct scene){ .session = s };
+	if (session_where(s, tid, how, &l->stacks) < 0)
+		return -1;
+	l->live = live_new(s);
+	l->frames = frames_new(l->live);
+	l->why = why_new();
+	return 0;
+}
+
+void
+scene_fini(struct scene *l)
+{
+	why_free(l->why);
+	frames_free(l->frames);
+	live_free(l->live);
+	session_stacks_fini(&l->stacks);
+	free(l->names);
+	*l = (struct scene){ 0 };
+}
+
+const struct session_stack *
+scene_stack(const struct scene *l, pid_t tid)
+{
+	for (size_t i = 0; i < l->stacks.len; i++)
+		if (l->stacks.items[i].tid == tid)
+			return &l->stacks.items[i];
+	return NULL;
+}
+
+/* Names of its innermost frames: they tell what kind of lock it waits at. */
+const char *const *
+scene_functions(void *arg, pid_t tid)
+{
+	struct scene *l = arg;
+	const struct session_stack *st = scene_stack(l, tid);
+	size_t n = 0;
+
+	if (!st)
+		return NULL;
+	l->names = xrealloc(l->names, (NAMED_FRAMES + 1) * sizeof *l->names);
+	for (size_t i = 0; i < st->len && i < NAMED_FRAMES; i++) {
+		const struct frame_list *at = frames_at(l->frames,
+							st->pcs[i]);
+		const char *name = at->items[at->len - 1].function;
+
+		l->names[n++] = name ? name : "";
+	}
+	l->names[n] = NULL;
+	return l->names;
+}
+
+bool
+scene_wait(struct scene *l, const struct session_stack *st, struct wait *w)
+{
+	if (why_look(l->why, session_pid(l->session), st->tid,
+		     scene_functions(l, st->tid), w) < 0) {
+		fail_clear();
+		return false;
+	}
+	if (w->kind != WAIT_NONE && st->len && w->pc == st->pcs[0] &&
+	    w->sp == st->sp)
+		return true;
+	wait_fini(w);
+	return false;
+}
+
+static void
+print_frames(struct scene *l, const struct session_stack *st, FILE *out)
+{
+	size_t number = 0;
+
+	for (size_t i = 0; i < st->len; i++) {
+		const struct frame_list *at = frames_at(l->frames,
+							st->pcs[i]);
+
+		for (size_t k = 0; k < at->len; k++) {
+			const struct frame *f = &at->items[k];
+
+			if (f->inlined)
+				fprintf(out, "  #%-3zu %18s  ", number++,
+					"inlined");
+			else
+				fprintf(out, "  #%-3zu 0x%016llx  ", number++,
+					(unsigned long long)st->pcs[i]);
+			frame_print(f, out);
+			fputc('\n', out);
+		}
+	}
+}
+
+void
+scene_print(struct scene *l, FILE *out)
+{
+	for (size_t i = 0; i < l->stacks.len; i++) {
+		const struct session_stack *st = &l->stacks.items[i];
+		struct wait w;
+
+		fprintf(out, "%sthread %d (%s), state %c%s\n", i ? "\n" : "",
+			st->tid, st->name, st->state, st->complete ? "" :
+			", the stack could not be walked to its end");
+		if (scene_wait(l, st, &w)) {
+			char *text = why_text(l->why, &w);
+
+			fprintf(out, "  waits for %s\n", text);
+			free(text);
+			wait_fini(&w);
+		}
+		print_frames(l, st, out);
+	}
+	if (!l->stacks.len)
+		fputs("No thread could be looked at.\n", out);
+	fprintf(out, "(%s)\n", l->stacks.how);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The room's own: a cache of what is asked again and again, and the pieces
+ * that why_look is made of.
+ */
+#ifndef SONDE_WHY_PRIVATE_H
+#define SONDE_WHY_PRIVATE_H
+
+#include "base.h"
+#include "why.h"
+
+enum { THREADS_MAX = 100000 };
+
+/* One thread of a process, and its number as the process knows it. */
+struct member {
+	pid_t tid, inner;
+};
+
+struct members {
+	pid_t pid;
+	struct member *items;
+	size_t len, cap;
+	uint64_t read_at;
+};
+
+/* An open pipe or socket of somebody. */
+struct opened {
+	uint64_t inode;
+	pid_t pid;
+	int fd;
+	bool reads, writes;
+};
+
+struct socket_entry {
+	uint64_t inode, peer;	/* peer: inode of the other end; 0 unknown */
+	char *text;
+};
+
+struct ends {			/* a row of net/tcp and the like */
+	const char *kind;
+	char local[33], remote[33];
+	unsigned local_port, remote_port, state;
+	uint64_t inode;
+};
+
+struct why {
+	struct members members;		/* of the process looked at last */
+	struct opened *opened;		/* sorted by inode */
+	size_t opened_len, opened_cap;
+	bool opened_read;
+	size_t unseen;
+	pid_t sockets_of;		/* whose name space they were read in */
+	struct socket_entry *sockets;
+	size_t socket_len, socket_cap;
+	struct ends *rows;
+	size_t row_len, row_cap;
+	char name[32];
+};
+
+/* ---- calls.c */
+enum argument {
+	NO_ARGUMENT = -1,
+};
+enum limit_kind { LIMIT_NONE, LIMIT_MS, LIMIT_TIMESPEC, LIMIT_TIMEVAL,
+		  LIMIT_MOMENT };
+struct call_row {
+	long nr;
+	enum wait_kind kind;
+	int fd;			/* argument that is a descriptor */
+	bool reads, writes;
+	enum limit_kind limit;
+	int limit_at;		/* its argument */
+};
+const struct call_row *call_find(long nr);
+
+/* ---- memory.c: copies, texts, threads */
+int memory_read(pid_t pid, uint64_t addr, void *to, size_t n);
+/* The text of /proc/PID/rest, or NULL. */
+char *proc_text(pid_t pid, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+const struct members *members_of(struct why *y, pid_t pid);
+/* The thread that the process knows by that number; 0: none. */
+pid_t member_by_inner(const struct members *m, pid_t inner);
+
+/* ---- futex.c */
+void futex_look(struct why *y, struct wait *w, const char *const *functions);
+
+/* ---- files.c */
+void files_look(struct why *y, struct wait *w, const struct call_row *row);
+void file_lock_look(struct why *y, struct wait *w);
+
+/* ---- peers.c */
+void peers_find(struct why *y, pid_t pid, struct wait_file *f);
+
+/* ---- sockets.c */
+const struct socket_entry *socket_find(struct why *y, pid_t pid,
+				       uint64_t inode);
+void sockets_forget(struct why *y);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What one thread waits for: its call and arguments, as /proc tells them of a
+ * thread that does not run, and what they mean. Its turns on a processor are
+ * read before and after: if it had one meanwhile, it is looked at again.
+ */
+#include "private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+enum { LOOKS = 3, CHILDREN_MAX = 4096 };
+
+struct why *
+why_new(void)
+{
+	return xcalloc(1, sizeof(struct why));
+}
+
+void
+why_free(struct why *y)
+{
+	if (!y)
+		return;
+	sockets_forget(y);
+	free(y->sockets);
+	free(y->rows);
+	free(y->opened);
+	free(y->members.items);
+	free(y);
+}
+
+size_t
+why_unseen(const struct why *y)
+{
+	return y->unseen;
+}
+
+void
+wait_fini(struct wait *w)
+{
+	for (size_t i = 0; i < w->file_count; i++) {
+		free(w->files[i].what);
+		free(w->files[i].peers);
+	}
+	free(w->files);
+	free(w->children);
+	*w = (struct wait){ 0 };
+}
+
+/* ---- state, name, turns ------------------------------------------------- */
+
+/* "4711 (name) S ...": a name may hold anything. */
+static bool
+read_state(struct wait *w)
+{
+	char *text = proc_text(w->pid, "task/%d/stat", (int)w->tid);
+	const char *open = text ? strchr(text, '(') : NULL;
+	const char *close = text ? strrchr(text, ')') : NULL;
+
+	if (open && close && close[1] == ' ') {
+		w->state = close[2];
+		(void)snprintf(w->name, sizeof w->name, "%.*s",
+			       (int)(close - open - 1), open + 1);
+		str_tame(w->name);
+	}
+	free(text);
+	return w->state && w->state != 'X';
+}
+
+/* A kernel without schedstat counts those that ended otherwise. */
+static uint64_t
+count_switches(pid_t pid, pid_t tid)
+{
+	char *text = proc_text(pid, "task/%d/status", (int)tid);
+	uint64_t turns = 0;
+
+	for (const char *at = text; at && (at = strstr(at, "ctxt_switches:"));
+	     at++)
+		turns += strtoull(at + strlen("ctxt_switches:"), NULL, 10);
+	free(text);
+	return turns;
+}
+
+static uint64_t
+read_turns(pid_t pid, pid_t tid)
+{
+	char *text = proc_text(pid, "task/%d/schedstat", (int)tid);
+	uint64_t turns = 0;
+
+	if (!text || sscanf(text, "%*u %*u %" SCNu64, &turns) != 1 || !turns)
+		turns = count_switches(pid, tid);
+	free(text);
+	return turns;
+}
+
+/* "202 0x7f.. 0x80 ... sp pc"; "running"; "-1 sp pc" outside of a call. */
+static bool
+read_call(struct wait *w)
+{
+	char *text = proc_text(w->pid, "task/%d/syscall", (int)w->tid);
+	const int n = text ? sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %"
+		SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %"
+		SCNx64, &w->call, &w->args[0], &w->args[1], &w->args[2],
+		&w->args[3], &w->args[4], &w->args[5], &w->sp, &w->pc) : 0;
+
+	if (n == 3) {			/* no call */
+		w->sp = w->args[0];
+		w->pc = w->args[1];
+	}
+	if (n != 9)
+		w->call = -1;
+	free(text);
+	return n == 3 || n == 9;
+}
+
+/*
+ * A sleep that a stop broke off goes on as restart_syscall, with the arguments
+ * where they were. Which call it was, the code in front of pc tells: on x86-64
+ * mov $NUMBER,%eax; syscall.
+ */
+static void
+find_restarted(struct wait *w)
+{
+	unsigned char code[7];
+	uint32_t number;
+
+	if (w->call != SYS_restart_syscall ||
+	    memory_read(w->pid, w->pc - sizeof code, code, sizeof code) < 0 ||
+	    code[0] != 0xb8 || code[5] != 0x0f || code[6] != 0x05)
+		return;
+	memcpy(&number, code + 1, sizeof number);
+	w->call = (long)number;
+}
+
+/* ---- what for ----------------------------------------------------------- */
+
+static void
+take_limit(struct wait *w, const struct call_row *row)
+{
+	const uint64_t value = w->args[row->limit_at];
+	struct timespec ts;
+
+	w->timeout_ns = -1;
+	if (row->limit == LIMIT_NONE)
+		return;
+	if (row->limit == LIMIT_MS) {
+		w->timed = (int)value >= 0;
+		w->timeout_ns = w->timed ? (int64_t)(int)value * 1000000 : -1;
+		return;
+	}
+	w->timed = value != 0;
+	if (!value || memory_read(w->pid, value, &ts, sizeof ts) < 0 ||
+	    ts.tv_sec < 0 || ts.tv_sec > INT64_MAX / 2000000000)
+		return;
+	w->timeout_ns = ts.tv_sec * INT64_C(1000000000) +
+		(row->limit == LIMIT_TIMEVAL ? ts.tv_nsec * 1000 : ts.tv_nsec);
+	/* until a moment of a clock: how long is not in the argument */
+	if (w->call == SYS_clock_nanosleep && w->args[1] & TIMER_ABSTIME)
+		w->timeout_ns = -1;
+}
+
+static void
+add_children(struct wait *w, pid_t tid, pid_t only)
+{
+	char *text = proc_text(w->pid, "task/%d/children", (int)tid);
+	char *end;
+
+	for (const char *at = text; at && *at; at = end) {
+		const long child = strtol(at, &end, 10);
+
+		if (end == at || w->child_count >= CHILDREN_MAX)
+			break;
+		if (only > 0 && child != only)
+			continue;
+		w->children = xrealloc(w->children, (w->child_count + 1) *
+				       sizeof *w->children);
+		w->children[w->child_count++] = (pid_t)child;
+	}
+	free(text);
+}
+
+static void
+take_children(struct why *y, struct wait *w)
+{
+	const struct members *m = members_of(y, w->pid);
+	pid_t only = 0;
+
+	if (w->call == SYS_wait4)
+		only = (pid_t)w->args[0];
+	else if (w->call == SYS_waitid && w->args[0] == 1 /* P_PID */)
+		only = (pid_t)w->args[1];
+	for (size_t i = 0; i < m->len; i++)
+		add_children(w, m->items[i].tid, only);
+}
+
+static bool
+takes_lock(const struct wait *w)
+{
+	return w->call == SYS_flock || w->args[1] == F_SETLKW ||
+		w->args[1] == 38 /* F_OFD_SETLKW */;
+}
+
+static void
+understand(struct why *y, struct wait *w, const char *const *functions)
+{
+	const struct call_row *row = w->call < 0 ? NULL : call_find(w->call);
+
+	w->kind = row ? row->kind : w->call < 0 ? WAIT_NONE : WAIT_CALL;
+	if (w->state == 'T' || w->state == 't')
+		w->kind = WAIT_STOPPED;
+	else if (w->call < 0 && w->state == 'D')
+		w->kind = WAIT_KERNEL;
+	else if (w->kind == WAIT_FILE_LOCK && !takes_lock(w))
+		w->kind = WAIT_CALL;
+	if (row)
+		take_limit(w, row);
+	if (w->kind == WAIT_FUTEX)
+		futex_look(y, w, functions);
+	else if (w->kind == WAIT_FILES)
+		files_look(y, w, row);
+	else if (w->kind == WAIT_FILE_LOCK)
+		file_lock_look(y, w);
+	else if (w->kind == WAIT_CHILD)
+		take_children(y, w);
+}
+
+static int
+look_once(struct why *y, const char *const *functions, struct wait *w)
+{
+	if (!read_state(w))
+		return fail(FAIL_MISSING, "thread %d has ended", (int)w->tid);
+	w->call = -1;
+	w->turns = read_turns(w->pid, w->tid);
+	if (w->state == 'Z')
+		return 0;
+	errno = 0;
+	if (!read_call(w) || w->state == 'R')
+		w->call = -1;
+	find_restarted(w);
+	understand(y, w, functions);
+	return 0;
+}
+
+int
+why_look(struct why *y, pid_t pid, pid_t tid, const char *const *functions,
+	 struct wait *out)
+{
+	*out = (struct wait){ 0 };
+	for (int i = 0; i < LOOKS; i++) {
+		wait_fini(out);
+		out->pid = pid;
+		out->tid = tid;
+		if (look_once(y, functions, out) < 0)
+			return -1;
+		if (out->kind == WAIT_NONE ||
+		    read_turns(pid, tid) == out->turns)
+			return 0;
+	}
+	/* it waits now and then, never long enough to be seen at it */
+	wait_fini(out);
+	*out = (struct wait){ .pid = pid, .tid = tid, .call = -1 };
+	(void)read_state(out);
+	return 0;
+}
+
+bool
+why_holds(struct why *y, const struct wait *w)
+{
+	struct wait now = { .pid = w->pid, .tid = w->tid, .call = w->call };
+	const char *const by_name[] = { w->lock == LOCK_MUTEX ?
+		"pthread_mutex_lock" : NULL, NULL };
+
+	if (read_turns(w->pid, w->tid) != w->turns)
+		return false;
+	if (w->kind != WAIT_FUTEX || w->lock == LOCK_RWLOCK)
+		return true;
+	memcpy(now.args, w->args, sizeof now.args);
+	futex_look(y, &now, by_name);
+	return now.owner == w->owner && now.value == w->value;
+}
