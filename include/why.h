@@ -69,6 +69,7 @@ struct wait {
 	/* WAIT_FUTEX */
 	enum lock_kind lock;
 	uint64_t word;		/* its address */
+	uint64_t address;	/* of the lock, where that is known; or word */
 	uint32_t value;		/* of the word, now */
 	pid_t owner;		/* thread; 0: not known */
 	bool owner_ended;	/* ... and it is there no more */

@@ -46,6 +46,7 @@ put_lock(struct json *j, const struct wait *w)
 {
 	json_begin(j, "lock", '{');
 	json_text(j, "kind", lock_kind_name(w->lock));
+	json_address(j, "address", w->address);
 	json_address(j, "word", w->word);
 	json_unsigned(j, "value", w->value);
 	if (w->owner) {

@@ -190,8 +190,7 @@ holder_of_lock(const char *text, pid_t waiter)
 
 	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		if (sscanf(line, "%u: %*s %*s %*s %d %*x", &number,
-			   &pid) == 2 && !strstr(line, ": ->")) {
+		if (sscanf(line, "%u: %*s %*s %*s %d", &number, &pid) == 2) {
 			held_number = number;
 			holder = pid;
 			continue;

@@ -121,6 +121,7 @@ look_at_rwlock(struct why *y, struct wait *w)
 		    l.readers >> READER_SHIFT > USERS_MAX ||
 		    l.writers > USERS_MAX)
 			continue;
+		w->address = w->word - offsets[i];
 		if (l.writer)
 			w->owner = member_by_inner(members_of(y, w->pid),
 						   l.writer);
@@ -129,6 +130,7 @@ look_at_rwlock(struct why *y, struct wait *w)
 		if (w->owner || w->readers)
 			return;
 	}
+	w->address = w->word;
 }
 
 /* The kernel clears the number of a thread when it ends, and wakes. */
@@ -149,7 +151,7 @@ futex_look(struct why *y, struct wait *w, const char *const *functions)
 					 FUTEX_CLOCK_REALTIME)) & 0x7f;
 	const enum lock_kind by_name = kind_by_names(functions);
 
-	w->word = w->args[0];
+	w->word = w->address = w->args[0];
 	w->timed = w->args[3] != 0;
 	w->timeout_ns = -1;
 	if (memory_read(w->pid, w->word, &w->value, sizeof w->value) < 0)

@@ -72,7 +72,7 @@ add_futex(struct why *y, struct str *s, const struct wait *w)
 		return;
 	}
 	str_addf(s, "%s 0x%llx", w->lock == LOCK_JOIN ? "the end of a thread,"
-		 : words[w->lock], (unsigned long long)w->word);
+		 : words[w->lock], (unsigned long long)w->address);
 	if (w->lock == LOCK_UNKNOWN)
 		str_addf(s, " (holds %u)", w->value);
 	add_holder(y, s, w);

@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * waiter: threads that wait, each for something that it names beforehand.
+ *
+ *	waiter kinds		one of each kind
+ *	waiter ring N		N threads, each holds a mutex and wants the next
+ *	waiter convoy N sleeps|computes
+ *				N threads want the mutex of one
+ *	waiter self		a thread wants the mutex that it holds
+ *	waiter orphan		a mutex whose owner has ended
+ *	waiter token N		N threads take turns within `inside`
+ *	waiter pipes		two processes, each reads what only the other
+ *				can write
+ *	waiter lock		this waits for a file lock of another process,
+ *				which reads what only this can write
+ *
+ * Truth: `NAME_tid TID`, and where it matters NAME_word ADDRESS, NAME_fd N.
+ * ready comes when all of them wait. eintr counts calls that came back with
+ * EINTR, turns how often the waiting threads were on a processor.
+ */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "victim.h"
+
+enum { MEMBERS_MAX = 64 };
+
+struct member {
+	char name[16];
+	void (*wait)(struct member *me);
+	long call;		/* that it is to be seen in; -1: it runs */
+	int number;
+	_Atomic pid_t tid;
+	pthread_t thread;
+};
+
+static struct member members[MEMBERS_MAX];
+static int member_count;
+static atomic_uint eintr;
+static pthread_mutex_t mutexes[MEMBERS_MAX];
+static pthread_barrier_t all_hold;
+
+/* ---- who waits ---------------------------------------------------------- */
+
+static void *
+begin(void *arg)
+{
+	struct member *me = arg;
+
+	pthread_setname_np(pthread_self(), me->name);
+	atomic_store(&me->tid, (pid_t)syscall(SYS_gettid));
+	me->wait(me);
+	return NULL;
+}
+
+static struct member *
+add(const char *name, long call, void (*wait)(struct member *me))
+{
+	struct member *m = &members[member_count];
+
+	snprintf(m->name, sizeof m->name, "%s", name);
+	m->wait = wait;
+	m->call = call;
+	m->number = member_count++;
+	if (pthread_create(&m->thread, NULL, begin, m) != 0)
+		exit(99);
+	while (!atomic_load(&m->tid))
+		sched_yield();
+	return m;
+}
+
+static void
+read_own(pid_t tid, const char *what, char *text, size_t size)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/self/task/%d/%s", (int)tid, what);
+	f = fopen(path, "r");
+	text[f ? fread(text, 1, size - 1, f) : 0] = '\0';
+	if (f)
+		fclose(f);
+}
+
+static void
+await(const struct member *m)
+{
+	char text[256];
+
+	if (m->call < 0)
+		return;
+	do {
+		usleep(500);
+		read_own(m->tid, "syscall", text, sizeof text);
+	} while (text[0] == 'r' || strtol(text, NULL, 10) != m->call);
+}
+
+static void
+mark(void)
+{
+	uint64_t turns = 0, one;
+	char text[256];
+
+	for (int i = 0; i < member_count; i++) {
+		if (members[i].call < 0)
+			continue;
+		read_own(members[i].tid, "schedstat", text, sizeof text);
+		if (sscanf(text, "%*u %*u %lu", &one) == 1)
+			turns += one;
+	}
+	victim_say("turns", turns);
+	victim_say("eintr", atomic_load(&eintr));
+}
+
+static void
+say_word(const struct member *m, const void *word)
+{
+	printf("%s_word 0x%lx\n", m->name, (unsigned long)word);
+}
+
+static void
+say_fd(const struct member *m, int fd)
+{
+	printf("%s_fd %d\n", m->name, fd);
+}
+
+static void
+note(long result)
+{
+	if (result < 0 && errno == EINTR)
+		atomic_fetch_add(&eintr, 1);
+}
+
+/* ---- kinds -------------------------------------------------------------- */
+
+static int empty[2], full[2], pair[2], listener, tcp_here, tcp_there, epoll;
+static sem_t semaphore;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t of_condition = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t barrier;
+static struct member *joined;
+static pid_t child;
+
+static void
+wait_read(struct member *me)
+{
+	char c;
+
+	say_fd(me, empty[0]);
+	note(read(empty[0], &c, 1));
+}
+
+static void
+wait_write(struct member *me)
+{
+	say_fd(me, full[1]);
+	note(write(full[1], "x", 1));
+}
+
+static void
+wait_poll(struct member *me)
+{
+	struct pollfd fds[] = { { .fd = empty[0], .events = POLLIN },
+				{ .fd = pair[0], .events = POLLIN } };
+
+	say_fd(me, pair[0]);
+	note(poll(fds, 2, 1000000));
+}
+
+static void
+wait_epoll(struct member *me)
+{
+	struct epoll_event ev;
+
+	say_fd(me, epoll);
+	note(epoll_wait(epoll, &ev, 1, -1));
+}
+
+static void
+wait_accept(struct member *me)
+{
+	say_fd(me, listener);
+	note(accept(listener, NULL, NULL));
+}
+
+static void
+wait_unix(struct member *me)
+{
+	char c;
+
+	say_fd(me, pair[1]);
+	note(recv(pair[1], &c, 1, 0));
+}
+
+static void
+wait_tcp(struct member *me)
+{
+	char c;
+
+	say_fd(me, tcp_here);
+	note(recv(tcp_here, &c, 1, 0));
+}
+
+static void
+wait_semaphore(struct member *me)
+{
+	say_word(me, &semaphore);
+	note(sem_wait(&semaphore));
+}
+
+static void
+wait_condition(struct member *me)
+{
+	say_word(me, &condition);
+	pthread_mutex_lock(&of_condition);
+	pthread_cond_wait(&condition, &of_condition);
+}
+
+static void
+wait_rwlock(struct member *me)
+{
+	say_word(me, &rwlock);
+	pthread_rwlock_rdlock(&rwlock);
+}
+
+static void
+wait_barrier(struct member *me)
+{
+	say_word(me, &barrier);
+	pthread_barrier_wait(&barrier);
+}
+
+static void
+wait_mutex(struct member *me)
+{
+	say_word(me, &mutexes[0]);
+	pthread_mutex_lock(&mutexes[0]);
+}
+
+static void
+wait_sleep(struct member *me)
+{
+	const struct timespec long_time = { 5000, 0 };
+
+	(void)me;
+	note(nanosleep(&long_time, NULL));
+}
+
+static void
+wait_join(struct member *me)
+{
+	(void)me;
+	pthread_join(joined->thread, NULL);
+}
+
+static void
+wait_signal(struct member *me)
+{
+	sigset_t set;
+
+	(void)me;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigwaitinfo(&set, NULL);
+}
+
+static void
+wait_child(struct member *me)
+{
+	(void)me;
+	printf("%s_child %d\n", me->name, (int)child);
+	note(waitpid(child, NULL, 0));
+}
+
+static void
+connect_tcp(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	socklen_t size = sizeof at;
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	listener = socket(AF_INET, SOCK_STREAM, 0);
+	tcp_here = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(listener, (void *)&at, sizeof at) < 0 ||
+	    listen(listener, 5) < 0 ||
+	    getsockname(listener, (void *)&at, &size) < 0 ||
+	    connect(tcp_here, (void *)&at, sizeof at) < 0 ||
+	    (tcp_there = accept(listener, NULL, NULL)) < 0)
+		exit(99);
+	victim_say("port", ntohs(at.sin_port));
+}
+
+static void
+fill(int fd)
+{
+	char block[4096] = "";
+
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	while (write(fd, block, sizeof block) > 0)
+		;
+	fcntl(fd, F_SETFL, 0);
+}
+
+static void
+start_kinds(void)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	if (pipe(empty) < 0 || pipe(full) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+		exit(99);
+	connect_tcp();
+	fill(full[1]);
+	epoll = epoll_create1(0);
+	epoll_ctl(epoll, EPOLL_CTL_ADD, empty[0], &ev);
+	epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &ev);
+	sem_init(&semaphore, 0, 0);
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_rwlock_wrlock(&rwlock);
+	pthread_mutex_lock(&mutexes[0]);
+	child = fork();
+	if (child == 0)
+		for (;;)
+			pause();
+	add("read", SYS_read, wait_read);
+	add("write", SYS_write, wait_write);
+	add("poll", SYS_poll, wait_poll);
+	add("epoll", SYS_epoll_wait, wait_epoll);
+	add("accept", SYS_accept, wait_accept);
+	add("unix", SYS_recvfrom, wait_unix);
+	add("tcp", SYS_recvfrom, wait_tcp);
+	add("semaphore", SYS_futex, wait_semaphore);
+	add("condition", SYS_futex, wait_condition);
+	add("rwlock", SYS_futex, wait_rwlock);
+	add("barrier", SYS_futex, wait_barrier);
+	add("mutex", SYS_futex, wait_mutex);
+	joined = add("sleep", SYS_clock_nanosleep, wait_sleep);
+	add("join", SYS_futex, wait_join);
+	add("signal", SYS_rt_sigtimedwait, wait_signal);
+	add("child", SYS_wait4, wait_child);
+}
+
+/* ---- who waits for whom ------------------------------------------------- */
+
+/* One of these is to be inlined into the other. */
+static inline __attribute__((always_inline)) void
+take_next(struct member *me, int count)
+{
+	pthread_mutex_lock(&mutexes[(me->number + 1) % count]);
+}
+
+static int ring_size;
+
+__attribute__((noinline)) static void
+wait_ring(struct member *me)
+{
+	pthread_mutex_lock(&mutexes[me->number]);
+	say_word(me, &mutexes[(me->number + 1) % ring_size]);
+	pthread_barrier_wait(&all_hold);
+	take_next(me, ring_size);
+	pthread_mutex_unlock(&mutexes[me->number]);
+}
+
+static void
+start_ring(int n)
+{
+	ring_size = n;
+	pthread_barrier_init(&all_hold, NULL, (unsigned)n);
+	for (int i = 0; i < n; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "ring%d", i);
+		add(name, SYS_futex, wait_ring);
+	}
+}
+
+static atomic_bool held;
+
+static void
+hold_asleep(struct member *me)
+{
+	char c;
+
+	pthread_mutex_lock(&mutexes[0]);
+	say_word(me, &mutexes[0]);
+	atomic_store(&held, true);
+	note(read(empty[0], &c, 1));
+}
+
+__attribute__((noinline)) static void
+hold_busy(struct member *me)
+{
+	pthread_mutex_lock(&mutexes[0]);
+	say_word(me, &mutexes[0]);
+	atomic_store(&held, true);
+	while (!atomic_load(&victim_over))
+		;
+}
+
+static void
+start_convoy(int n, bool busy)
+{
+	if (pipe(empty) < 0)
+		exit(99);
+	add("holder", busy ? -1 : SYS_read, busy ? hold_busy : hold_asleep);
+	while (!atomic_load(&held))
+		sched_yield();
+	for (int i = 0; i < n; i++)
+		add("waits", SYS_futex, wait_mutex);
+}
+
+/* Never two of them at once. */
+__attribute__((noinline)) static void
+inside(void)
+{
+	for (volatile int i = 0; i < 20000; i++)
+		;
+}
+
+static void
+take_turns(struct member *me)
+{
+	(void)me;
+	while (!atomic_load(&victim_over)) {
+		pthread_mutex_lock(&mutexes[0]);
+		inside();
+		pthread_mutex_unlock(&mutexes[0]);
+	}
+}
+
+static void
+wait_self(struct member *me)
+{
+	pthread_mutex_lock(&mutexes[0]);
+	wait_mutex(me);
+}
+
+static void
+hold_and_end(struct member *me)
+{
+	(void)me;
+	pthread_mutex_lock(&mutexes[0]);
+}
+
+static void
+start_orphan(void)
+{
+	struct member *m = add("ender", -1, hold_and_end);
+
+	pthread_join(m->thread, NULL);
+	add("heir", SYS_futex, wait_mutex);
+}
+
+/* ---- two processes ------------------------------------------------------ */
+
+static int to_child[2], to_parent[2];
+
+static void
+read_parent_end(struct member *me)
+{
+	char c;
+
+	say_fd(me, to_parent[0]);
+	note(read(to_parent[0], &c, 1));
+}
+
+/* The main thread of a stuck process is stuck too: nothing ends it but a
+ * signal. */
+static void
+start_pipes(void)
+{
+	char c;
+
+	if (pipe(to_child) < 0 || pipe(to_parent) < 0)
+		exit(99);
+	child = fork();
+	if (child == 0) {
+		close(to_child[1]);
+		close(to_parent[0]);
+		(void)!read(to_child[0], &c, 1);
+		_exit(0);
+	}
+	close(to_child[0]);
+	close(to_parent[1]);
+	victim_say("child", (uint64_t)child);
+}
+
+static void
+start_lock(void)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char name[] = "/tmp/waiter.XXXXXX", c;
+	const int fd = mkstemp(name);
+	int started[2];
+
+	if (fd < 0 || unlink(name) < 0 || pipe(to_child) < 0 ||
+	    pipe(started) < 0)
+		exit(99);
+	child = fork();
+	if (child == 0) {
+		close(to_child[1]);
+		fcntl(fd, F_SETLKW, &all);
+		(void)!write(started[1], "", 1);
+		(void)!read(to_child[0], &c, 1);
+		_exit(0);
+	}
+	close(to_child[0]);
+	if (read(started[0], &c, 1) != 1)
+		exit(99);
+	victim_say("child", (uint64_t)child);
+	victim_say("lock_fd", (uint64_t)fd);
+	to_parent[0] = fd;
+}
+
+static void
+end_at_term(int signal)
+{
+	(void)signal;
+	_exit(write(1, "checksum ok\n", 12) != 12);
+}
+
+/* This process has one thread, which waits until SIGTERM. */
+static int
+wait_alone(bool lock)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct member me = { .name = "main" };
+
+	signal(SIGTERM, end_at_term);
+	victim_ready();
+	if (lock)
+		fcntl(to_parent[0], F_SETLKW, &all);
+	else
+		read_parent_end(&me);
+	return 1;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "kinds";
+	const int n = argc > 2 ? atoi(argv[2]) : 3;
+
+	victim_init();
+	victim_say("pid", (uint64_t)getpid());
+	if (strcmp(what, "kinds") == 0)
+		start_kinds();
+	else if (strcmp(what, "ring") == 0)
+		start_ring(n);
+	else if (strcmp(what, "convoy") == 0)
+		start_convoy(n, argc > 3 && strcmp(argv[3], "computes") == 0);
+	else if (strcmp(what, "self") == 0)
+		add("self", SYS_futex, wait_self);
+	else if (strcmp(what, "token") == 0)
+		for (int i = 0; i < n; i++)
+			add("turn", -1, take_turns);
+	else if (strcmp(what, "orphan") == 0)
+		start_orphan();
+	else if (strcmp(what, "pipes") == 0)
+		start_pipes();
+	else if (strcmp(what, "lock") == 0)
+		start_lock();
+	else
+		return 99;
+	for (int i = 0; i < member_count; i++) {
+		printf("%s_tid %d\n", members[i].name, (int)members[i].tid);
+		await(&members[i]);
+	}
+	if (to_child[1])
+		return wait_alone(strcmp(what, "lock") == 0);
+	victim_ready();
+	victim_serve(mark);
+	mark();
+	if (child)
+		kill(child, SIGKILL);
+	return victim_end(true);
+}
