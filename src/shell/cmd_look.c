@@ -32,7 +32,7 @@ cmd_where(struct shell *sh, size_t n, char **words)
 
 	if (n > 2 || (!all && n == 2 && !thread_word(n, words, 1, &tid)))
 		return USAGE;
-	if (scene_take(sh->session, all ? 0 : (pid_t)tid, LOOK_GENTLY, &l) < 0)
+	if (scene_take(sh, all ? 0 : (pid_t)tid, LOOK_GENTLY, &l) < 0)
 		return FAILED;
 	scene_print(&l, sh->out);
 	scene_fini(&l);
@@ -247,10 +247,9 @@ cmd_call(struct shell *sh, size_t n, char **words)
 	enum result r = FAILED;
 
 	if (parse_call(text, &name, args, &nargs) == 0) {
-		struct live *l = live_new(sh->session);
+		struct live *l = live_of(sh);
 
 		addr = live_address(l, name);
-		live_free(l);
 		if (addr && session_call(sh->session, addr, args, nargs,
 					 &result) == 0) {
 			fprintf(sh->out, "%s = %lld (0x%llx)\n", called,

@@ -106,10 +106,9 @@ offer_functions(const char *typed)
 	struct shell *sh = shell_here;
 
 	if (sh->session && session_state(sh->session) != SESSION_ENDED) {
-		struct live *l = live_new(sh->session);
+		struct live *l = live_of(sh);
 
 		live_each_function(l, offer_function, (void *)typed);
-		live_free(l);
 	} else if (sh->program) {
 		char *path = target_program_path(sh->program[0]);
 

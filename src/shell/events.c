@@ -121,10 +121,9 @@ place(struct shell *sh, struct handler *h)
 	if (!sh->session || session_state(sh->session) == SESSION_ENDED)
 		return 0;
 
-	struct live *l = live_new(sh->session);
+	struct live *l = live_of(sh);
 	const uint64_t addr = live_address(l, h->function);
 
-	live_free(l);
 	if (!addr)
 		return -1;
 	h->breakpoint = session_break(sh->session, addr, h->may_trap ?

@@ -60,7 +60,7 @@ shown_file(const char *file)
 	return file ? str_tame(xstrdup(file)) : NULL;
 }
 
-/* The function of the code itself is the last. */
+/* The function of the code itself is the last of its list. */
 static void
 name_function(const struct live_place *p, struct frame *out)
 {
@@ -69,8 +69,17 @@ name_function(const struct live_place *p, struct frame *out)
 	if (!symfile_find(p->sf, p->vaddr, &sym))
 		return;
 	out->function = shown_name(sym.name);
-	out->start = sym.start;
 	out->offset = p->vaddr - sym.start;
+}
+
+/* Who stands at the first instruction of a function has called nothing yet,
+ * even if that instruction was made for something inlined. */
+static size_t
+inlined_at(const struct live_place *p, const struct frame *own,
+	   struct symfile_inlined *inlined)
+{
+	return own->function && own->offset == 0 ? 0 :
+		symfile_inlines(p->sf, p->vaddr, inlined, INLINES_MAX);
 }
 
 /* Each stands where the one inside of it was called. */
@@ -78,15 +87,19 @@ static void
 look_up(const struct live_place *p, struct frame_list *list)
 {
 	struct symfile_inlined inlined[INLINES_MAX];
-	const size_t n = symfile_inlines(p->sf, p->vaddr, inlined,
-					 INLINES_MAX);
+	struct frame own = { 0 };
 	const char *file = NULL;
 	int line = 0;
+
+	name_function(p, &own);
+
+	const size_t n = inlined_at(p, &own, inlined);
 
 	if (!symfile_line(p->sf, p->vaddr, &file, &line))
 		file = NULL;
 	list->len = n + 1;
 	list->items = xcalloc(list->len, sizeof *list->items);
+	list->items[n] = own;
 	for (size_t i = 0; i <= n; i++) {
 		struct frame *out = &list->items[i];
 
@@ -101,7 +114,6 @@ look_up(const struct live_place *p, struct frame_list *list)
 		file = inlined[i].call_file;
 		line = inlined[i].call_line;
 	}
-	name_function(p, &list->items[n]);
 }
 
 const struct frame_list *

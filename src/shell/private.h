@@ -107,6 +107,7 @@ struct shell {
 	struct session *session;
 	struct settings settings;
 	struct viewer *viewer;
+	struct live *live;	/* names in the target; NULL none yet */
 	pid_t thread;		/* the one that stopped; 0: the first */
 	bool armed;		/* collect from the next run on */
 	char **program;		/* name and arguments, NULL none */
@@ -192,7 +193,8 @@ void wait_reset_timers(struct shell *sh);
 /* ---- live.c: names of live addresses ----------------------------------------------- */
 
 struct live;			/* symbols of one target, read on demand */
-struct live *live_new(struct session *s);
+/* What is mapped now; the symbols of earlier looks. The shell's. */
+struct live *live_of(struct shell *sh);
 void live_free(struct live *l);
 /* The object around an address, and its address there; false: none. Views. */
 struct live_place {
@@ -213,7 +215,7 @@ void program_each_function(const char *path,
 
 struct frame {
 	char *function;		/* NULL unknown */
-	uint64_t start, offset;	/* not of an inlined one */
+	uint64_t offset;	/* not of an inlined one */
 	char *object;		/* path; NULL: no file */
 	uint64_t object_address;
 	char *file;		/* NULL unknown */
@@ -244,7 +246,7 @@ struct scene {
 	const char **names;
 };
 /* Of one thread or all (0). */
-int scene_take(struct session *s, pid_t tid, enum session_look how,
+int scene_take(struct shell *sh, pid_t tid, enum session_look how,
 	      struct scene *l);
 void scene_fini(struct scene *l);
 const struct session_stack *scene_stack(const struct scene *l, pid_t tid);

@@ -12,13 +12,13 @@
 enum { NAMED_FRAMES = 10 };
 
 int
-scene_take(struct session *s, pid_t tid, enum session_look how,
+scene_take(struct shell *sh, pid_t tid, enum session_look how,
 	  struct scene *l)
 {
-	*l = (struct scene){ .session = s };
-	if (session_where(s, tid, how, &l->stacks) < 0)
+	*l = (struct scene){ .session = sh->session };
+	if (session_where(sh->session, tid, how, &l->stacks) < 0)
 		return -1;
-	l->live = live_new(s);
+	l->live = live_of(sh);
 	l->frames = frames_new(l->live);
 	l->why = why_new();
 	return 0;
@@ -29,7 +29,6 @@ scene_fini(struct scene *l)
 {
 	why_free(l->why);
 	frames_free(l->frames);
-	live_free(l->live);
 	session_stacks_fini(&l->stacks);
 	free(l->names);
 	*l = (struct scene){ 0 };
@@ -74,7 +73,11 @@ scene_wait(struct scene *l, const struct session_stack *st, struct wait *w)
 		fail_clear();
 		return false;
 	}
-	if (w->kind != WAIT_NONE && st->len && w->pc == st->pcs[0] &&
+	/* that we hold it is said elsewhere */
+	const bool by_us = w->kind == WAIT_STOPPED &&
+		session_state(l->session) == SESSION_STOPPED;
+
+	if (w->kind != WAIT_NONE && !by_us && st->len && w->pc == st->pcs[0] &&
 	    w->sp == st->sp)
 		return true;
 	wait_fini(w);

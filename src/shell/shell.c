@@ -43,6 +43,7 @@ shell_fini(struct shell *sh)
 	shell_set_program(sh, 0, NULL);
 	settings_fini(&sh->settings);
 	viewer_free(sh->viewer);
+	live_free(sh->live);
 	session_close(sh->session);
 	(void)shell_set_output(sh, stdout);	/* it has been flushed */
 	free(sh->experiment);

@@ -217,8 +217,8 @@ parse(struct dump_options *o, int argc, char **argv)
 		else if (str_starts(word, "-p") && word[2])
 			o->pid = word + 2;
 		else
-			return fail(FAIL_USAGE, "dump: '%s' is unknown or "
-				    "lacks its value", word);
+			return fail(FAIL_USAGE, "dump: give -p PID, not "
+				    "'%s'", word);
 	}
 	return o->pid ? 0 : fail(FAIL_USAGE, "dump: give -p PID");
 }
@@ -235,7 +235,7 @@ verb_dump(struct shell *sh, int argc, char **argv)
 	}
 	sh->quiet = true;
 	if (target_attach(sh, o.pid, false) < 0 ||
-	    scene_take(sh->session, 0, o.how, &l) < 0) {
+	    scene_take(sh, 0, o.how, &l) < 0) {
 		fail_in("dump");
 		return verb_failed(sh);
 	}

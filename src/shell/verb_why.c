@@ -56,8 +56,8 @@ print_node(const struct answer *a, size_t at)
 	if (*text)
 		fprintf(a->out, " waits for %s\n", text);
 	else
-		fprintf(a->out, "%s\n", n->wait.state == 'R' ? " runs" :
-			" is not waiting");
+		fprintf(a->out, "%s\n", n->wait.state == 'Z' ? " has ended" :
+			" runs");
 	print_place(a, &n->wait);
 	n->shown = true;
 	free(text);
@@ -225,7 +225,7 @@ cmd_why(struct shell *sh, size_t n, char **words)
 	(void)words;
 	if (n != 1)
 		return USAGE;
-	if (scene_take(sh->session, 0, LOOK_GENTLY, &l) < 0)
+	if (scene_take(sh, 0, LOOK_GENTLY, &l) < 0)
 		return FAILED;
 
 	const int result = why_graph_make(l.why, a.pid, scene_functions, &l,

@@ -11,6 +11,10 @@
 #include <linux/futex.h>
 #include <string.h>
 
+#ifndef FUTEX_LOCK_PI2			/* since Linux 5.14 */
+#define FUTEX_LOCK_PI2 13
+#endif
+
 /* pthread_mutex_t, of 64 bits. */
 struct mutex_layout {
 	uint32_t lock;
@@ -79,12 +83,23 @@ kind_by_names(const char *const *functions)
 	return LOCK_UNKNOWN;
 }
 
+/* Do they tell anything? Not those of a stripped program. */
+static bool
+has_names(const char *const *functions)
+{
+	for (; functions && *functions; functions++)
+		if (**functions && **functions != '<')
+			return true;
+	return false;
+}
+
 /* Somebody holds it and somebody waits: so says the word, and the rest is
  * what a mutex can hold. */
 static bool
 is_mutex(const struct wait *w, const struct mutex_layout *m)
 {
-	return w->word % 4 == 0 && m->owner > 0 && m->users < USERS_MAX &&
+	return w->word % 4 == 0 && m->owner > 0 && m->users > 0 &&
+		m->users < USERS_MAX &&
 		m->kind >= 0 && m->kind <= MUTEX_KIND_MAX &&
 		(m->lock == 2 ||
 		 (m->lock & FUTEX_TID_MASK) == (uint32_t)m->owner);
@@ -143,6 +158,24 @@ look_at_join(struct why *y, struct wait *w)
 	return w->owner != 0;
 }
 
+/* FUTEX_WAIT is told how long, the others until when. */
+static void
+take_limit(struct wait *w, int command, bool realtime)
+{
+	struct timespec ts;
+
+	w->timed = w->args[3] != 0;
+	w->timeout_ns = -1;
+	if (!w->timed || memory_read(w->pid, w->args[3], &ts, sizeof ts) < 0)
+		return;
+	if (command != FUTEX_WAIT)
+		w->timeout_ns = time_left(realtime ||
+					  command == FUTEX_LOCK_PI ?
+			CLOCK_REALTIME : CLOCK_MONOTONIC, &ts);
+	else if (ts.tv_sec >= 0 && ts.tv_sec < INT32_MAX)
+		w->timeout_ns = ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
 void
 futex_look(struct why *y, struct wait *w, const char *const *functions)
 {
@@ -150,10 +183,11 @@ futex_look(struct why *y, struct wait *w, const char *const *functions)
 	const int command = (int)(op & ~(FUTEX_PRIVATE_FLAG |
 					 FUTEX_CLOCK_REALTIME)) & 0x7f;
 	const enum lock_kind by_name = kind_by_names(functions);
+	/* other languages have locks of their own, with values like these */
+	const bool guess = by_name == LOCK_UNKNOWN && !has_names(functions);
 
 	w->word = w->address = w->args[0];
-	w->timed = w->args[3] != 0;
-	w->timeout_ns = -1;
+	take_limit(w, command, op & FUTEX_CLOCK_REALTIME);
 	if (memory_read(w->pid, w->word, &w->value, sizeof w->value) < 0)
 		return;
 	w->lock = by_name;
@@ -166,8 +200,8 @@ futex_look(struct why *y, struct wait *w, const char *const *functions)
 	} else if ((by_name == LOCK_JOIN || by_name == LOCK_UNKNOWN) &&
 		   !(op & FUTEX_PRIVATE_FLAG) && look_at_join(y, w)) {
 		w->lock = LOCK_JOIN;
-	} else if ((by_name == LOCK_MUTEX || by_name == LOCK_UNKNOWN ||
-		    by_name == LOCK_CONDITION) &&
+	} else if ((by_name == LOCK_MUTEX || by_name == LOCK_CONDITION ||
+		    guess) &&
 		   look_at_mutex(y, w, by_name)) {
 		/* who was woken from a condition takes its mutex again */
 		w->lock = LOCK_MUTEX;

@@ -9,6 +9,8 @@
 #include "base.h"
 #include "why.h"
 
+#include <time.h>
+
 enum { THREADS_MAX = 100000 };
 
 /* One thread of a process, and its number as the process knows it. */
@@ -82,6 +84,9 @@ char *proc_text(pid_t pid, const char *fmt, ...)
 const struct members *members_of(struct why *y, pid_t pid);
 /* The thread that the process knows by that number; 0: none. */
 pid_t member_by_inner(const struct members *m, pid_t inner);
+
+/* ---- wait.c: until a moment of a clock; -1: not known */
+int64_t time_left(clockid_t clock, const struct timespec *until);
 
 /* ---- futex.c */
 void futex_look(struct why *y, struct wait *w, const char *const *functions);

@@ -166,8 +166,8 @@ add_limit(struct str *s, const struct wait *w)
 	if (!w->timed)
 		return;
 	if (w->timeout_ns < 0)
-		str_add(s, w->kind == WAIT_TIME ? "until a moment" :
-			", at most until a moment");
+		str_add(s, w->kind == WAIT_TIME ? "a moment of a clock" :
+			", at most until a moment of a clock");
 	else
 		str_addf(s, w->kind == WAIT_TIME ? "%.6g s" : ", at most %.6g s",
 			 (double)w->timeout_ns / 1e9);
@@ -180,8 +180,11 @@ why_text(struct why *y, const struct wait *w)
 
 	switch (w->kind) {
 	case WAIT_NONE:
-		return xstrdup(w->state == 'Z' ? "nothing: it has ended" : "");
+		return xstrdup("");
 	case WAIT_CALL:
+		if (w->call < 0)
+			str_add(&s, "something that may not be seen");
+		break;
 	case WAIT_TIME:
 		break;
 	case WAIT_FUTEX:

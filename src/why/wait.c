@@ -6,7 +6,6 @@
  */
 #include "private.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -17,6 +16,7 @@
 #include <time.h>
 
 enum { LOOKS = 3, CHILDREN_MAX = 4096 };
+#define SECONDS_MAX	INT64_C(4000000000)
 
 struct why *
 why_new(void)
@@ -101,11 +101,13 @@ read_turns(pid_t pid, pid_t tid)
 	return turns;
 }
 
-/* "202 0x7f.. 0x80 ... sp pc"; "running"; "-1 sp pc" outside of a call. */
+/* "202 0x7f.. 0x80 ... sp pc"; "running"; "-1 sp pc" outside of a call. False:
+ * it may not be seen. */
 static bool
 read_call(struct wait *w)
 {
 	char *text = proc_text(w->pid, "task/%d/syscall", (int)w->tid);
+	const bool seen = text != NULL;
 	const int n = text ? sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %"
 		SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %"
 		SCNx64, &w->call, &w->args[0], &w->args[1], &w->args[2],
@@ -118,7 +120,7 @@ read_call(struct wait *w)
 	if (n != 9)
 		w->call = -1;
 	free(text);
-	return n == 3 || n == 9;
+	return seen;
 }
 
 /*
@@ -142,6 +144,21 @@ find_restarted(struct wait *w)
 
 /* ---- what for ----------------------------------------------------------- */
 
+int64_t
+time_left(clockid_t clock, const struct timespec *until)
+{
+	struct timespec now;
+
+	if (clock_gettime(clock, &now) < 0 || until->tv_sec < 0 ||
+	    until->tv_sec - now.tv_sec > SECONDS_MAX)
+		return -1;
+
+	const int64_t left = (until->tv_sec - now.tv_sec) *
+		INT64_C(1000000000) + until->tv_nsec - now.tv_nsec;
+
+	return left > 0 ? left : 0;
+}
+
 static void
 take_limit(struct wait *w, const struct call_row *row)
 {
@@ -158,13 +175,12 @@ take_limit(struct wait *w, const struct call_row *row)
 	}
 	w->timed = value != 0;
 	if (!value || memory_read(w->pid, value, &ts, sizeof ts) < 0 ||
-	    ts.tv_sec < 0 || ts.tv_sec > INT64_MAX / 2000000000)
+	    ts.tv_sec < 0 || ts.tv_sec > SECONDS_MAX)
 		return;
 	w->timeout_ns = ts.tv_sec * INT64_C(1000000000) +
 		(row->limit == LIMIT_TIMEVAL ? ts.tv_nsec * 1000 : ts.tv_nsec);
-	/* until a moment of a clock: how long is not in the argument */
 	if (w->call == SYS_clock_nanosleep && w->args[1] & TIMER_ABSTIME)
-		w->timeout_ns = -1;
+		w->timeout_ns = time_left((clockid_t)w->args[0], &ts);
 }
 
 static void
@@ -241,8 +257,11 @@ look_once(struct why *y, const char *const *functions, struct wait *w)
 	w->turns = read_turns(w->pid, w->tid);
 	if (w->state == 'Z')
 		return 0;
-	errno = 0;
-	if (!read_call(w) || w->state == 'R')
+	if (!read_call(w)) {
+		w->kind = w->state == 'R' ? WAIT_NONE : WAIT_CALL;
+		return 0;
+	}
+	if (w->state == 'R')
 		w->call = -1;
 	find_restarted(w);
 	understand(y, w, functions);
