@@ -157,6 +157,7 @@ offer_argument(const struct words *before, const char *typed)
 	static const char *const timer[] = { "on", "hi", "lo", NULL };
 	static const char *const events[] = { "in", "timer", NULL };
 	static const char *const in[] = { "in", NULL };
+	static const char *const all[] = { "-all", NULL };
 	const char *first = full_name(before, 0);
 	const char *last = full_name(before, before->len - 1);
 
@@ -174,6 +175,8 @@ offer_argument(const struct words *before, const char *typed)
 		offer_experiments(typed);
 	else if (strcmp(first, "attach") == 0)
 		offer_processes(typed);
+	else if (strcmp(first, "where") == 0)
+		offer_words(all, typed);
 	else if (strcmp(first, "when") == 0 && before->len == 1)
 		offer_words(events, typed);
 	else if (strcmp(first, "stop") == 0 && before->len == 1)
