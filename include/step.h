@@ -89,6 +89,11 @@ const struct step_range *step_range_find(const struct step_tables *tables,
 /* The row for pc inside range; kind STEP_NONE when there is none. */
 struct step_row step_row_find(const struct step_tables *tables,
 			      const struct step_range *range, uint64_t pc);
+/* The same for a return address. One that is the first byte of a function, with
+ * nothing before it, is STEP_END: nobody calls there; by this libc shows where
+ * a coroutine ends. */
+struct step_row step_row_returned(const struct step_tables *tables,
+				  const struct step_range *range, uint64_t ret);
 /* Apply one row to regs. regs is unchanged unless STEP_OK is returned. */
 enum step_result step_apply(struct step_row row, const struct step_stack *stack,
 			    struct step_regs *regs);

@@ -144,5 +144,11 @@ cfa_encode(const struct state *s, bool signal)
 		return row;
 	if (!encode_cfa(s, &out) || !encode_fp(&s->rule[TRACK_FP], &out))
 		return row;
+	/*
+	 * gcc does not say that `leave` ends a realigned frame: at its `ret`
+	 * the frame pointer is the caller's again, and not saved at itself.
+	 */
+	if (out.kind == STEP_SP && out.fp == STEP_FP_AT_FP)
+		out.fp = STEP_FP_SAME;
 	return out;
 }

@@ -58,6 +58,13 @@ void space_fill(struct unwind_space *space, struct cached_row *entry,
 const struct frame_fde *space_fde(struct unwind_space *space, uint64_t pc,
 				  const struct frames **frames,
 				  uint64_t *bias);
+/* guess.c: the row of an instruction without unwind data, by the n bytes from
+ * one before it on (STEP_NONE: they say nothing); and the caller where the row
+ * leads to no code, by who called this function. */
+enum { GUESS_BYTES = 8 };
+struct step_row guess_row(const unsigned char *code, size_t n);
+bool guess_caller(struct unwind_space *space, const struct step_stack *stack,
+		  const struct step_regs *regs, struct step_regs *caller);
 /* Bytes of the image mapped at addr; how many there were. */
 size_t space_read(const struct unwind_space *space, uint64_t addr, void *buf,
 		  size_t n);

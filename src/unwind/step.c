@@ -77,6 +77,21 @@ step_row_find(const struct step_tables *tables, const struct step_range *range,
 	return rows[low - 1];
 }
 
+struct step_row
+step_row_returned(const struct step_tables *tables,
+		  const struct step_range *range, uint64_t ret)
+{
+	struct step_row row = step_row_find(tables, range, ret - 1);
+
+	if (row.kind == STEP_NONE && ret < range->end) {
+		const struct step_row next = step_row_find(tables, range, ret);
+
+		if (next.kind != STEP_NONE && next.pc == ret - range->base)
+			row.kind = STEP_END;
+	}
+	return row;
+}
+
 /*
  * No unwind data: trust the frame pointer, if it is sound. The value it
  * points to is not judged here: a caller compiled without frame pointers may
@@ -95,8 +110,9 @@ apply_frame_pointer(const struct step_stack *stack, struct step_regs *regs)
 	if (!read_word(stack, fp, &caller_fp) ||
 	    !read_word(stack, fp + 8, &ret))
 		return STEP_CUT;
+	/* of the innermost frame it may be anybody's frame pointer */
 	if (ret == 0)
-		return STEP_OUTERMOST;
+		return regs->depth > 0 ? STEP_OUTERMOST : STEP_NO_ROW;
 	regs->pc = ret;
 	regs->sp = fp + 16;
 	regs->fp = caller_fp;
@@ -207,7 +223,8 @@ step_frame(const struct step_tables *tables, const struct step_stack *stack,
 	enum step_result result;
 
 	if (range)
-		row = step_row_find(tables, range, pc);
+		row = regs->exact ? step_row_find(tables, range, pc) :
+			step_row_returned(tables, range, regs->pc);
 	caller.guessed |= row.kind == STEP_NONE;
 	if (caller.guessed && stack->doubtful) {
 		sure = *stack;

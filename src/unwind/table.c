@@ -8,6 +8,7 @@
  * from pc to row makes the search a rare event. A change of the map only
  * marks it stale; the next walk empties it.
  */
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,6 +239,19 @@ call_length(const struct unwind_space *space, size_t i, uint64_t ret)
 	return (unsigned)arch.call_length(code, n);
 }
 
+/* No unwind data for an instruction: what does it do? */
+static struct step_row
+row_of_code(const struct unwind_space *space, size_t i, uint64_t pc)
+{
+	unsigned char code[GUESS_BYTES] = { 0 };
+	size_t n = space->ranges[i].end - pc;
+
+	if (n > sizeof code - 1)
+		n = sizeof code - 1;
+	(void)space_read(space, pc - 1, code, 1);
+	return guess_row(code, 1 + space_read(space, pc, code + 1, n));
+}
+
 void
 space_fill(struct unwind_space *space, struct cached_row *entry, uint64_t pc,
 	   bool exact)
@@ -250,7 +264,11 @@ space_fill(struct unwind_space *space, struct cached_row *entry, uint64_t pc,
 	if (i < 0 || !space->objects[i])
 		return;
 	attach_rows(space, (size_t)i);
-	entry->row = step_row_find(&space->tables, &space->ranges[i], at);
+	entry->row = exact ?
+		step_row_find(&space->tables, &space->ranges[i], pc) :
+		step_row_returned(&space->tables, &space->ranges[i], pc);
+	if (exact && entry->row.kind == STEP_NONE && arch.elf_machine == EM_X86_64)
+		entry->row = row_of_code(space, (size_t)i, pc);
 	entry->row.pc = exact ? 0 : call_length(space, (size_t)i, pc);
 }
 

@@ -105,8 +105,25 @@ table_step(struct walk *w, struct step_row row)
 	/* a frame pointer is only a guess; a return into data refutes it */
 	if (row.kind == STEP_NONE && space_index(w->space, caller.pc - 1) < 0)
 		return STEP_NO_ROW;
+	if (row.kind == STEP_SP && w->regs.exact &&
+	    space_index(w->space, caller.pc - 1) < 0)
+		(void)guess_caller(w->space, &w->stack, &w->regs, &caller);
 	w->regs = caller;
 	return STEP_OK;
+}
+
+/* Generated code is in no file; what it does now is read from memory. */
+static struct step_row
+row_of_memory(const struct walk *w)
+{
+	unsigned char code[GUESS_BYTES] = { 0 };
+
+	if (!w->source.memory ||
+	    w->source.memory(w->source.arg, w->regs.pc, code + 1,
+			     sizeof code - 1) != 0)
+		return (struct step_row){ .kind = STEP_NONE };
+	(void)w->source.memory(w->source.arg, w->regs.pc - 1, code, 1);
+	return guess_row(code, sizeof code);
 }
 
 /* The second engine from here on, with the three registers we have. */
@@ -176,7 +193,12 @@ step_once(struct walk *w, struct step_row row)
 		return result;
 	if (result != STEP_NEEDS_FULL)
 		w->trace->failed_steps++;
-	return full_engine_step(w, result == STEP_NEEDS_FULL);
+	result = full_engine_step(w, result == STEP_NEEDS_FULL);
+	/* code that says nothing of its caller has one all the same */
+	if (result == STEP_OUTERMOST && row.kind == STEP_NONE &&
+	    w->regs.exact)
+		return STEP_NO_ROW;
+	return result;
 }
 
 /* row.pc is the length of the call before a return address (space.h). */
@@ -210,6 +232,8 @@ walk_frames(struct walk *w, size_t max_frames)
 			return UNWIND_TOO_DEEP;
 		row = space_row(w->space, w->regs.pc, w->regs.exact);
 		push(w->trace, shown_pc(&w->regs, row));
+		if (row.kind == STEP_NONE && w->regs.exact)
+			row = row_of_memory(w);
 		result = step_once(w, row);
 		if (result != STEP_OK)
 			return end_of(result);

@@ -72,8 +72,10 @@ same_fp(struct step_row row, Dwarf_Frame *frame)
 {
 	bool undefined;
 
+	/* at the return of a realigned frame the compiler is wrong, we know */
 	if (row.fp == STEP_FP_SAME)
-		return unsaved(frame, FP, &undefined);
+		return unsaved(frame, FP, &undefined) ||
+		       (row.kind == STEP_SP && saved_at_fp(frame));
 	if (row.fp == STEP_FP_AT_FP)
 		return saved_at_fp(frame);
 	return saved_at_cfa(frame, FP, row.fp * 8);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where unwind data are missing or wrong, the code itself says something: what
+ * a function is about to do with its frame pointer, and whom a call before a
+ * return address called. Only what leaves no doubt is used, and only for the
+ * innermost frame, or one that a signal interrupted: of any other one it is
+ * known that it stands at a call.
+ */
+#include <string.h>
+
+#include "space.h"
+
+enum { WORD = 8, PUSHES_MAX = 8 };
+
+/* Does code begin so? */
+static bool
+begins(const unsigned char *code, size_t n, const char *bytes, size_t length)
+{
+	return n >= length && memcmp(code, bytes, length) == 0;
+}
+
+#define BEGINS(code, n, bytes) begins(code, n, bytes, sizeof (bytes) - 1)
+
+static bool
+sets_frame_pointer(const unsigned char *code, size_t n)
+{
+	return BEGINS(code, n, "\x48\x89\xe5") ||	/* mov %rsp, %rbp */
+	       BEGINS(code, n, "\x48\x8b\xec");
+}
+
+/*
+ * code: n bytes from one before pc on. Before `push %rbp; mov %rsp, %rbp`,
+ * between the two, and at a return the frame pointer is the caller's, and
+ * following it would leave the caller out.
+ */
+struct step_row
+guess_row(const unsigned char *code, size_t n)
+{
+	enum { PUSH_FP = 0x55, RET = 0xc3, RET_POP = 0xc2 };
+	struct step_row row = { .kind = STEP_NONE };
+
+	if (n < 2)
+		return row;
+	if (code[1] == RET || code[1] == RET_POP ||
+	    BEGINS(code + 1, n - 1, "\xf3\xc3") ||
+	    BEGINS(code + 1, n - 1, "\xf3\x0f\x1e\xfa") ||	/* endbr64 */
+	    (code[1] == PUSH_FP && sets_frame_pointer(code + 2, n - 2)))
+		row = (struct step_row){ .kind = STEP_SP, .cfa = 1 };
+	else if (code[0] == PUSH_FP && sets_frame_pointer(code + 1, n - 1))
+		row = (struct step_row){ .kind = STEP_SP, .cfa = 2 };
+	return row;
+}
+
+static bool
+read_slot(const struct step_stack *stack, uint64_t addr, uint64_t *value)
+{
+	const uint64_t at = addr - stack->base;
+
+	if (stack->size < WORD || at > stack->size - WORD)
+		return false;
+	memcpy(value, stack->data + at, WORD);
+	return true;
+}
+
+/* Is the instruction before ret a call of the function that begins there? */
+static bool
+called(const struct unwind_space *space, uint64_t ret, uint64_t function)
+{
+	enum { CALL = 0xe8, CALL_LENGTH = 5 };
+	unsigned char code[CALL_LENGTH];
+	int32_t rel;
+
+	if (space_read(space, ret - CALL_LENGTH, code, sizeof code) !=
+	    sizeof code || code[0] != CALL)
+		return false;
+	memcpy(&rel, code + 1, sizeof rel);
+	return ret + (uint64_t)(int64_t)rel == function;
+}
+
+/* How many registers a function pushes before it saves the frame pointer, when
+ * it begins by pushing some; or PUSHES_MAX. */
+static unsigned
+pushes_before_fp(const struct unwind_space *space, uint64_t function)
+{
+	enum { PUSH = 0x50, PUSH_MASK = 0xf8, PUSH_FP = 0x55, REX_B = 0x41 };
+	unsigned char code[2 * PUSHES_MAX];
+	const size_t n = space_read(space, function, code, sizeof code);
+	unsigned pushes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const bool rex = code[i] == REX_B;
+
+		i += rex;
+		if (i == n || (code[i] & PUSH_MASK) != PUSH)
+			break;
+		if (!rex && code[i] == PUSH_FP)
+			return pushes;
+		pushes++;
+	}
+	return PUSHES_MAX;
+}
+
+/*
+ * glibc's arithmetic in assembly pushes registers and says nothing of it, so
+ * that its return address is looked for some words too low. The right one lies
+ * behind a call of this very function.
+ */
+bool
+guess_caller(struct unwind_space *space, const struct step_stack *stack,
+	     const struct step_regs *regs, struct step_regs *caller)
+{
+	const struct frames *frames;
+	uint64_t bias, ret, fp = regs->fp;
+	const struct frame_fde *fde = space_fde(space, regs->pc, &frames,
+						&bias);
+
+	for (unsigned i = 0; fde && i < PUSHES_MAX; i++) {
+		if (!read_slot(stack, regs->sp + i * WORD, &ret))
+			return false;
+		if (!called(space, ret, fde->start + bias))
+			continue;
+
+		const unsigned before =
+			pushes_before_fp(space, fde->start + bias);
+
+		if (before < i)
+			(void)read_slot(stack, regs->sp +
+					(i - 1 - before) * WORD, &fp);
+		*caller = (struct step_regs){
+			.pc = ret, .sp = regs->sp + (i + 1) * WORD,
+			.fp = fp, .depth = regs->depth + 1,
+		};
+		return true;
+	}
+	return false;
+}
