@@ -21,7 +21,9 @@ enum step_kind {
 	STEP_PLT,	/* CFA = sp + 8 + ((pc & 15) >= cfa ? 8 : 0) */
 	STEP_DRAP,	/* CFA = *(fp + (int16_t)cfa) */
 	STEP_SIGNAL,	/* an rt_sigframe at sp */
-	STEP_FULL,	/* needs the full DWARF interpreter */
+	STEP_FULL,	/* needs the full DWARF interpreter; where fp is not 0:
+			 * or the return address is in register fp - 1, and
+			 * CFA = sp + cfa * 8 */
 };
 
 enum {

@@ -17,6 +17,7 @@ enum rule_kind {
 	RULE_OFFSET,		/* saved at CFA + offset */
 	RULE_VAL_OFFSET,	/* is CFA + offset */
 	RULE_EXPRESSION,	/* saved at the value of expr */
+	RULE_REGISTER,		/* is in the register of number offset */
 	RULE_OTHER,
 };
 

@@ -228,8 +228,9 @@ run_extended(struct run *run, uint8_t op)
 		return;
 	case DW_CFA_register:
 		reg = reader_uleb(r);
-		(void)reader_uleb(r);
-		set_rule(run, reg, (struct rule){ .kind = RULE_OTHER });
+		set_rule(run, reg, (struct rule){
+			.kind = RULE_REGISTER,
+			.offset = (int64_t)(reader_uleb(r) & INT32_MAX) });
 		return;
 	case DW_CFA_remember_state:
 		remember(run);

@@ -121,6 +121,25 @@ encode_fp(const struct rule *fp, struct step_row *row)
 	return true;
 }
 
+/*
+ * The return address is in a register, as in libc's vfork, where parents stand
+ * for long: only the walk's first frame has all registers (step.h).
+ */
+static struct step_row
+encode_register(const struct state *s, uint64_t reg)
+{
+	struct step_row row = { .kind = STEP_FULL };
+
+	if (s->by_expr || s->reg != (uint64_t)arch.reg_sp || s->offset < 0 ||
+	    s->offset & 7 || s->offset / 8 > UINT16_MAX ||
+	    reg >= (uint64_t)arch.reg_count || s->rule[TRACK_FP].kind !=
+	    RULE_SAME)
+		return row;
+	row.cfa = (uint16_t)(s->offset / 8);
+	row.fp = (int8_t)(reg + 1);
+	return row;
+}
+
 struct step_row
 cfa_encode(const struct state *s, bool signal)
 {
@@ -137,6 +156,8 @@ cfa_encode(const struct state *s, bool signal)
 	}
 	if (ra->kind == RULE_UNDEFINED)
 		return (struct step_row){ .kind = STEP_END };
+	if (ra->kind == RULE_REGISTER)
+		return encode_register(s, (uint64_t)ra->offset);
 	if (ra->kind != RULE_OFFSET || ra->offset != -8)
 		return row;
 	if (sp->kind != RULE_SAME &&

@@ -29,24 +29,28 @@ sets_frame_pointer(const unsigned char *code, size_t n)
 }
 
 /*
- * code: n bytes from one before pc on. Before `push %rbp; mov %rsp, %rbp`,
+ * code: n bytes from two before pc on. Before `push %rbp; mov %rsp, %rbp`,
  * between the two, and at a return the frame pointer is the caller's, and
- * following it would leave the caller out.
+ * following it would leave the caller out. libc's calls that make a thread or
+ * a process say nothing of the stack behind their system call; there is nothing
+ * on it then but the return address, in the parent (walk.c: in the child).
  */
 struct step_row
 guess_row(const unsigned char *code, size_t n)
 {
 	enum { PUSH_FP = 0x55, RET = 0xc3, RET_POP = 0xc2 };
 	struct step_row row = { .kind = STEP_NONE };
+	const unsigned char *at = code + GUESS_BEFORE;
 
-	if (n < 2)
+	if (n <= GUESS_BEFORE)
 		return row;
-	if (code[1] == RET || code[1] == RET_POP ||
-	    BEGINS(code + 1, n - 1, "\xf3\xc3") ||
-	    BEGINS(code + 1, n - 1, "\xf3\x0f\x1e\xfa") ||	/* endbr64 */
-	    (code[1] == PUSH_FP && sets_frame_pointer(code + 2, n - 2)))
+	n -= GUESS_BEFORE;
+	if (*at == RET || *at == RET_POP || BEGINS(at, n, "\xf3\xc3") ||
+	    BEGINS(at, n, "\xf3\x0f\x1e\xfa") ||		/* endbr64 */
+	    BEGINS(code, GUESS_BEFORE, "\x0f\x05") ||	/* syscall */
+	    (*at == PUSH_FP && sets_frame_pointer(at + 1, n - 1)))
 		row = (struct step_row){ .kind = STEP_SP, .cfa = 1 };
-	else if (code[0] == PUSH_FP && sets_frame_pointer(code + 1, n - 1))
+	else if (at[-1] == PUSH_FP && sets_frame_pointer(at, n))
 		row = (struct step_row){ .kind = STEP_SP, .cfa = 2 };
 	return row;
 }

@@ -59,9 +59,9 @@ const struct frame_fde *space_fde(struct unwind_space *space, uint64_t pc,
 				  const struct frames **frames,
 				  uint64_t *bias);
 /* guess.c: the row of an instruction without unwind data, by the n bytes from
- * one before it on (STEP_NONE: they say nothing); and the caller where the row
+ * GUESS_BEFORE before it on (STEP_NONE: they say nothing); and the caller where the row
  * leads to no code, by who called this function. */
-enum { GUESS_BYTES = 8 };
+enum { GUESS_BEFORE = 2, GUESS_BYTES = 10 };
 struct step_row guess_row(const unsigned char *code, size_t n);
 bool guess_caller(struct unwind_space *space, const struct step_stack *stack,
 		  const struct step_regs *regs, struct step_regs *caller);

@@ -246,10 +246,12 @@ row_of_code(const struct unwind_space *space, size_t i, uint64_t pc)
 	unsigned char code[GUESS_BYTES] = { 0 };
 	size_t n = space->ranges[i].end - pc;
 
-	if (n > sizeof code - 1)
-		n = sizeof code - 1;
-	(void)space_read(space, pc - 1, code, 1);
-	return guess_row(code, 1 + space_read(space, pc, code + 1, n));
+	if (n > sizeof code - GUESS_BEFORE)
+		n = sizeof code - GUESS_BEFORE;
+	for (uint64_t k = 1; k <= GUESS_BEFORE; k++)
+		(void)space_read(space, pc - k, code + GUESS_BEFORE - k, 1);
+	n = space_read(space, pc, code + GUESS_BEFORE, n);
+	return guess_row(code, GUESS_BEFORE + n);
 }
 
 void

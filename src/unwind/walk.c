@@ -94,6 +94,19 @@ read_more(struct walk *w)
 	return true;
 }
 
+/* A thread on its first instructions, in the call that made it, which has no
+ * unwind data there: it got 0, and a new stack. */
+static bool
+is_born(const struct walk *w)
+{
+	enum { RESULT = 0 };		/* rax */
+	const struct frames *frames;
+	uint64_t bias;
+
+	return w->regs.depth == 0 && w->leaf->reg[RESULT] == 0 &&
+		!space_fde(w->space, w->regs.pc, &frames, &bias);
+}
+
 static enum step_result
 table_step(struct walk *w, struct step_row row)
 {
@@ -106,8 +119,10 @@ table_step(struct walk *w, struct step_row row)
 	if (row.kind == STEP_NONE && space_index(w->space, caller.pc - 1) < 0)
 		return STEP_NO_ROW;
 	if (row.kind == STEP_SP && w->regs.exact &&
-	    space_index(w->space, caller.pc - 1) < 0)
-		(void)guess_caller(w->space, &w->stack, &w->regs, &caller);
+	    space_index(w->space, caller.pc - 1) < 0 &&
+	    !guess_caller(w->space, &w->stack, &w->regs, &caller) &&
+	    is_born(w))
+		return STEP_OUTERMOST;
 	w->regs = caller;
 	return STEP_OK;
 }
@@ -119,10 +134,13 @@ row_of_memory(const struct walk *w)
 	unsigned char code[GUESS_BYTES] = { 0 };
 
 	if (!w->source.memory ||
-	    w->source.memory(w->source.arg, w->regs.pc, code + 1,
-			     sizeof code - 1) != 0)
+	    w->source.memory(w->source.arg, w->regs.pc, code + GUESS_BEFORE,
+			     sizeof code - GUESS_BEFORE) != 0)
 		return (struct step_row){ .kind = STEP_NONE };
-	(void)w->source.memory(w->source.arg, w->regs.pc - 1, code, 1);
+	/* one by one: the code may be the first in its page */
+	for (uint64_t i = 1; i <= GUESS_BEFORE; i++)
+		(void)w->source.memory(w->source.arg, w->regs.pc - i,
+				       code + GUESS_BEFORE - i, 1);
 	return guess_row(code, sizeof code);
 }
 
@@ -180,6 +198,21 @@ full_engine_step(struct walk *w, bool needs_registers)
 	return STEP_OK;
 }
 
+/* Only the first frame has all registers, and not of who was only looked at. */
+static bool
+return_by_register(struct walk *w, struct step_row row)
+{
+	const uint64_t ret = w->leaf->reg[row.fp - 1];
+
+	if (w->regs.depth > 0 || space_index(w->space, ret - 1) < 0)
+		return false;
+	w->regs.pc = ret;
+	w->regs.sp += row.cfa * 8ull;
+	w->regs.exact = 0;
+	w->regs.depth++;
+	return true;
+}
+
 static enum step_result
 step_once(struct walk *w, struct step_row row)
 {
@@ -191,6 +224,8 @@ step_once(struct walk *w, struct step_row row)
 	if (result == STEP_OK || result == STEP_OUTERMOST ||
 	    result == STEP_CUT)
 		return result;
+	if (result == STEP_NEEDS_FULL && row.fp && return_by_register(w, row))
+		return STEP_OK;
 	if (result != STEP_NEEDS_FULL)
 		w->trace->failed_steps++;
 	result = full_engine_step(w, result == STEP_NEEDS_FULL);
