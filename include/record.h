@@ -33,8 +33,9 @@
 #define RECORD_PC_EXACT	(UINT64_C(1) << 63)
 
 enum {
-	RECORD_VERSION = 2,
-	RECORD_DEPTH_MAX = 1000,
+	RECORD_VERSION = 3,
+	RECORD_DEPTH_LEAST = 1000,	/* frames that a record has room for */
+	RECORD_DEPTH_MAX = 20000,	/* ... if there is that much room */
 	RECORD_DEAF = 1024,		/* threads that get no timer */
 	RECORD_TICKERS = 65536,
 	RECORD_PROBES = 32,		/* windows a thread may look at */

@@ -33,6 +33,7 @@ struct settings {
 	uint64_t sample_period_ns;	/* 0: manual */
 	bool dbx_sample;		/* a sample at each stop */
 	uint32_t stack_bytes;		/* ring dump size */
+	uint32_t depth;			/* frames of a stack; beyond: truncated */
 	char *notes;			/* NULL or text for `notes` */
 	unsigned seed;			/* donor choice; 0: best (tests) */
 };
@@ -45,6 +46,9 @@ int settings_interval(struct settings *s, const char *word);
 /* 997 (Hz). */
 int settings_frequency(struct settings *s, const char *word);
 int settings_engine(struct settings *s, const char *word);
+/* Frames, and kilobytes that engine ring has copied; kilobytes may be NULL. */
+int settings_depth(struct settings *s, const char *frames,
+		   const char *kilobytes);
 /* "30s" "2m" "1h" "500ms", a bare number is seconds. */
 int settings_duration(const char *word, uint64_t *ns);
 const char *settings_engine_name(enum session_engine e);

@@ -6,9 +6,9 @@
 #include "private.h"
 
 enum {
-	LARGEST = sizeof(struct record) + RECORD_DEPTH_MAX * sizeof(uint64_t)
+	LEAST = sizeof(struct record) + RECORD_DEPTH_LEAST * sizeof(uint64_t)
 };
-_Static_assert(2 * LARGEST <= RECORD_WINDOW_MIN, "two fit into a ring");
+_Static_assert(2 * LEAST <= RECORD_WINDOW_MIN, "two fit into a ring");
 
 static struct record_window *
 windows(struct record_area *area)
@@ -64,23 +64,70 @@ ring_of(struct record_area *area, const struct record_window *w)
 	return (char *)area + area->rings_at + index * area->window_bytes;
 }
 
-struct record *
-hot_ring_reserve(struct record_area *area, struct record_window *w)
+/* How many frames a record of so many bytes holds. */
+static uint32_t
+frames_in(uint64_t bytes)
+{
+	const uint64_t n = (bytes - sizeof(struct record)) / sizeof(uint64_t);
+
+	return n < RECORD_DEPTH_MAX ? (uint32_t)n : RECORD_DEPTH_MAX;
+}
+
+/* The end of the ring is too small: go on at its beginning, where there is
+ * room for a record of LEAST bytes or more. */
+static struct record *
+wrap(struct record_area *area, struct record_window *w, uint32_t *most)
 {
 	const uint64_t size = area->window_bytes;
 	const uint64_t tail = __atomic_load_n(&w->tail, __ATOMIC_ACQUIRE);
+	const uint64_t at = w->head % size, rest = size - at;
+	const uint64_t used = w->head - tail + rest;
 	char *ring = ring_of(area, w);
-	uint64_t at = w->head % size, rest = size - at;
 	struct record *filler = (struct record *)(ring + at);
 
-	if (rest >= LARGEST)
-		return w->head - tail + LARGEST <= size ? filler : NULL;
-	if (w->head - tail + rest + LARGEST > size)
+	if (used + LEAST > size)
 		return NULL;
 	filler->size = (uint32_t)rest;
 	filler->kind = RECORD_FILLER;
 	__atomic_store_n(&w->head, w->head + rest, __ATOMIC_RELEASE);
+	*most = frames_in(size - used);
 	return (struct record *)ring;
+}
+
+struct record *
+hot_ring_reserve(struct record_area *area, struct record_window *w,
+		 uint32_t *most)
+{
+	const uint64_t size = area->window_bytes;
+	const uint64_t tail = __atomic_load_n(&w->tail, __ATOMIC_ACQUIRE);
+	const uint64_t at = w->head % size, rest = size - at;
+	const uint64_t left = size - (w->head - tail);
+
+	if (rest < LEAST)
+		return wrap(area, w, most);
+	if (left < LEAST)
+		return NULL;
+	*most = frames_in(rest < left ? rest : left);
+	return (struct record *)(ring_of(area, w) + at);
+}
+
+struct record *
+hot_ring_more(struct record_area *area, struct record_window *w,
+	      const struct record *rec, uint32_t *most)
+{
+	const uint64_t size = area->window_bytes;
+	const uint64_t tail = __atomic_load_n(&w->tail, __ATOMIC_ACQUIRE);
+	const uint64_t rest = size - w->head % size;
+	const uint64_t used = w->head - tail + rest;
+	struct record kept, *again;
+
+	if (*most == RECORD_DEPTH_MAX || used >= size || size - used <= rest)
+		return NULL;
+	kept = *rec;
+	again = wrap(area, w, most);
+	if (again)
+		*again = kept;
+	return again;
 }
 
 void

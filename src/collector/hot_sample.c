@@ -180,7 +180,8 @@ static void
 write_record(struct record_area *area, struct record_window *w, uint32_t tid,
 	     uint32_t weight, uint64_t time, const void *context)
 {
-	struct record *rec = hot_ring_reserve(area, w);
+	uint32_t most;
+	struct record *rec = hot_ring_reserve(area, w, &most), *again;
 
 	if (!rec) {
 		w->lost += weight;
@@ -192,7 +193,13 @@ write_record(struct record_area *area, struct record_window *w, uint32_t tid,
 	rec->time_ns = time;
 	rec->cpu = processor();
 	rec->late = was_blocked(context);
-	hot_stack_walk(area, context, rec);
+	hot_stack_walk(area, context, rec, most);
+	/* rare: what is deeper than the end of the ring is long */
+	if (rec->end == RECORD_TOO_DEEP &&
+	    (again = hot_ring_more(area, w, rec, &most))) {
+		rec = again;
+		hot_stack_walk(area, context, rec, most);
+	}
 	count(&area->ends[rec->end], 1);
 	count(&area->samples, 1);
 	hot_ring_commit(w, rec);

@@ -140,7 +140,7 @@ end_of(enum step_result r)
 
 static void
 walk(const struct record_tables *t, const struct step_stack *stack,
-     struct step_regs *regs, struct record *rec)
+     struct step_regs *regs, struct record *rec, uint32_t most)
 {
 	const struct step_tables tables = {
 		.origin = (const unsigned char *)t,
@@ -150,7 +150,7 @@ walk(const struct record_tables *t, const struct step_stack *stack,
 	};
 	enum step_result r = STEP_OK;
 
-	while (rec->depth < RECORD_DEPTH_MAX) {
+	while (rec->depth < most) {
 		r = step_frame(&tables, stack, regs);
 		if (r != STEP_OK)
 			break;
@@ -162,7 +162,7 @@ walk(const struct record_tables *t, const struct step_stack *stack,
 
 void
 hot_stack_walk(struct record_area *area, const void *context,
-	       struct record *rec)
+	       struct record *rec, uint32_t most)
 {
 	const greg_t *g = ((const ucontext_t *)context)->uc_mcontext.gregs;
 	struct step_regs regs = {
@@ -182,6 +182,6 @@ hot_stack_walk(struct record_area *area, const void *context,
 	if (!t)
 		return;
 	find_stack(area, t, rec->tid, &stack);
-	walk(t, &stack, &regs, rec);
+	walk(t, &stack, &regs, rec, most);
 	leave(area, half);
 }

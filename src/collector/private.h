@@ -107,9 +107,14 @@ void hot_restorer(void);
 /* The thread's window, claimed if need be, until _leave; NULL: none is free. */
 struct record_window *hot_ring_window(struct record_area *area, uint32_t tid);
 void hot_ring_leave(struct record_window *w);
-/* Room for a record of the greatest depth; NULL: full. */
+/* Room for a record of RECORD_DEPTH_LEAST frames, and *most, or more; NULL:
+ * full. */
 struct record *hot_ring_reserve(struct record_area *area,
-				struct record_window *w);
+				struct record_window *w, uint32_t *most);
+/* Instead of rec: room for more frames than *most, with what stands in rec's
+ * head; NULL: there is none, rec holds. */
+struct record *hot_ring_more(struct record_area *area, struct record_window *w,
+			     const struct record *rec, uint32_t *most);
 /* Publish it with the size it turned out to have. */
 void hot_ring_commit(struct record_window *w, struct record *rec);
 
@@ -117,7 +122,7 @@ void hot_ring_commit(struct record_window *w, struct record *rec);
 
 /* Fills pcs, depth and end from a signal's ucontext. */
 void hot_stack_walk(struct record_area *area, const void *context,
-		    struct record *rec);
+		    struct record *rec, uint32_t most);
 
 #pragma GCC visibility pop
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 enum {
-	FRAMES_MAX = 65536,
 	MODES_EVERY_NS = 100 * 1000 * 1000,
 };
 
@@ -80,8 +79,8 @@ recorder_walk(struct recorder *rec, const struct arch_regs *regs,
 	struct unwind_trace *trace = &rec->trace;
 
 	/* memory of now is not the stack of then: the window alone counts */
-	unwind_walk(rec->opt.space, regs, stack, NULL, NULL, FRAMES_MAX,
-		    trace);
+	unwind_walk(rec->opt.space, regs, stack, NULL, NULL,
+		    rec->opt.settings->depth, trace);
 	rec->counts.full_steps += trace->full_steps;
 
 	/*
@@ -100,6 +99,10 @@ uint64_t
 recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
 		   const unsigned char *exact, enum stack_end end)
 {
+	if (n > rec->opt.settings->depth) {
+		n = rec->opt.settings->depth;
+		end = STACK_TRUNCATED;
+	}
 	for (size_t i = 1; i < n; i++)
 		if (!(exact[i / 8] & 1 << i % 8))
 			pcs[i] = unwind_call_address(rec->opt.space, pcs[i]);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-	STACK_MAX = 64 * 1024,
+	STACK_MAX = 8 << 20,	/* as large as a main stack may grow */
 	/* who runs stops within some microseconds; others are no loss */
 	STOP_LIMIT_NS = 5 * 1000 * 1000,
 	SYNC_EVERY_NS = 1000 * 1000 * 1000,

@@ -15,6 +15,9 @@
 #define INTERVAL_MIN	100000ull	/* 100 us: beyond 10 kHz targets starve */
 #define INTERVAL_MAX	1000000000ull
 #define STACK_BYTES	16384u
+#define STACK_KB_MAX	64
+#define STACK_BYTES_MAX	65528u	/* the kernel copies no more */
+#define DEPTH_MAX	65536	/* gprofng reads no more (experiment) */
 #define SAMPLE_PERIOD	1000000000ull
 
 void
@@ -29,6 +32,7 @@ settings_init(struct settings *s)
 		.sample_period_ns = SAMPLE_PERIOD,
 		.dbx_sample = true,
 		.stack_bytes = STACK_BYTES,
+		.depth = DEPTH_MAX,
 	};
 }
 
@@ -107,6 +111,29 @@ settings_interval(struct settings *s, const char *word)
 	if (!split_number(word, &number, &unit))
 		return set_interval(s, 0, word);
 	return set_interval(s, number * unit_ns(unit, "m"), word);
+}
+
+int
+settings_depth(struct settings *s, const char *frames, const char *kilobytes)
+{
+	long long depth, kb = 0;
+
+	if (!str_number(frames, 2, DEPTH_MAX, &depth)) {
+		fail(FAIL_USAGE, "depth '%s' is not between 2 and %d frames",
+		     frames, DEPTH_MAX);
+		return fail_remedy("use %d, as without a word", DEPTH_MAX);
+	}
+	if (kilobytes && !str_number(kilobytes, 1, STACK_KB_MAX, &kb)) {
+		fail(FAIL_USAGE, "'%s' is not between 1 and %d KB of a stack, "
+		     "which is what the kernel copies", kilobytes,
+		     STACK_KB_MAX);
+		return fail_remedy("engine remote copies whole stacks");
+	}
+	s->depth = (uint32_t)depth;
+	if (kb)
+		s->stack_bytes = kb == STACK_KB_MAX ? STACK_BYTES_MAX :
+			(uint32_t)kb * 1024;
+	return 0;
 }
 
 int

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { STACK_MAX = 1 << 20, FRAMES_MAX = 20000, LOOKS = 12,
+enum { STACK_MAX = 8 << 20, FRAMES_MAX = 20000, LOOKS = 12,
        LOOK_NAP_NS = 200 * 1000 };
 #define STOP_LIMIT_NS	UINT64_C(2000000000)
 

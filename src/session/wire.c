@@ -193,6 +193,7 @@ wire_put_settings(struct wire_message *m, const struct settings *s)
 	wire_put(m, s->sample_period_ns);
 	wire_put(m, s->dbx_sample);
 	wire_put(m, s->stack_bytes);
+	wire_put(m, s->depth);
 	wire_put_text(m, s->notes);
 	wire_put(m, s->seed);
 }
@@ -218,6 +219,7 @@ wire_take_settings(struct wire_message *m, struct settings *s)
 	s->sample_period_ns = wire_take(m);
 	s->dbx_sample = wire_take(m);
 	s->stack_bytes = (uint32_t)wire_take(m);
+	s->depth = (uint32_t)wire_take(m);
 	s->notes = copy_text(wire_take_text(m));
 	s->seed = (unsigned)wire_take(m);
 }

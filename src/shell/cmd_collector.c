@@ -224,6 +224,17 @@ sub_limit(struct shell *sh, size_t n, char **words)
 }
 
 static enum result
+sub_depth(struct shell *sh, size_t n, char **words)
+{
+	if (target_is_recorded(sh))
+		return refuse_active(sh, n, words);
+	if (n != 2 && n != 3)
+		return USAGE;
+	return settings_depth(&sh->settings, words[1],
+			      n == 3 ? words[2] : NULL) < 0 ? FAILED : DONE;
+}
+
+static enum result
 sub_archive(struct shell *sh, size_t n, char **words)
 {
 	static const char *const modes[] = { "off", "on", "copy" };
@@ -267,6 +278,9 @@ const struct command collector_subcommands[] = {
 	  sub_archive, NULL },
 	{ "dbxsample", "on|off", "a sample whenever the process is stopped", 0,
 	  sub_dbxsample, NULL },
+	{ "depth", "FRAMES [KB]", "how much of a stack is recorded; KB: what "
+	  "the kernel copies for engine ring", 0, sub_depth,
+	  "collector depth 20000 64" },
 	{ "disable", "", "end the experiment; later runs are not recorded", 0,
 	  sub_disable, NULL },
 	{ "enable", "", "start an experiment; or arm the next run", 0,
@@ -283,7 +297,7 @@ const struct command collector_subcommands[] = {
 	{ "resume", "", "go on recording", 0, sub_resume, NULL },
 	{ "sample", "periodic|manual|period SECONDS|record [NAME]",
 	  "resource samples", 0, sub_sample, "collector sample record start" },
-	{ "show", "[all|archive|limit|profile|sample|store]",
+	{ "show", "[all|archive|depth|limit|profile|sample|store]",
 	  "show the settings", 0, collector_show, NULL },
 	{ "status", "", "show what is being recorded", 0, collector_status, NULL },
 	{ "store", "directory DIR|experiment NAME.er",

@@ -49,6 +49,13 @@ show_limit(const struct shell *sh)
 }
 
 static void
+show_depth(const struct shell *sh)
+{
+	fprintf(sh->out, "depth    %u frames, %u KB copied for engine ring\n",
+		sh->settings.depth, (sh->settings.stack_bytes + 1023) / 1024);
+}
+
+static void
 show_archive(const struct shell *sh)
 {
 	static const char *const modes[] = { "off", "on", "copy" };
@@ -65,7 +72,7 @@ collector_show(struct shell *sh, size_t n, char **words)
 	} topics[] = {
 		{ "profile", show_profile }, { "sample", show_sample },
 		{ "store", show_store }, { "limit", show_limit },
-		{ "archive", show_archive },
+		{ "archive", show_archive }, { "depth", show_depth },
 	};
 	const bool all = n == 1 || strcmp(words[1], "all") == 0;
 	bool shown = false;

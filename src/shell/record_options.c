@@ -6,12 +6,27 @@
 
 #include <getopt.h>
 #include <stdlib.h>
+#include <string.h>
 
 int
 record_usage(void)
 {
 	fail(FAIL_USAGE, "record: give -p PID, or a program");
 	return fail_remedy("sonde help record");
+}
+
+/* FRAMES or FRAMES,KB */
+static int
+take_depth(struct settings *s, const char *value)
+{
+	char *frames = xstrdup(value), *comma = strchr(frames, ',');
+	int result;
+
+	if (comma)
+		*comma = '\0';
+	result = settings_depth(s, frames, comma ? comma + 1 : NULL);
+	free(frames);
+	return result;
 }
 
 static int
@@ -46,6 +61,8 @@ take_option(struct recording *r, int letter, const char *value)
 		return settings_frequency(s, value);
 	case 'e':
 		return settings_engine(s, value);
+	case 'D':
+		return take_depth(s, value);
 	case 'C':
 		r->children = true;
 		return 0;
@@ -69,6 +86,7 @@ record_options(struct recording *r, int argc, char **argv)
 		{ "interval", required_argument, NULL, 'i' },
 		{ "freq", required_argument, NULL, 'F' },
 		{ "engine", required_argument, NULL, 'e' },
+		{ "depth", required_argument, NULL, 'D' },
 		{ "children", no_argument, NULL, 'C' },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "donor-seed", required_argument, NULL, 'S' },
