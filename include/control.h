@@ -100,7 +100,9 @@ struct task_turns {
 	uint64_t wait_ns;	/* runnable, and not running */
 	uint64_t switches;	/* how often it was put on a processor */
 };
-/* A kernel without these counts leaves zeros, but for the first. */
+/* From an open schedstat file, again and again. A kernel without these counts
+ * leaves zeros, but for the first. */
+int task_turns_at(int fd, struct task_turns *turns);
 int task_turns_of(int dir_fd, const char *path, struct task_turns *turns);
 int target_thread_turns(const struct target *t, pid_t tid,
 			struct task_turns *turns);

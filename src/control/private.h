@@ -57,8 +57,6 @@ int proc_status_thread(const struct target *t, pid_t tid,
 
 /* ---- stat.c: what the kernel counts -------------------------------------- */
 
-/* From an open schedstat file, again and again. */
-int task_turns_at(int fd, struct task_turns *turns);
 /* 0: gone. */
 char proc_thread_state(const struct target *t, pid_t tid);
 /* Does a thread with this state letter still live? */

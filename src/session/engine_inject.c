@@ -236,4 +236,5 @@ const struct engine_ops engine_inject = {
 	.name = "inject", .start = inject_start, .pollfds = inject_pollfds,
 	.drain = inject_drain, .run = inject_run,
 	.settle = inject_settle, .stop = inject_stop,
+	.rounds = true,
 };

@@ -47,6 +47,7 @@ on_record(void *arg, const struct clock_record *rec)
 		break;
 	case CLOCK_EXIT:
 		ring_book_ended(r, rec);
+		(void)sideband_take(r->rec, rec);
 		break;
 	default:
 		(void)sideband_take(r->rec, rec);
@@ -167,4 +168,5 @@ ring_start(struct recorder *rec, const struct recorder_options *o,
 const struct engine_ops engine_ring = {
 	.name = "ring", .start = ring_start, .pollfds = ring_pollfds,
 	.drain = ring_drain, .run = ring_run, .stop = ring_stop,
+	.rounds = true,
 };

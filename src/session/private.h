@@ -201,6 +201,9 @@ struct engine_ops {
 	void (*settle)(void *engine);
 	/* Stop; the target is clean afterwards, or text says why not. */
 	void (*stop)(void *engine, struct str *text);
+	/* A drain is a round, with weights of its own: not one more than need
+	 * be. */
+	bool rounds;
 };
 /* processes.c: in the shell: may this process be held, as far as we who sit at
  * a terminal depend on it? */
@@ -235,6 +238,26 @@ void recorder_tick(struct recorder *rec, uint64_t time_ns, pid_t tid, int cpu,
 /* Time that a clock counted beside the ticks, charged to a stack: no sample. */
 void recorder_book(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		   enum mstate state, uint64_t weight_ns, uint64_t frinfo);
+/* Time without a processor, of a thread that waits. */
+void recorder_wait(struct recorder *rec, uint64_t time_ns, pid_t tid,
+		   enum mstate state, uint64_t ns, uint64_t frinfo);
+/* The stack of one that waits, of which pc and sp are known. last: what does
+ * not end within this copy is cut off, else it is 0. */
+uint64_t recorder_waiting_stack(struct recorder *rec,
+				const struct arch_regs *regs,
+				const struct step_stack *stack,
+				bool window_full, bool last);
+/* For one whose stack may not be read. */
+uint64_t recorder_unseen_stack(struct recorder *rec);
+void recorder_unsampled_wait(struct recorder *rec, uint64_t time_ns,
+			     uint64_t ns);
+void recorder_birth(struct recorder *rec, uint64_t time_ns, pid_t tid);
+void recorder_death(struct recorder *rec, uint64_t time_ns, pid_t tid);
+/* Looks at those that wait: when, and do it. */
+uint64_t recorder_look_due(const struct recorder *rec);
+void recorder_look(struct recorder *rec);
+/* Time without a processor so far, by state. */
+void recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT]);
 /* For a sample without a user stack (a process on its way out). */
 uint64_t recorder_kernel_stack(struct recorder *rec);
 void recorder_lost(struct recorder *rec, uint64_t time_ns, const char *cause,
@@ -256,6 +279,7 @@ const struct recorder_options *recorder_get_options(const struct recorder *r);
 struct recorder_counts {
 	uint64_t samples, lost, lost_ns, failed, truncated, complete;
 	uint64_t recorded_ns, full_steps;
+	uint64_t looks, looks_cut;	/* stacks of those that wait */
 	uint64_t clock_ns;	/* CPU time of the process while on */
 	uint64_t clock_start_ns;	/* of the present stretch */
 	bool clock_on;

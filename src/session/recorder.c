@@ -5,7 +5,7 @@
  * nanosecond that an engine hands in goes to exactly one packet, so that
  * <Total> can be checked against the CPU clock of the process.
  */
-#include "private.h"
+#include "waits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +17,7 @@ enum {
 struct recorder {
 	struct recorder_options opt;
 	struct engine engine;
+	struct waits *waits;	/* NULL: not wanted */
 	struct recorder_counts counts;
 	struct unwind_trace trace;
 	struct loss {
@@ -24,7 +25,7 @@ struct recorder {
 		uint64_t samples, weight_ns;
 	} *losses;
 	size_t loss_count, loss_cap;
-	uint64_t lost_frinfo, unsampled_frinfo, kernel_frinfo;
+	uint64_t lost_frinfo, unsampled_frinfo, kernel_frinfo, unseen_frinfo;
 	struct modes {		/* of the target, in the kernel's units */
 		uint64_t user, system, read_at;
 	} first_modes, modes;
@@ -136,6 +137,33 @@ recorder_kernel_stack(struct recorder *rec)
 	return artificial(rec, &rec->kernel_frinfo, "<Kernel>");
 }
 
+uint64_t
+recorder_unseen_stack(struct recorder *rec)
+{
+	return artificial(rec, &rec->unseen_frinfo, "<Unseen stack>");
+}
+
+/* No sample: it counts among none of them. */
+uint64_t
+recorder_waiting_stack(struct recorder *rec, const struct arch_regs *regs,
+		       const struct step_stack *stack, bool window_full,
+		       bool last)
+{
+	struct unwind_trace *trace = &rec->trace;
+	enum stack_end end = STACK_COMPLETE;
+
+	unwind_walk(rec->opt.space, regs, stack, NULL, NULL, FRAMES_MAX,
+		    trace);
+	if (trace->end != UNWIND_COMPLETE && window_full && !last)
+		return 0;
+	if (trace->end != UNWIND_COMPLETE)
+		end = window_full && trace->end != UNWIND_FAILED ?
+			STACK_TRUNCATED : STACK_FAILED;
+	rec->counts.looks++;
+	rec->counts.looks_cut += end != STACK_COMPLETE;
+	return experiment_stack(rec->opt.exp, trace->pcs, trace->len, end);
+}
+
 /* ---- packets ------------------------------------------------------------ */
 
 enum { LEAST_NS = 1000 };	/* what a packet can say */
@@ -151,6 +179,15 @@ recorder_tick(struct recorder *rec, uint64_t time_ns, pid_t tid, int cpu,
 			 frinfo);
 	rec->counts.recorded_ns += weight_ns;
 	rec->counts.samples++;
+	waits_note_stack(rec->waits, tid, frinfo);
+}
+
+void
+recorder_wait(struct recorder *rec, uint64_t time_ns, pid_t tid,
+	      enum mstate state, uint64_t ns, uint64_t frinfo)
+{
+	experiment_clock(rec->opt.exp, time_ns, tid, EXPERIMENT_BOOKED, state,
+			 ns, frinfo);
 }
 
 void
@@ -249,6 +286,26 @@ recorder_unsampled(struct recorder *rec, uint64_t time_ns, pid_t tid,
 }
 
 void
+recorder_unsampled_wait(struct recorder *rec, uint64_t time_ns, uint64_t ns)
+{
+	recorder_wait(rec, time_ns, target_pid(rec->opt.target), MSTATE_SLEEP,
+		      ns, artificial(rec, &rec->unsampled_frinfo,
+				     "<Unsampled threads>"));
+}
+
+void
+recorder_birth(struct recorder *rec, uint64_t time_ns, pid_t tid)
+{
+	waits_note_birth(rec->waits, tid, time_ns);
+}
+
+void
+recorder_death(struct recorder *rec, uint64_t time_ns, pid_t tid)
+{
+	waits_note_death(rec->waits, tid, time_ns);
+}
+
+void
 recorder_thread_name(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		     const char *name)
 {
@@ -317,15 +374,44 @@ recorder_flush(struct recorder *rec)
 	return r;
 }
 
+uint64_t
+recorder_look_due(const struct recorder *rec)
+{
+	return waits_deadline(rec->waits);
+}
+
+void
+recorder_look(struct recorder *rec)
+{
+	/* what it has to do in time goes first */
+	if (!rec->engine.ops->rounds)
+		recorder_drain(rec, false);
+	waits_work(rec->waits);
+}
+
+void
+recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT])
+{
+	if (rec->waits)
+		waits_sum(rec->waits, sum);
+}
+
 int
 recorder_run(struct recorder *rec, bool on)
 {
-	return rec->engine.ops->run(rec->engine.self, on);
+	if (!on)
+		waits_end(rec->waits);
+	if (rec->engine.ops->run(rec->engine.self, on) < 0)
+		return -1;
+	if (on)
+		waits_begin(rec->waits);
+	return 0;
 }
 
 void
 recorder_stop(struct recorder *rec, struct str *clean)
 {
+	waits_end(rec->waits);
 	if (rec->engine.self)
 		rec->engine.ops->stop(rec->engine.self, clean);
 	rec->engine.self = NULL;
@@ -343,6 +429,8 @@ recorder_new(const struct recorder_options *o, enum session_engine engine)
 		recorder_free(rec);
 		return NULL;
 	}
+	if (rec->opt.settings->states)
+		rec->waits = waits_new(rec, &rec->opt);
 	return rec;
 }
 
@@ -356,6 +444,7 @@ recorder_free(struct recorder *rec)
 
 	recorder_stop(rec, &ignored);
 	str_fini(&ignored);
+	waits_free(rec->waits);
 	unwind_trace_fini(&rec->trace);
 	free(rec->losses);
 	free(rec->engine.why);

@@ -100,11 +100,21 @@ collection_pollfds(struct collection *c, struct pollfd *fds, size_t max)
 	return c->rec && !c->paused ? recorder_pollfds(c->rec, fds, max) : 0;
 }
 
-uint64_t
-collection_deadline(const struct collection *c)
+static uint64_t
+work_due(const struct collection *c)
 {
 	return c->next_drain_ns < c->next_sample_ns ?
 		c->next_drain_ns : c->next_sample_ns;
+}
+
+uint64_t
+collection_deadline(const struct collection *c)
+{
+	const uint64_t work = work_due(c);
+	const uint64_t look = c->rec && !c->paused ?
+		recorder_look_due(c->rec) : UINT64_MAX;
+
+	return look < work ? look : work;
 }
 
 static void
@@ -129,6 +139,12 @@ collection_work(struct collection *c)
 {
 	const uint64_t now = now_ns();
 
+	if (c->rec && !c->paused && now >= recorder_look_due(c->rec)) {
+		recorder_look(c->rec);
+		/* whatever is there to be drained wakes us at once again */
+		if (now < work_due(c))
+			return !recorder_counts(c->rec)->execed;
+	}
 	if (c->rec && !c->paused)
 		recorder_drain(c->rec, false);
 	if (now >= c->next_sample_ns) {

@@ -38,9 +38,14 @@ sideband_take(struct recorder *rec, const struct clock_record *r)
 	case CLOCK_EXEC:
 		recorder_exec(rec, r->time_ns, r->u.comm.name);
 		break;
-	case CLOCK_SAMPLE:
 	case CLOCK_FORK:
+		if (r->pid == target_pid(recorder_get_options(rec)->target))
+			recorder_birth(rec, r->time_ns, r->tid);
+		break;
 	case CLOCK_EXIT:
+		recorder_death(rec, r->time_ns, r->tid);
+		break;
+	case CLOCK_SAMPLE:
 	case CLOCK_SWITCH:
 	case CLOCK_LOST:
 		break;

@@ -251,14 +251,26 @@ sub_archive(struct shell *sh, size_t n, char **words)
 }
 
 static enum result
-sub_dbxsample(struct shell *sh, size_t n, char **words)
+set_switch(struct shell *sh, size_t n, char **words, bool *to)
 {
 	if (target_is_recorded(sh))
 		return refuse_active(sh, n, words);
 	if (n != 2 || (strcmp(words[1], "on") && strcmp(words[1], "off")))
 		return USAGE;
-	sh->settings.dbx_sample = strcmp(words[1], "on") == 0;
+	*to = strcmp(words[1], "on") == 0;
 	return DONE;
+}
+
+static enum result
+sub_dbxsample(struct shell *sh, size_t n, char **words)
+{
+	return set_switch(sh, n, words, &sh->settings.dbx_sample);
+}
+
+static enum result
+sub_states(struct shell *sh, size_t n, char **words)
+{
+	return set_switch(sh, n, words, &sh->settings.states);
 }
 
 /* ---- looking ----------------------------------------------------------------------------------- */
@@ -299,6 +311,8 @@ const struct command collector_subcommands[] = {
 	  "resource samples", 0, sub_sample, "collector sample record start" },
 	{ "show", "[all|archive|depth|limit|profile|sample|store]",
 	  "show the settings", 0, collector_show, NULL },
+	{ "states", "on|off", "time of threads that wait, too: for what, and "
+	  "where", 0, sub_states, NULL },
 	{ "status", "", "show what is being recorded", 0, collector_status, NULL },
 	{ "store", "directory DIR|experiment NAME.er",
 	  "where experiments go", 0, sub_store,

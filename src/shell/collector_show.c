@@ -16,6 +16,7 @@ show_profile(const struct shell *sh)
 		fputs("profile  off\n", sh->out);
 	fprintf(sh->out, "engine   %s\n",
 		settings_engine_name(sh->settings.engine));
+	fprintf(sh->out, "states   %s\n", sh->settings.states ? "on" : "off");
 }
 
 static void

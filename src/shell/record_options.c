@@ -66,6 +66,9 @@ take_option(struct recording *r, int letter, const char *value)
 	case 'C':
 		r->children = true;
 		return 0;
+	case 'N':
+		s->states = false;
+		return 0;
 	case 'q':
 		r->sh->quiet = true;
 		return 0;
@@ -88,6 +91,7 @@ record_options(struct recording *r, int argc, char **argv)
 		{ "engine", required_argument, NULL, 'e' },
 		{ "depth", required_argument, NULL, 'D' },
 		{ "children", no_argument, NULL, 'C' },
+		{ "no-states", no_argument, NULL, 'N' },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "donor-seed", required_argument, NULL, 'S' },
 		{ 0 }

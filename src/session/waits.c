@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The time of threads that have no processor: who there is, and when to look
+ * at them. What a look finds goes into their accounts (waits_account.c).
+ *
+ * Looks come no faster than what they cost allows, rarely while nothing
+ * happens, and out of step with what they look at. Births and ends are known
+ * exactly where a clock tells of them, else by the kernel's start time, and by
+ * the look that does not find a thread any more.
+ */
+#include "waits.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	LOOK_NS = 10 * 1000 * 1000,	/* between looks, at least */
+	IDLE_NS = 40 * 1000 * 1000,	/* ... when nothing happens */
+	LIST_NS = 100 * 1000 * 1000,	/* between lists of threads */
+	COST_SHARE = 100,		/* looks take 1 % of a processor */
+	STRETCH_MAX_NS = 1000 * 1000 * 1000,
+	RECORD_NS = 1000 * 1000 * 1000,	/* until a record is read */
+};
+struct waits {
+	struct recorder *rec;
+	const struct recorder_options *opt;
+	struct looker looker;
+	struct map threads;	/* tid -> struct waiter */
+	DIR *tasks;
+	uint64_t round, due_ns, looked_at, listed_at;
+	uint64_t random;
+	struct accounts accounts;
+	uint64_t brief_booked_ns;
+	uint64_t clock_start_ns;	/* of the process */
+	uint64_t span_ns;	/* between looks, now */
+	bool moved;		/* somebody had a turn since the last */
+	bool on;
+};
+
+/* ---- files of a thread --------------------------------------------------------- */
+
+static int
+open_file(const struct waits *w, pid_t tid, const char *name)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "task/%d/%s", (int)tid, name);
+
+	const int fd = openat(target_proc(w->opt->target), path,
+			      O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && descriptor_is_reserve(fd)) {
+		(void)close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void
+open_files(const struct waits *w, struct waiter *th)
+{
+	th->of.schedstat = open_file(w, th->of.tid, "schedstat");
+	if (th->of.schedstat >= 0)
+		th->of.syscall = open_file(w, th->of.tid, "syscall");
+}
+
+/* false: it has ended. */
+static bool
+look_at(struct waits *w, struct waiter *th)
+{
+	struct look look = { .blocked = true };
+	struct task_turns t;
+
+	/* told of, not yet met; it may have ended, or there is no descriptor
+	 * to spare */
+	if (th->of.schedstat < 0)
+		open_files(w, th);
+	if (task_turns_at(th->of.schedstat, &t) < 0)
+		return false;
+
+	const bool same = th->blocked && t.switches == th->last.switches &&
+		t.cpu_ns == th->last.cpu_ns;
+
+	if (!same)
+		look = look_at_waiting(&w->looker, &th->of, &t);
+	if (look.ended)
+		return false;
+	w->moved |= t.switches != th->last.switches;
+	account_look(&w->accounts, th, now_ns(), &t, same ? NULL : &look);
+	return true;
+}
+
+/* ---- threads ---------------------------------------------------------------- */
+
+static struct waiter *
+find(const struct waits *w, pid_t tid)
+{
+	uint64_t at;
+
+	return map_get(&w->threads, (uint64_t)tid, &at) ?
+		(struct waiter *)(uintptr_t)at : NULL;
+}
+
+static struct waiter *
+add(struct waits *w, pid_t tid, uint64_t since)
+{
+	struct waiter *th = xcalloc(1, sizeof *th);
+
+	*th = (struct waiter){
+		.of = { tid, -1, -1 }, .since_ns = since,
+		.looked_at = since, .held_since = since,
+		.round = w->round,
+	};
+	map_put(&w->threads, (uint64_t)tid, (uintptr_t)th);
+	return th;
+}
+
+static void
+free_waiter(struct waiter *th)
+{
+	if (th->of.schedstat >= 0)
+		(void)close(th->of.schedstat);
+	if (th->of.syscall >= 0)
+		(void)close(th->of.syscall);
+	free(th);
+}
+
+static void
+drop(struct waits *w, struct waiter *th)
+{
+	(void)map_remove(&w->threads, (uint64_t)th->of.tid);
+	free_waiter(th);
+}
+
+static uint64_t
+since_boot_ns(void)
+{
+	struct timespec ts = { 0 };
+
+	(void)clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Known in whole ticks; not before we looked for threads the last time. */
+static uint64_t
+birth_of(const struct waits *w, pid_t tid, uint64_t now)
+{
+	struct task_stat st;
+	uint64_t age = 0;
+
+	if (target_thread_stat(w->opt->target, tid, &st) == 0)
+		age = since_boot_ns() -
+			stat_ticks_ns(st.field[STAT_START_TIME]) -
+			stat_ticks_ns(1) / 2;
+	/* a tick that is not over yet */
+	if (age > now)
+		age = 0;
+	return now - age < w->listed_at ? w->listed_at : now - age;
+}
+
+/* One that nobody told of; all: it was there before us, and its counts are
+ * not ours. */
+static void
+meet(struct waits *w, pid_t tid, uint64_t now, bool all)
+{
+	struct waiter *th = add(w, tid, now);
+
+	th->met = !all;
+	open_files(w, th);
+	if (!all)
+		th->since_ns = th->looked_at = th->held_since =
+			birth_of(w, tid, now);
+	if (all && task_turns_at(th->of.schedstat, &th->base) == 0)
+		th->last = th->base;
+}
+
+static void
+list(struct waits *w, uint64_t now, bool all)
+{
+	const struct dirent *d;
+
+	w->round++;
+	rewinddir(w->tasks);
+	while ((d = readdir(w->tasks))) {
+		const pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
+		struct waiter *th = tid > 0 ? find(w, tid) : NULL;
+
+		if (tid <= 0)
+			continue;
+		if (!th)
+			meet(w, tid, now, all);
+		th = find(w, tid);
+		th->round = w->round;
+	}
+	w->listed_at = now;
+}
+
+/* Whoever has ended did so since the last look. Somebody may know better. */
+static void
+look_at_each(struct waits *w, uint64_t now)
+{
+	uint64_t tid, at;
+	size_t i = 0;
+
+	while (map_next(&w->threads, &i, &tid, &at)) {
+		struct waiter *th = (struct waiter *)(uintptr_t)at;
+
+		if (th->gone_ns || look_at(w, th))
+			continue;
+		th->gone_ns = th->looked_at + (now - th->looked_at) / 2;
+	}
+}
+
+static void
+forget_gone(struct waits *w, uint64_t now)
+{
+	uint64_t tid, at;
+	size_t i = 0;
+
+	while (map_next(&w->threads, &i, &tid, &at)) {
+		struct waiter *th = (struct waiter *)(uintptr_t)at;
+
+		if (!th->gone_ns || now - th->gone_ns < RECORD_NS)
+			continue;
+		if (!th->ended)
+			account_end(&w->accounts, th, th->gone_ns);
+		th->ended = true;
+		/* a first thread stays listed when others outlive it */
+		if (th->round == w->round)
+			continue;
+		drop(w, th);
+		i = 0;		/* the map has moved */
+	}
+}
+
+/* ---- when to look ------------------------------------------------------------- */
+
+static uint64_t
+own_cpu_ns(void)
+{
+	struct timespec ts = { 0 };
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* A quarter more or less than the interval, so that nothing that keeps time
+ * is seen at one moment of it always. */
+static void
+pace(struct waits *w, uint64_t now, uint64_t cost_ns)
+{
+	const uint64_t asked = w->opt->interval_ns > LOOK_NS ?
+		w->opt->interval_ns : LOOK_NS;
+	uint64_t span = w->span_ns * 2 < IDLE_NS ? w->span_ns * 2 : IDLE_NS;
+
+	/* while nobody has a turn there is little to see */
+	if (w->moved || span < asked)
+		span = asked;
+	w->moved = false;
+	w->span_ns = span;
+	if (cost_ns * COST_SHARE > span)
+		span = cost_ns * COST_SHARE;
+	if (span > STRETCH_MAX_NS)
+		span = STRETCH_MAX_NS;
+	w->random = hash_word(w->random + now);
+	w->due_ns = now + span * 3 / 4 + w->random % (span / 2);
+}
+
+static void
+look(struct waits *w, bool all)
+{
+	const uint64_t began = own_cpu_ns(), now = now_ns();
+
+	if (all || now - w->listed_at >= LIST_NS)
+		list(w, now, all);
+	look_at_each(w, now);
+	forget_gone(w, now);
+	w->looked_at = now;
+	pace(w, now, own_cpu_ns() - began);
+}
+
+uint64_t
+waits_deadline(const struct waits *w)
+{
+	return w && w->on ? w->due_ns : UINT64_MAX;
+}
+
+void
+waits_work(struct waits *w)
+{
+	if (w && w->on && now_ns() >= w->due_ns &&
+	    !target_gone(w->opt->target))
+		look(w, false);
+}
+
+/* ---- what others know ----------------------------------------------------------- */
+
+void
+waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo)
+{
+	struct waiter *th = w ? find(w, tid) : NULL;
+
+	if (th)
+		th->run_frinfo = frinfo;
+}
+
+void
+waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns)
+{
+	struct waiter *th;
+
+	if (!w || !w->on)
+		return;
+	th = find(w, tid);
+	if (th && th->gone_ns) {		/* of the same number */
+		if (!th->ended)
+			account_end(&w->accounts, th, th->gone_ns);
+		drop(w, th);
+		th = NULL;
+	}
+	if (!th)
+		(void)add(w, tid, time_ns);
+	else if (th->met && !th->known)
+		th->since_ns = time_ns;
+}
+
+void
+waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns)
+{
+	struct waiter *th = w && w->on ? find(w, tid) : NULL;
+
+	/* an earlier thread of the same number */
+	if (!th || time_ns < th->since_ns)
+		return;
+	if (!th->ended)
+		account_end(&w->accounts, th, time_ns);
+	if (th->of.tid != target_pid(w->opt->target))
+		drop(w, th);
+	else
+		th->ended = true, th->gone_ns = time_ns;
+}
+
+void
+waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT])
+{
+	uint64_t tid, at;
+	size_t i = 0;
+
+	memcpy(sum, w->accounts.booked, sizeof w->accounts.booked);
+	while (map_next(&w->threads, &i, &tid, &at))
+		account_sum((struct waiter *)(uintptr_t)at, sum);
+}
+
+/* ---- threads too short for a look --------------------------------------------- */
+
+/* What the process used beyond those that we know, these used. */
+static uint64_t
+brief_cpu(const struct waits *w)
+{
+	uint64_t tid, at, now, seen = w->accounts.seen_cpu_ns;
+	size_t i = 0;
+
+	if (target_cpu_ns(w->opt->target, &now) < 0)
+		return w->accounts.brief_ns;
+	while (map_next(&w->threads, &i, &tid, &at)) {
+		const struct waiter *th = (struct waiter *)(uintptr_t)at;
+
+		if (!th->ended)
+			seen += th->last.cpu_ns - th->base.cpu_ns;
+	}
+	now -= w->clock_start_ns;
+	return now > seen ? now - seen : 0;
+}
+
+/* The rest of their lives they spent waiting; what for nobody knows. */
+static void
+book_brief(struct waits *w, uint64_t now)
+{
+	const uint64_t cpu = w->accounts.brief_ns ? brief_cpu(w) : 0;
+	const uint64_t rest = w->accounts.brief_ns > cpu ? w->accounts.brief_ns - cpu : 0;
+
+	if (rest <= w->brief_booked_ns)
+		return;
+	w->accounts.booked[MSTATE_SLEEP] += rest - w->brief_booked_ns;
+	recorder_unsampled_wait(w->rec, now, rest - w->brief_booked_ns);
+	w->brief_booked_ns = rest;
+}
+
+/* ---- life --------------------------------------------------------------------- */
+
+void
+waits_begin(struct waits *w)
+{
+	if (!w || w->on)
+		return;
+	w->on = true;
+	w->accounts.brief_ns = w->brief_booked_ns = w->accounts.seen_cpu_ns = 0;
+	if (target_cpu_ns(w->opt->target, &w->clock_start_ns) < 0)
+		w->clock_start_ns = 0;
+	w->looked_at = now_ns();
+	look(w, true);
+}
+
+static void
+finish(struct waits *w, struct waiter *th, uint64_t now)
+{
+	struct task_turns t;
+
+	if (th->ended)
+		return;
+	if (th->gone_ns)
+		account_end(&w->accounts, th, th->gone_ns);
+	else if (task_turns_at(th->of.schedstat, &t) == 0)
+		account_stop(&w->accounts, th, now, &t);
+	else
+		account_end(&w->accounts, th, now);
+}
+
+void
+waits_end(struct waits *w)
+{
+	uint64_t tid, at;
+	size_t i = 0;
+
+	if (!w || !w->on)
+		return;
+	look(w, false);
+	w->on = false;
+
+	const uint64_t now = now_ns();
+
+	book_brief(w, now);
+
+	while (map_next(&w->threads, &i, &tid, &at)) {
+		struct waiter *th = (struct waiter *)(uintptr_t)at;
+
+		finish(w, th, now);
+		free_waiter(th);
+	}
+	map_fini(&w->threads);
+}
+
+struct waits *
+waits_new(struct recorder *rec, const struct recorder_options *o)
+{
+	struct waits *w = xcalloc(1, sizeof *w);
+	const int fd = openat(target_proc(o->target), "task",
+			      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	w->rec = rec;
+	w->opt = o;
+	w->tasks = fd < 0 ? NULL : fdopendir(fd);
+	if (!w->tasks) {
+		if (fd >= 0)
+			(void)close(fd);
+		free(w);
+		return NULL;
+	}
+	w->accounts.rec = rec;
+	w->accounts.unseen_frinfo = recorder_unseen_stack(rec);
+	looker_init(&w->looker, rec, o->target);
+	waits_begin(w);
+	return w;
+}
+
+void
+waits_free(struct waits *w)
+{
+	if (!w)
+		return;
+	waits_end(w);
+	looker_fini(&w->looker);
+	(void)closedir(w->tasks);
+	free(w);
+}

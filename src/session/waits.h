@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where threads are while they have no processor, the same beside every
+ * engine: waits.c knows the threads and when to look, waits_look.c looks at
+ * one, waits_account.c keeps its account.
+ */
+#ifndef SONDE_SESSION_WAITS_H
+#define SONDE_SESSION_WAITS_H
+
+#include "private.h"
+
+struct waits;
+
+/* All wall time of all threads counts from now on. */
+struct waits *waits_new(struct recorder *rec,
+			const struct recorder_options *o);
+void waits_free(struct waits *w);
+/* The same after a pause. */
+void waits_begin(struct waits *w);
+/* What is pending is booked, and nothing after it counts. */
+void waits_end(struct waits *w);
+/* now_ns() when waits_work has something to do. */
+uint64_t waits_deadline(const struct waits *w);
+void waits_work(struct waits *w);
+
+/* A stack that the thread had on a processor. */
+void waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo);
+/* Exact times, where somebody tells them. */
+void waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns);
+void waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns);
+/* Time by state since the beginning, what is pending too. */
+void waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT]);
+
+/* ---- waits_look.c -------------------------------------------------------- */
+
+struct look {
+	bool ended;
+	bool blocked;		/* else it runs */
+	enum mstate state;
+	uint64_t frinfo;	/* 0: its stack may not be read */
+	uint64_t faults;	/* page faults so far that waited for a disk */
+};
+
+struct looker {
+	struct recorder *rec;
+	struct target *target;
+	int pagemap;		/* -1: not to be had */
+	unsigned char *stack;	/* a copy */
+	struct map seen;	/* stacks by thread, pc and sp */
+};
+
+struct looked_at {		/* a thread, and files of it that stay open */
+	pid_t tid;
+	int schedstat, syscall;	/* -1: not to be had */
+};
+
+void looker_init(struct looker *k, struct recorder *rec, struct target *t);
+void looker_fini(struct looker *k);
+/* What a thread waits in, and where, without a stop. turns: as it waited. */
+struct look look_at_waiting(struct looker *k, const struct looked_at *th,
+			    struct task_turns *turns);
+
+/* ---- waits_account.c ------------------------------------------------------ */
+
+enum { HELD_MAX = 8 };
+
+struct waiter {			/* a thread */
+	struct looked_at of;
+	uint64_t round;		/* of the last list that had it */
+	uint64_t since_ns;	/* its wall time counts from here */
+	struct task_turns base;	/* then */
+	struct task_turns last;	/* at the last look */
+	uint64_t looked_at;
+	uint64_t blocked_ns, waited_ns;	/* of it so far */
+	uint64_t faults, fault_turns;	/* when it was found blocked last */
+	uint64_t fault_ns;	/* what one takes; 0 not known */
+	uint64_t unplaced_ns;	/* of what it waited: nobody knows where */
+	bool met;		/* its birth is a guess */
+	bool blocked;		/* at the last look */
+	bool known;		/* once it was; in this, with this stack: */
+	enum mstate state;
+	uint64_t frinfo;
+	uint64_t run_frinfo;	/* its stack when it ran last; 0 none */
+	struct held_time {
+		enum mstate state;
+		uint64_t frinfo, ns;
+	} held[HELD_MAX];	/* not written yet */
+	size_t held_len;
+	uint64_t held_since, hold_ns, turns_written;
+	uint64_t gone_ns;	/* it had ended by then; 0: it lives */
+	bool ended;		/* and that is booked */
+};
+
+struct accounts {		/* of all threads */
+	struct recorder *rec;
+	uint64_t unseen_frinfo;
+	uint64_t booked[MSTATE_COUNT];
+	uint64_t seen_cpu_ns;	/* of threads that have ended */
+	uint64_t brief_ns;	/* lives of threads that no look has met */
+};
+
+/* look NULL: it is blocked as before. */
+void account_look(struct accounts *a, struct waiter *th, uint64_t now,
+		  const struct task_turns *t, const struct look *look);
+/* It ended then. */
+void account_end(struct accounts *a, struct waiter *th, uint64_t end);
+/* It lives, and is not recorded any more. */
+void account_stop(struct accounts *a, struct waiter *th, uint64_t now,
+		  const struct task_turns *t);
+/* What is not written yet. */
+void account_sum(const struct waiter *th, uint64_t sum[MSTATE_COUNT]);
+
+#endif

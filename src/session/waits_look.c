@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One thread that waits: what in, and with which stack. It is not stopped:
+ * the kernel tells its call, sp and pc in one moment, and its stack is copied
+ * while it sleeps. If it had a turn on a processor meanwhile, the copy is no
+ * good: then its stack is the one that it had before at that pc and sp, if
+ * there was one, else the pc alone. To drop such looks would be to see long
+ * waits only.
+ *
+ *	stopped by a signal or a tracer		Stopped
+ *	no call at all				a page fault: of text where
+ *						the page of pc is missing
+ *	a futex					User Lock
+ *	any other call				Sleep
+ *
+ * Who may not read that (Yama) is told by the kernel's own wait channel.
+ */
+#include "waits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+	STACK_FIRST = 8 << 10,		/* enough for most that wait */
+	STACK_MAX = 256 << 10,
+	PAGE = 4096,
+	SEEN_MAX = 1 << 16,
+};
+
+#define PAGE_PRESENT	(UINT64_C(3) << 62)	/* in memory, or swapped */
+
+/* FUTEX_WAITV and FUTEX_WAIT are newer than some headers. */
+enum { CALL_FUTEX_WAITV = 449, CALL_FUTEX_WAIT = 455 };
+
+struct place {			/* of a thread that waits */
+	long call;		/* -1: none */
+	uint64_t sp, pc;
+};
+
+/* ---- /proc ----------------------------------------------------------------- */
+
+static size_t
+read_small(const struct looker *k, pid_t tid, const char *name, char *text,
+	   size_t size)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "task/%d/%s", (int)tid, name);
+
+	const int fd = openat(target_proc(k->target), path,
+			      O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		(void)close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* "202 0x... sp pc", "-1 sp pc", or "running". */
+static bool
+parse_place(char *text, struct place *out)
+{
+	char *last = *text == 'r' ? NULL : strrchr(text, ' ');
+
+	if (!last)
+		return false;
+	out->pc = strtoull(last + 1, NULL, 16);
+	*last = '\0';
+	last = strrchr(text, ' ');
+	out->sp = last ? strtoull(last + 1, NULL, 16) : 0;
+	out->call = strtol(text, NULL, 10);
+	return true;
+}
+
+/* false: it runs; or that may not be asked. */
+static bool
+read_place(int fd, struct place *out, bool *refused)
+{
+	char text[256];
+	const ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
+
+	*refused = n <= 0 && errno != ESRCH;
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return parse_place(text, out);
+}
+
+static bool
+is_missing(const struct looker *k, uint64_t address)
+{
+	uint64_t entry;
+
+	return pread(k->pagemap, &entry, sizeof entry,
+		     (off_t)(address / PAGE * sizeof entry)) == sizeof entry &&
+		!(entry & PAGE_PRESENT);
+}
+
+/* ---- what in ---------------------------------------------------------------- */
+
+static enum mstate
+state_of_call(struct looker *k, const struct place *p)
+{
+	long call = p->call;
+
+	if (call < 0)
+		return is_missing(k, p->pc) ?
+			MSTATE_TEXT_FAULT : MSTATE_DATA_FAULT;
+	if (call == SYS_restart_syscall)
+		call = thread_sleeping_call(k->target, p->pc);
+	return call == SYS_futex || call == CALL_FUTEX_WAITV ||
+		call == CALL_FUTEX_WAIT ? MSTATE_LOCK : MSTATE_SLEEP;
+}
+
+static enum mstate
+state_of_channel(const struct looker *k, pid_t tid)
+{
+	char text[64];
+
+	if (!read_small(k, tid, "wchan", text, sizeof text))
+		return MSTATE_SLEEP;
+	if (str_starts(text, "futex"))
+		return MSTATE_LOCK;
+	return str_starts(text, "folio_wait") ||
+		str_starts(text, "filemap_fault") ?
+		MSTATE_DATA_FAULT : MSTATE_SLEEP;
+}
+
+/* ---- where ------------------------------------------------------------------ */
+
+static size_t
+copy_stack(const struct looker *k, pid_t tid, uint64_t base, size_t n)
+{
+	const struct iovec to = { k->stack, n };
+	const struct iovec from = { (void *)(uintptr_t)base, n };
+	/* it ends where the stack's memory ends */
+	const ssize_t got = process_vm_readv(tid, &to, 1, &from, 1, 0);
+
+	return got > 0 ? (size_t)got & ~(size_t)7 : 0;
+}
+
+/* Of this thread, by pc and sp. */
+static uint64_t *
+stack_seen(struct looker *k, pid_t tid, const struct place *p)
+{
+	const uint64_t key[] = { (uint64_t)tid, p->pc, p->sp };
+
+	if (k->seen.len > SEEN_MAX)
+		map_fini(&k->seen);
+	return map_slot_of(&k->seen, hash_bytes(key, sizeof key, 0));
+}
+
+static uint64_t
+walk(struct looker *k, const struct place *p, size_t got, size_t asked)
+{
+	const struct step_stack stack = {
+		.data = k->stack, .base = p->sp & ~UINT64_C(7), .size = got,
+	};
+	struct arch_regs regs = { 0 };
+
+	regs.reg[arch.reg_pc] = p->pc;
+	regs.reg[arch.reg_sp] = p->sp;
+	return recorder_waiting_stack(k->rec, &regs, &stack, got == asked,
+				      asked == STACK_MAX);
+}
+
+/* Unwound and interned when the copy is known to be good. turns: while it is
+ * known to wait. */
+static uint64_t
+stack_of(struct looker *k, const struct looked_at *th, const struct place *p,
+	 const struct task_turns *turns)
+{
+	uint64_t *seen = stack_seen(k, th->tid, p), frinfo = 0;
+	struct task_turns after;
+
+	for (size_t size = STACK_FIRST; size <= STACK_MAX && !frinfo;
+	     size *= STACK_MAX / STACK_FIRST) {
+		const size_t got = copy_stack(k, th->tid,
+					      p->sp & ~UINT64_C(7), size);
+
+		if (!got)
+			break;		/* not to be read */
+		if (task_turns_at(th->schedstat, &after) < 0 ||
+		    after.switches != turns->switches ||
+		    after.cpu_ns != turns->cpu_ns)
+			return *seen ? *seen : walk(k, p, 0, STACK_MAX);
+		frinfo = walk(k, p, got, size);
+	}
+	if (frinfo)
+		*seen = frinfo;
+	return frinfo;
+}
+
+static bool
+is_stopped(char letter)
+{
+	return letter == 'T' || letter == 't';
+}
+
+/* Its name in the kernel is all that we may see. */
+static struct look
+look_from_afar(struct looker *k, const struct looked_at *th, char letter)
+{
+	return (struct look){
+		.blocked = letter != 'R',
+		.state = state_of_channel(k, th->tid),
+	};
+}
+
+struct look
+look_at_waiting(struct looker *k, const struct looked_at *th,
+		struct task_turns *turns)
+{
+	struct look look = { .blocked = true };
+	struct place p;
+	bool refused;
+
+	if (!read_place(th->syscall, &p, &refused) && !refused)
+		return (struct look){ 0 };
+	if (task_turns_at(th->schedstat, turns) < 0)
+		return (struct look){ .ended = true };
+	if (!refused) {
+		look.state = state_of_call(k, &p);
+		look.frinfo = stack_of(k, th, &p, turns);
+	}
+
+	struct task_stat st;
+
+	(void)target_thread_stat(k->target, th->tid, &st);	/* gone: 0 */
+
+	const char letter = st.state;
+
+	if (letter == 0 || letter == 'Z' || letter == 'X')
+		return (struct look){ .ended = true };
+	if (refused)
+		look = look_from_afar(k, th, letter);
+	if (is_stopped(letter))
+		look.state = MSTATE_STOPPED;
+	look.faults = st.field[STAT_MAJOR_FAULTS];
+	return look;
+}
+
+void
+looker_init(struct looker *k, struct recorder *rec, struct target *t)
+{
+	*k = (struct looker){ .rec = rec, .target = t };
+	k->stack = xmalloc(STACK_MAX);
+	k->pagemap = openat(target_proc(t), "pagemap", O_RDONLY | O_CLOEXEC);
+}
+
+void
+looker_fini(struct looker *k)
+{
+	free(k->stack);
+	map_fini(&k->seen);
+	if (k->pagemap >= 0)
+		(void)close(k->pagemap);
+}
