@@ -113,6 +113,7 @@ void experiment_function(struct experiment *exp, uint64_t time_ns,
 
 struct experiment_usage {	/* cumulative, as getrusage(2) */
 	uint64_t user_ns, system_ns, wait_ns, sleep_ns;
+	uint64_t lock_ns, text_fault_ns, data_fault_ns, stop_ns;
 	uint64_t minor_faults, major_faults, in_blocks, out_blocks;
 	uint64_t voluntary, involuntary;
 };

@@ -161,26 +161,14 @@ collection_write_threads(struct collection *c)
 
 /* ---- resource samples ---------------------------------------------------- */
 
-/* The target may be gone: then the last usage stands. */
-static void
-read_usage(struct collection *c)
-{
-	struct task_stat st;
-
-	if (target_stat(c->target, &st) < 0)
-		return;
-	c->usage.minor_faults = st.field[STAT_MINOR_FAULTS];
-	c->usage.major_faults = st.field[STAT_MAJOR_FAULTS];
-	c->usage.user_ns = stat_ticks_ns(st.field[STAT_UTIME]);
-	c->usage.system_ns = stat_ticks_ns(st.field[STAT_STIME]);
-}
-
 void
 collection_take_sample(struct collection *c, const char *label)
 {
 	const uint64_t now = now_ns();
 
-	read_usage(c);
+	usage_read(c->target, &c->usage);
+	if (c->rec)
+		usage_add_waits(&c->usage, c->rec);
 	experiment_sample(c->exp, now, label, &c->usage);
 }
 

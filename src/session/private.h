@@ -297,6 +297,14 @@ int recorder_flush(struct recorder *rec);
 int recorder_run(struct recorder *rec, bool on);
 void recorder_stop(struct recorder *rec, struct str *text);
 
+/* ---- usage.c --------------------------------------------------------------- */
+
+/* What the process has used so far; of one that is gone, or not ours to see,
+ * what was read before stands. Nothing goes back. */
+void usage_read(struct target *t, struct experiment_usage *use);
+void usage_add_waits(struct experiment_usage *use,
+		     const struct recorder *rec);
+
 /* ---- sideband.c ------------------------------------------------------------ */
 
 struct clock_record;

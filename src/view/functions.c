@@ -109,6 +109,8 @@ const struct view view_table[] = {
 	  "metric_list", view_metric_list, false },
 	{ "statistics", "", "resources the process used while it was recorded",
 	  "statistics", view_statistics, false },
+	{ "sample_detail", "", "the same from each resource sample to the next",
+	  "sample_detail", view_sample_detail, false },
 	{ "metrics", "[<spec>|default]", "choose the columns of all tables",
 	  "metrics e.%totalcpu:i.user:name", view_metrics, true },
 	{ "sort", "[[-]<column>|default]",

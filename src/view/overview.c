@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Sums: of every metric over the experiments, and of the resources that the
- * process used.
+ * Sums of every metric over the experiments.
  */
 #include "private.h"
 
@@ -86,81 +85,5 @@ view_overview(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	print_metrics(v, out);
 	fputs("\n'[X]' has a column now: `metrics` changes that, `metric_list` "
 	      "lists all.\n\n", out);
-	return 0;
-}
-
-/* ---- resources ------------------------------------------------------ */
-
-static void
-print_time(FILE *out, const char *what, uint64_t from, uint64_t to,
-	   uint64_t whole)
-{
-	const double ns = to > from ? (double)(to - from) : 0;
-
-	fprintf(out, "%50s: %.3f (%5.1f%%)\n", what, ns / 1e9,
-		whole ? 100 * ns / (double)whole : 0);
-}
-
-static void
-print_count(FILE *out, const char *what, uint64_t from, uint64_t to)
-{
-	fprintf(out, "%50s: %5" PRIu64 "\n", what, to > from ? to - from : 0);
-}
-
-static void
-print_usage(const struct experiment_sample_record *first,
-	    const struct experiment_sample_record *last, FILE *out)
-{
-	const struct experiment_usage *a = &first->use, *b = &last->use;
-	const uint64_t whole = last->time_ns - first->time_ns;
-
-	fprintf(out, "%50s: %s\n", "Start Label", first->label);
-	fprintf(out, "%50s: %s\n", "End Label", last->label);
-	fprintf(out, "%50s: %.3f\n", "Start Time (sec.)",
-		(double)first->time_ns / 1e9);
-	fprintf(out, "%50s: %.3f\n", "End Time (sec.)",
-		(double)last->time_ns / 1e9);
-	fprintf(out, "%50s: %.3f\n\n", "Duration (sec.)",
-		(double)whole / 1e9);
-	fprintf(out, "%50s:\n", "Process Times (sec.), percent of duration");
-	print_time(out, "User CPU", a->user_ns, b->user_ns, whole);
-	print_time(out, "System CPU", a->system_ns, b->system_ns, whole);
-	print_time(out, "Wait CPU", a->wait_ns, b->wait_ns, whole);
-	print_time(out, "Sleep", a->sleep_ns, b->sleep_ns, whole);
-	putc('\n', out);
-	print_count(out, "Minor Page Faults", a->minor_faults,
-		    b->minor_faults);
-	print_count(out, "Major Page Faults", a->major_faults,
-		    b->major_faults);
-	print_count(out, "Input blocks", a->in_blocks, b->in_blocks);
-	print_count(out, "Output blocks", a->out_blocks, b->out_blocks);
-	print_count(out, "Voluntary context switches", a->voluntary,
-		    b->voluntary);
-	print_count(out, "Involuntary context switches", a->involuntary,
-		    b->involuntary);
-}
-
-int
-view_statistics(struct viewer *v, size_t n, const char *const *words,
-		FILE *out)
-{
-	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
-		return -1;
-	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
-		const struct experiment_reader *rd =
-			profile_experiment(v->prof, e);
-		const size_t samples = experiment_sample_count(rd);
-
-		title_write(v, out, "Experiment: %s",
-			    experiment_reader_path(rd));
-		if (samples < 2)
-			fputs("There are no two resource samples to "
-			      "compare.\n\n", out);
-		else
-			print_usage(experiment_sample_at(rd, 0),
-				    experiment_sample_at(rd, samples - 1),
-				    out);
-		putc('\n', out);
-	}
 	return 0;
 }

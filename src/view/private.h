@@ -174,8 +174,9 @@ typedef int view_run(struct viewer *v, size_t n, const char *const *words,
 		     FILE *out);
 view_run view_functions, view_callers, view_calltree, view_lines, view_pcs,
 	view_objects, view_threads, view_header, view_overview,
-	view_experiments, view_metric_list, view_statistics, view_metrics,
-	view_sort, view_limit, view_name_form;
+	view_experiments, view_metric_list, view_statistics,
+	view_sample_detail, view_metrics, view_sort, view_limit,
+	view_name_form;
 /* Stacks for flame graphs, instead of a table. */
 int folded_write(struct viewer *v, FILE *out);
 

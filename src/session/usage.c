@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the process uses, for resource samples: its CPU clock, divided as the
+ * kernel divides its ticks, its faults and blocks, its threads' switches.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+enum {
+	BLOCK = 512,
+	THREADS_MAX = 256,	/* whose switches are asked for */
+};
+
+static void
+advance(uint64_t *to, uint64_t now)
+{
+	if (now > *to)
+		*to = now;
+}
+
+static void
+read_stat(struct target *t, struct experiment_usage *use)
+{
+	struct task_stat st;
+	uint64_t cpu_ns;
+
+	if (target_stat(t, &st) < 0)
+		return;
+	advance(&use->minor_faults, st.field[STAT_MINOR_FAULTS]);
+	advance(&use->major_faults, st.field[STAT_MAJOR_FAULTS]);
+
+	const uint64_t user = st.field[STAT_UTIME];
+	const uint64_t system = st.field[STAT_STIME];
+
+	if (user + system > 0 && target_cpu_ns(t, &cpu_ns) == 0) {
+		const uint64_t part = (uint64_t)((double)cpu_ns *
+			(double)system / (double)(user + system));
+
+		advance(&use->system_ns, part);
+		advance(&use->user_ns, cpu_ns - part);
+	}
+}
+
+static uint64_t
+number_after(const char *text, const char *word)
+{
+	const char *at = text ? strstr(text, word) : NULL;
+
+	return at ? strtoull(at + strlen(word), NULL, 10) : 0;
+}
+
+static void
+read_blocks(struct target *t, struct experiment_usage *use)
+{
+	char *text = file_read_at(target_proc(t), "io", NULL);
+
+	advance(&use->in_blocks, number_after(text, "\nread_bytes:") / BLOCK);
+	advance(&use->out_blocks,
+		number_after(text, "\nwrite_bytes:") / BLOCK);
+	free(text);
+}
+
+/* Of those that live: the kernel tells nobody of the others. */
+static void
+read_switches(struct target *t, struct experiment_usage *use)
+{
+	uint64_t voluntary = 0, involuntary = 0;
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = target_threads(t, &tids, &cap);
+
+	for (ssize_t i = 0; i < n && n <= THREADS_MAX; i++) {
+		char path[64];
+
+		(void)snprintf(path, sizeof path, "task/%d/status",
+			       (int)tids[i]);
+
+		char *text = file_read_at(target_proc(t), path, NULL);
+
+		voluntary += number_after(text, "\nvoluntary_ctxt_switches:");
+		involuntary += number_after(text,
+					    "\nnonvoluntary_ctxt_switches:");
+		free(text);
+	}
+	free(tids);
+	advance(&use->voluntary, voluntary);
+	advance(&use->involuntary, involuntary);
+}
+
+void
+usage_read(struct target *t, struct experiment_usage *use)
+{
+	read_stat(t, use);
+	read_blocks(t, use);
+	if (!target_gone(t))
+		read_switches(t, use);
+	fail_clear();
+}
+
+void
+usage_add_waits(struct experiment_usage *use, const struct recorder *rec)
+{
+	uint64_t sum[MSTATE_COUNT] = { 0 };
+
+	recorder_waited(rec, sum);
+	advance(&use->wait_ns, sum[MSTATE_WAIT_CPU]);
+	advance(&use->lock_ns, sum[MSTATE_LOCK]);
+	advance(&use->text_fault_ns, sum[MSTATE_TEXT_FAULT]);
+	advance(&use->data_fault_ns, sum[MSTATE_DATA_FAULT]);
+	advance(&use->stop_ns, sum[MSTATE_STOPPED]);
+	advance(&use->sleep_ns, sum[MSTATE_SLEEP]);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The resources that a process used: between the first sample and the last,
+ * with <Total> of the profile beside them, and from each sample to the next.
+ */
+#include "private.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct experiment_usage, member)
+
+static const struct figure {
+	const char *title;
+	size_t offset;
+	const char *metric;	/* that says the same in the profile */
+} times[] = {
+	{ "User CPU", AT(user_ns), "user" },
+	{ "System CPU", AT(system_ns), "system" },
+	{ "Wait CPU", AT(wait_ns), "wait" },
+	{ "User Lock", AT(lock_ns), "lock" },
+	{ "Text Page Fault", AT(text_fault_ns), "textpfault" },
+	{ "Data Page Fault", AT(data_fault_ns), "datapfault" },
+	{ "Sleep", AT(sleep_ns), "sleep" },
+	{ "Stopped", AT(stop_ns), "stop" },
+}, counts[] = {
+	{ "Minor Page Faults", AT(minor_faults), NULL },
+	{ "Major Page Faults", AT(major_faults), NULL },
+	{ "Input blocks", AT(in_blocks), NULL },
+	{ "Output blocks", AT(out_blocks), NULL },
+	{ "Voluntary context switches", AT(voluntary), NULL },
+	{ "Involuntary context switches", AT(involuntary), NULL },
+};
+
+struct span {			/* from one sample to another */
+	const struct experiment_sample_record *from, *to;
+};
+
+static uint64_t
+used(const struct span *s, const struct figure *f)
+{
+	uint64_t from, to;
+
+	memcpy(&from, (const char *)&s->from->use + f->offset, sizeof from);
+	memcpy(&to, (const char *)&s->to->use + f->offset, sizeof to);
+	return to > from ? to - from : 0;
+}
+
+static uint64_t
+total_of(const struct span *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(times); i++)
+		sum += used(s, &times[i]);
+	return sum;
+}
+
+/* By slot, of one experiment. */
+static void
+sum_profile(const struct viewer *v, size_t e, uint64_t *slots)
+{
+	const struct thread_cost *threads;
+	const size_t n = profile_threads(v->prof, &threads);
+
+	memset(slots, 0, METRIC_MAX * sizeof *slots);
+	for (size_t i = 0; i < n; i++)
+		for (size_t s = 0; s < v->slots; s++)
+			if (threads[i].experiment == e)
+				slots[s] += threads[i].excl[s];
+}
+
+static void
+print_time(const struct viewer *v, FILE *out, const char *what,
+	   const char *metric, uint64_t ns, uint64_t whole,
+	   const uint64_t *profile)
+{
+	const int slot = profile && metric ?
+		viewer_slot(v, spec_metric(metric)) : -1;
+
+	fprintf(out, "%50s: %.3f (%5.1f%%)", what, (double)ns / 1e9,
+		whole ? 100 * (double)ns / (double)whole : 0);
+	if (slot >= 0)
+		fprintf(out, "   <Total> %.3f", (double)profile[slot] / 1e9);
+	putc('\n', out);
+}
+
+static void
+print_span(const struct viewer *v, const struct span *s,
+	   const uint64_t *profile, FILE *out)
+{
+	const uint64_t duration = s->to->time_ns - s->from->time_ns;
+	const uint64_t total = total_of(s);
+
+	fprintf(out, "%50s: %s\n", "Start Label", s->from->label);
+	fprintf(out, "%50s: %s\n", "End Label", s->to->label);
+	fprintf(out, "%50s: %.3f\n", "Start Time (sec.)",
+		(double)s->from->time_ns / 1e9);
+	fprintf(out, "%50s: %.3f\n", "End Time (sec.)",
+		(double)s->to->time_ns / 1e9);
+	fprintf(out, "%50s: %.3f\n", "Duration (sec.)",
+		(double)duration / 1e9);
+	fprintf(out, "%50s: %.3f\n", "Total Thread Time (sec.)",
+		(double)total / 1e9);
+	fprintf(out, "%50s: %.3f\n\n", "Average number of Threads",
+		duration ? (double)total / (double)duration : 0);
+	fprintf(out, "%50s:\n", "Process Times (sec.), percent of Total "
+		"Thread Time");
+	for (size_t i = 0; i < ARRAY_LEN(times); i++)
+		print_time(v, out, times[i].title, times[i].metric,
+			   used(s, &times[i]), total, profile);
+	putc('\n', out);
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+		fprintf(out, "%50s: %5" PRIu64 "\n", counts[i].title,
+			used(s, &counts[i]));
+}
+
+static void
+print_whole(struct viewer *v, size_t e, FILE *out)
+{
+	const struct experiment_reader *rd = profile_experiment(v->prof, e);
+	const size_t samples = experiment_sample_count(rd);
+	uint64_t profile[METRIC_MAX];
+
+	if (samples < 2) {
+		fputs("There are no two resource samples to compare.\n\n",
+		      out);
+		return;
+	}
+
+	const struct span span = { experiment_sample_at(rd, 0),
+				   experiment_sample_at(rd, samples - 1) };
+
+	sum_profile(v, e, profile);
+	print_span(v, &span, profile, out);
+}
+
+static void
+print_each(struct viewer *v, size_t e, FILE *out)
+{
+	const struct experiment_reader *rd = profile_experiment(v->prof, e);
+	const size_t samples = experiment_sample_count(rd);
+
+	for (size_t i = 1; i < samples; i++) {
+		const struct span span = { experiment_sample_at(rd, i - 1),
+					   experiment_sample_at(rd, i) };
+
+		fprintf(out, "Sample Number %zu\n", i);
+		print_span(v, &span, NULL, out);
+		putc('\n', out);
+	}
+}
+
+static int
+for_each_experiment(struct viewer *v, size_t n, const char *const *words,
+		    void (*print)(struct viewer *v, size_t e, FILE *out),
+		    FILE *out)
+{
+	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
+		return -1;
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		title_write(v, out, "Experiment: %s", experiment_reader_path(
+				    profile_experiment(v->prof, e)));
+		print(v, e, out);
+		putc('\n', out);
+	}
+	return 0;
+}
+
+int
+view_statistics(struct viewer *v, size_t n, const char *const *words,
+		FILE *out)
+{
+	return for_each_experiment(v, n, words, print_whole, out);
+}
+
+int
+view_sample_detail(struct viewer *v, size_t n, const char *const *words,
+		   FILE *out)
+{
+	return for_each_experiment(v, n, words, print_each, out);
+}
