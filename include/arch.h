@@ -38,6 +38,10 @@ struct arch {
 	 * address, given the n bytes before it (the last byte is before[n-1]);
 	 * 0 where that is ambiguous or no call. */
 	int (*call_length)(const unsigned char *before, size_t n);
+	/* Where the call instruction of n bytes before ret goes; 0: by way of
+	 * a register or a pointer. */
+	uint64_t (*call_target)(const unsigned char *insn, size_t n,
+				uint64_t ret);
 };
 
 extern const struct arch arch;

@@ -79,6 +79,11 @@ void unwind_trace_fini(struct unwind_trace *trace);
 void unwind_walk(struct unwind_space *space, const struct arch_regs *regs,
 		 const struct step_stack *stack, unwind_memory memory,
 		 void *arg, size_t max_frames, struct unwind_trace *trace);
+/* The same for a thread that waits, of which no more is known: a frame
+ * pointer that is missing is looked for in the window. */
+void unwind_walk_waiting(struct unwind_space *space, uint64_t pc, uint64_t sp,
+			 const struct step_stack *stack, size_t max_frames,
+			 struct unwind_trace *trace);
 /* The same with libunwind-ptrace alone: second engine and judge. */
 void unwind_walk_full(struct unwind_space *space, const struct arch_regs *regs,
 		      const struct step_stack *stack, unwind_memory memory,

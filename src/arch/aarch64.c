@@ -50,6 +50,20 @@ call_length(const unsigned char *before, size_t n)
 	return 0;
 }
 
+static uint64_t
+call_target(const unsigned char *insn, size_t n, uint64_t ret)
+{
+	uint32_t word;
+
+	if (n != sizeof word)
+		return 0;
+	memcpy(&word, insn, sizeof word);
+	if ((word & 0xfc000000) != 0x94000000)
+		return 0;
+	/* 26 bits with a sign, in words, from the call itself */
+	return ret - 4 + (uint64_t)((int64_t)((uint64_t)word << 38) >> 36);
+}
+
 const struct arch arch = {
 	.name = "aarch64",
 	.elf_machine = EM_AARCH64,
@@ -62,6 +76,7 @@ const struct arch arch = {
 	.from_perf = regs_from_perf,
 	.from_ptrace = regs_from_ptrace,
 	.call_length = call_length,
+	.call_target = call_target,
 };
 
 struct step_regs

@@ -166,6 +166,17 @@ call_length(const unsigned char *before, size_t n)
 	return indirect ? indirect_prefixed(before, n, indirect) : 0;
 }
 
+static uint64_t
+call_target(const unsigned char *insn, size_t n, uint64_t ret)
+{
+	int32_t distance;
+
+	if (n != 5 || insn[0] != 0xe8)
+		return 0;
+	memcpy(&distance, insn + 1, sizeof distance);
+	return ret + (uint64_t)(int64_t)distance;
+}
+
 const struct arch arch = {
 	.name = "x86_64",
 	.elf_machine = EM_X86_64,
@@ -178,6 +189,7 @@ const struct arch arch = {
 	.from_perf = regs_from_perf,
 	.from_ptrace = regs_from_ptrace,
 	.call_length = call_length,
+	.call_target = call_target,
 };
 
 struct step_regs

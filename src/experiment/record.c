@@ -68,12 +68,20 @@ put_clock(struct experiment *exp, const struct clock_packet *like,
 	}
 }
 
+/* What is lost of a profile is CPU time, and samples of it. */
+static bool
+is_cpu_time(int state)
+{
+	return state == MSTATE_USER || state == MSTATE_SYSTEM ||
+		state == MSTATE_TRAP || state >= MSTATE_LINUX_CPU;
+}
+
 static void
-note_refused(struct experiment *exp, int cpu, uint64_t us)
+note_refused(struct experiment *exp, int cpu, int state, uint64_t us)
 {
 	exp->refused++;
 	exp->refused_samples += cpu != EXPERIMENT_BOOKED;
-	exp->refused_ns += us * 1000;
+	exp->refused_ns += is_cpu_time(state) ? us * 1000 : 0;
 }
 
 /* The profile's buffer was refused: book it and forget it. */
@@ -90,7 +98,8 @@ book_refused(struct experiment *exp)
 		/* a debt that could not be paid is no new loss */
 		if (packet.frinfo == exp->lost_frinfo)
 			continue;
-		note_refused(exp, packet.cpu, (uint64_t)packet.ticks);
+		note_refused(exp, packet.cpu, packet.state,
+			     (uint64_t)packet.ticks);
 	}
 	(void)sink_drop(&exp->profile);	/* counted above */
 }
@@ -122,7 +131,7 @@ experiment_clock(struct experiment *exp, uint64_t time_ns, pid_t tid, int cpu,
 		exp->last_ns = time_ns;
 	if (!frinfo) {		/* its stack was refused */
 		exp->owed_us[state] += us;
-		note_refused(exp, cpu, us);
+		note_refused(exp, cpu, (int)state, us);
 		return;
 	}
 	put_clock(exp, &packet, us);

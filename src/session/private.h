@@ -243,8 +243,7 @@ void recorder_wait(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		   enum mstate state, uint64_t ns, uint64_t frinfo);
 /* The stack of one that waits, of which pc and sp are known. last: what does
  * not end within this copy is cut off, else it is 0. */
-uint64_t recorder_waiting_stack(struct recorder *rec,
-				const struct arch_regs *regs,
+uint64_t recorder_waiting_stack(struct recorder *rec, uint64_t pc, uint64_t sp,
 				const struct step_stack *stack,
 				bool window_full, bool last);
 /* For one whose stack may not be read. */

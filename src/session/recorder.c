@@ -145,15 +145,14 @@ recorder_unseen_stack(struct recorder *rec)
 
 /* No sample: it counts among none of them. */
 uint64_t
-recorder_waiting_stack(struct recorder *rec, const struct arch_regs *regs,
+recorder_waiting_stack(struct recorder *rec, uint64_t pc, uint64_t sp,
 		       const struct step_stack *stack, bool window_full,
 		       bool last)
 {
 	struct unwind_trace *trace = &rec->trace;
 	enum stack_end end = STACK_COMPLETE;
 
-	unwind_walk(rec->opt.space, regs, stack, NULL, NULL, FRAMES_MAX,
-		    trace);
+	unwind_walk_waiting(rec->opt.space, pc, sp, stack, FRAMES_MAX, trace);
 	if (trace->end != UNWIND_COMPLETE && window_full && !last)
 		return 0;
 	if (trace->end != UNWIND_COMPLETE)

@@ -162,12 +162,9 @@ walk(struct looker *k, const struct place *p, size_t got, size_t asked)
 	const struct step_stack stack = {
 		.data = k->stack, .base = p->sp & ~UINT64_C(7), .size = got,
 	};
-	struct arch_regs regs = { 0 };
 
-	regs.reg[arch.reg_pc] = p->pc;
-	regs.reg[arch.reg_sp] = p->sp;
-	return recorder_waiting_stack(k->rec, &regs, &stack, got == asked,
-				      asked == STACK_MAX);
+	return recorder_waiting_stack(k->rec, p->pc, p->sp, &stack,
+				      got == asked, asked == STACK_MAX);
 }
 
 /* Unwound and interned when the copy is known to be good. turns: while it is
