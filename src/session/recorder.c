@@ -395,11 +395,29 @@ recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT])
 		waits_sum(rec->waits, sum);
 }
 
+/* Failed stacks are told, always. */
+static void
+end_waits(struct recorder *rec)
+{
+	char looks[24], cut[24];
+
+	waits_end(rec->waits);
+	if (!rec->waits)
+		return;
+	(void)snprintf(looks, sizeof looks, "%llu",
+		       (unsigned long long)rec->counts.looks);
+	(void)snprintf(cut, sizeof cut, "%llu",
+		       (unsigned long long)rec->counts.looks_cut);
+	experiment_event(rec->opt.exp, now_ns(), "sonde_waits",
+			 (const char *const[]){ "looks", looks, "cut", cut,
+						NULL });
+}
+
 int
 recorder_run(struct recorder *rec, bool on)
 {
 	if (!on)
-		waits_end(rec->waits);
+		end_waits(rec);
 	if (rec->engine.ops->run(rec->engine.self, on) < 0)
 		return -1;
 	if (on)
@@ -410,9 +428,10 @@ recorder_run(struct recorder *rec, bool on)
 void
 recorder_stop(struct recorder *rec, struct str *clean)
 {
-	waits_end(rec->waits);
-	if (rec->engine.self)
-		rec->engine.ops->stop(rec->engine.self, clean);
+	if (!rec->engine.self)
+		return;
+	end_waits(rec);
+	rec->engine.ops->stop(rec->engine.self, clean);
 	rec->engine.self = NULL;
 }
 

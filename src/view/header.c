@@ -183,6 +183,26 @@ print_times(const struct experiment_reader *rd, FILE *out)
 	putc('\n', out);
 }
 
+/* Stacks of threads that wait are no samples, and have their own count. */
+static void
+print_looks(const struct experiment_reader *rd, FILE *out)
+{
+	const char *looks = NULL, *cut = NULL;
+
+	for (size_t i = 0; i < experiment_log_count(rd); i++) {
+		const struct experiment_log_event *ev =
+			experiment_log_at(rd, i);
+
+		if (strcmp(ev->kind, "sonde_waits"))
+			continue;
+		looks = ev->attr(ev, "looks");
+		cut = ev->attr(ev, "cut");
+	}
+	if (looks && cut)
+		fprintf(out, "Looks at threads that wait: %s stacks, %s not "
+			"whole\n", looks, cut);
+}
+
 static void
 print_stacks(const struct viewer *v, size_t e, FILE *out)
 {
@@ -192,7 +212,7 @@ print_stacks(const struct viewer *v, size_t e, FILE *out)
 	fprintf(out, "Samples: %" PRIu64, ends.complete + ends.truncated +
 		ends.failed + ends.artificial + ends.missing);
 	if (ends.booked)
-		fprintf(out, "; %" PRIu64 " more records book CPU time that "
+		fprintf(out, "; %" PRIu64 " more records book time that "
 			"no sample has", ends.booked);
 	fprintf(out, "\nStacks: %" PRIu64 " complete, %" PRIu64 " truncated, %"
 		PRIu64 " failed", ends.complete, ends.truncated, ends.failed);
@@ -202,6 +222,7 @@ print_stacks(const struct viewer *v, size_t e, FILE *out)
 	if (ends.missing)
 		fprintf(out, ", %" PRIu64 " missing", ends.missing);
 	putc('\n', out);
+	print_looks(profile_experiment(v->prof, e), out);
 	if (ignored)
 		fprintf(out, "Warning: %" PRIu64 " clock records of unknown "
 			"states are not counted\n", ignored);
