@@ -252,9 +252,9 @@ void recorder_unsampled_wait(struct recorder *rec, uint64_t time_ns,
 			     uint64_t ns);
 void recorder_birth(struct recorder *rec, uint64_t time_ns, pid_t tid);
 void recorder_death(struct recorder *rec, uint64_t time_ns, pid_t tid);
-/* Looks at those that wait: when, and do it. */
+/* Looks at those that wait: when, and do it. false: there is more. */
 uint64_t recorder_look_due(const struct recorder *rec);
-void recorder_look(struct recorder *rec);
+bool recorder_look(struct recorder *rec);
 /* Time without a processor so far, by state. */
 void recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT]);
 /* For a sample without a user stack (a process on its way out). */

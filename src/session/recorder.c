@@ -379,13 +379,13 @@ recorder_look_due(const struct recorder *rec)
 	return waits_deadline(rec->waits);
 }
 
-void
+bool
 recorder_look(struct recorder *rec)
 {
 	/* what it has to do in time goes first */
 	if (!rec->engine.ops->rounds)
 		recorder_drain(rec, false);
-	waits_work(rec->waits);
+	return waits_work(rec->waits);
 }
 
 void

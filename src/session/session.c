@@ -140,9 +140,8 @@ collection_work(struct collection *c)
 	const uint64_t now = now_ns();
 
 	if (c->rec && !c->paused && now >= recorder_look_due(c->rec)) {
-		recorder_look(c->rec);
 		/* whatever is there to be drained wakes us at once again */
-		if (now < work_due(c))
+		if (recorder_look(c->rec) && now < work_due(c))
 			return !recorder_counts(c->rec)->execed;
 	}
 	if (c->rec && !c->paused)

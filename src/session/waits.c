@@ -24,6 +24,8 @@ enum {
 	LIST_NS = 100 * 1000 * 1000,	/* between lists of threads */
 	COST_SHARE = 100,		/* looks take 1 % of a processor */
 	STRETCH_MAX_NS = 1000 * 1000 * 1000,
+	PORTION_NS = 3 * 1000 * 1000,	/* then others have their turn */
+	FEW = 64,			/* threads */
 	RECORD_NS = 1000 * 1000 * 1000,	/* until a record is read */
 };
 struct waits {
@@ -32,7 +34,10 @@ struct waits {
 	struct looker looker;
 	struct map threads;	/* tid -> struct waiter */
 	DIR *tasks;
-	uint64_t round, due_ns, looked_at, listed_at;
+	uint64_t round, due_ns, listed_at;
+	pid_t *plan;		/* of this look */
+	size_t plan_len, plan_at, plan_cap;
+	uint64_t cost_ns;	/* ... so far, of our CPU time */
 	uint64_t random;
 	struct accounts accounts;
 	uint64_t brief_booked_ns;
@@ -200,20 +205,37 @@ list(struct waits *w, uint64_t now, bool all)
 	w->listed_at = now;
 }
 
-/* Whoever has ended did so since the last look. Somebody may know better. */
+/* For a look at each, in portions: threads come and go between these. */
 static void
-look_at_each(struct waits *w, uint64_t now)
+plan_look(struct waits *w)
 {
 	uint64_t tid, at;
 	size_t i = 0;
 
-	while (map_next(&w->threads, &i, &tid, &at)) {
-		struct waiter *th = (struct waiter *)(uintptr_t)at;
+	w->plan_len = w->plan_at = 0;
+	w->cost_ns = 0;
+	w->plan = xgrow(w->plan, &w->plan_cap, w->threads.len + 1,
+			sizeof *w->plan);
+	while (map_next(&w->threads, &i, &tid, &at))
+		w->plan[w->plan_len++] = (pid_t)tid;
+}
 
-		if (th->gone_ns || look_at(w, th))
-			continue;
-		th->gone_ns = th->looked_at + (now - th->looked_at) / 2;
+/* Whoever has ended did so since the last look. Somebody may know better.
+ * false: the others later, so that the clocks do not wait for us. */
+static bool
+look_at_planned(struct waits *w, uint64_t until)
+{
+	while (w->plan_at < w->plan_len) {
+		struct waiter *th = find(w, w->plan[w->plan_at++]);
+		const uint64_t now = now_ns();
+
+		if (th && !th->gone_ns && !look_at(w, th))
+			th->gone_ns = th->looked_at +
+				(now - th->looked_at) / 2;
+		if (now > until)
+			return w->plan_at == w->plan_len;
 	}
+	return true;
 }
 
 static void
@@ -271,17 +293,26 @@ pace(struct waits *w, uint64_t now, uint64_t cost_ns)
 	w->due_ns = now + span * 3 / 4 + w->random % (span / 2);
 }
 
-static void
-look(struct waits *w, bool all)
+/* false: it goes on at the next call. */
+static bool
+look(struct waits *w, uint64_t until)
 {
 	const uint64_t began = own_cpu_ns(), now = now_ns();
 
-	if (all || now - w->listed_at >= LIST_NS)
-		list(w, now, all);
-	look_at_each(w, now);
+	if (w->plan_at == w->plan_len) {
+		if (now - w->listed_at >= LIST_NS)
+			list(w, now, false);
+		plan_look(w);
+	}
+
+	const bool done = look_at_planned(w, until);
+
+	w->cost_ns += own_cpu_ns() - began;
+	if (!done)
+		return false;
 	forget_gone(w, now);
-	w->looked_at = now;
-	pace(w, now, own_cpu_ns() - began);
+	pace(w, now, w->cost_ns);
+	return true;
 }
 
 uint64_t
@@ -290,12 +321,13 @@ waits_deadline(const struct waits *w)
 	return w && w->on ? w->due_ns : UINT64_MAX;
 }
 
-void
+bool
 waits_work(struct waits *w)
 {
-	if (w && w->on && now_ns() >= w->due_ns &&
-	    !target_gone(w->opt->target))
-		look(w, false);
+	const uint64_t now = now_ns();
+
+	return !w || !w->on || now < w->due_ns ||
+		target_gone(w->opt->target) || look(w, now + PORTION_NS);
 }
 
 /* ---- what others know ----------------------------------------------------------- */
@@ -402,8 +434,8 @@ waits_begin(struct waits *w)
 	w->accounts.brief_ns = w->brief_booked_ns = w->accounts.seen_cpu_ns = 0;
 	if (target_cpu_ns(w->opt->target, &w->clock_start_ns) < 0)
 		w->clock_start_ns = 0;
-	w->looked_at = now_ns();
-	look(w, true);
+	list(w, now_ns(), true);
+	w->due_ns = w->listed_at;
 }
 
 static void
@@ -429,8 +461,11 @@ waits_end(struct waits *w)
 
 	if (!w || !w->on)
 		return;
-	look(w, false);
+	/* many would take long, and the clocks are still on */
+	if (w->threads.len < FEW)
+		(void)look(w, UINT64_MAX);
 	w->on = false;
+	w->plan_len = w->plan_at = 0;
 
 	const uint64_t now = now_ns();
 
@@ -475,6 +510,7 @@ waits_free(struct waits *w)
 		return;
 	waits_end(w);
 	looker_fini(&w->looker);
+	free(w->plan);
 	(void)closedir(w->tasks);
 	free(w);
 }

@@ -19,9 +19,10 @@ void waits_free(struct waits *w);
 void waits_begin(struct waits *w);
 /* What is pending is booked, and nothing after it counts. */
 void waits_end(struct waits *w);
-/* now_ns() when waits_work has something to do. */
+/* now_ns() when waits_work has something to do. false: and more of it, when
+ * others have had their turn. */
 uint64_t waits_deadline(const struct waits *w);
-void waits_work(struct waits *w);
+bool waits_work(struct waits *w);
 
 /* A stack that the thread had on a processor. */
 void waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo);
