@@ -170,8 +170,11 @@ static uint64_t
 add_faults(struct accounts *a, struct waiter *th, uint64_t now,
 	   uint64_t fresh, const struct task_turns *t, const struct look *look)
 {
+	/* what it is blocked in now began after the last look */
+	const uint64_t most = now - th->looked_at;
+	const uint64_t own = (fresh < most ? fresh : most) / 2;
 	const uint64_t part = th->known && !is_fault(look->state) ?
-		part_of_faults(th, fresh, look->faults - th->faults,
+		part_of_faults(th, fresh - own, look->faults - th->faults,
 			       t->switches - th->fault_turns) : 0;
 
 	th->faults = look->faults;
@@ -189,8 +192,9 @@ see_blocked(struct accounts *a, struct waiter *th, uint64_t now,
 	    const struct task_turns *t, const struct look *look)
 {
 	const uint64_t all = new_blocked(th, now, t);
-	const uint64_t fresh = all - add_faults(a, th, now, all, t, look);
-	const uint64_t before = th->known ? fresh / 2 : 0;
+	const uint64_t faults = add_faults(a, th, now, all, t, look);
+	const uint64_t fresh = all - faults;
+	const uint64_t before = th->known && !faults ? fresh / 2 : 0;
 
 	add_blocked(a, th, now, before);
 	th->state = look->state;

@@ -84,6 +84,7 @@ static void
 mark(void)
 {
 	victim_say("lock_ns", atomic_load(&lock_ns));
+	victim_say("life_ns", atomic_load(&life_ns));
 }
 
 int
