@@ -152,7 +152,8 @@ recorder_waiting_stack(struct recorder *rec, uint64_t pc, uint64_t sp,
 	struct unwind_trace *trace = &rec->trace;
 	enum stack_end end = STACK_COMPLETE;
 
-	unwind_walk_waiting(rec->opt.space, pc, sp, stack, FRAMES_MAX, trace);
+	unwind_walk_waiting(rec->opt.space, pc, sp, stack,
+			    rec->opt.settings->depth, trace);
 	if (trace->end != UNWIND_COMPLETE && window_full && !last)
 		return 0;
 	if (trace->end != UNWIND_COMPLETE)

@@ -67,7 +67,7 @@ take_option(struct recording *r, int letter, const char *value)
 		r->children = true;
 		return 0;
 	case 'N':
-		s->states = false;
+		s->states = true;
 		return 0;
 	case 'q':
 		r->sh->quiet = true;
@@ -91,7 +91,7 @@ record_options(struct recording *r, int argc, char **argv)
 		{ "engine", required_argument, NULL, 'e' },
 		{ "depth", required_argument, NULL, 'D' },
 		{ "children", no_argument, NULL, 'C' },
-		{ "no-states", no_argument, NULL, 'N' },
+		{ "states", no_argument, NULL, 'N' },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "donor-seed", required_argument, NULL, 'S' },
 		{ 0 }
