@@ -28,6 +28,26 @@ sets_frame_pointer(const unsigned char *code, size_t n)
 	       BEGINS(code, n, "\x48\x8b\xec");
 }
 
+/* syscall; test %rax, %rax; jl error; jz child; ret: glibc's clone, clone3 */
+static bool
+is_behind_clone(const unsigned char *code, size_t n)
+{
+	enum { JL_TO = 6, END = 10 };
+
+	return n >= END &&
+	       BEGINS(code, JL_TO, "\x0f\x05\x48\x85\xc0\x7c") &&
+	       BEGINS(code + JL_TO + 1, END - JL_TO - 1, "\x74\x01\xc3");
+}
+
+bool
+guess_makes_thread(const struct unwind_space *space, uint64_t pc)
+{
+	unsigned char code[GUESS_BYTES];
+
+	return space_read(space, pc - GUESS_BEFORE, code, sizeof code) ==
+		sizeof code && is_behind_clone(code, sizeof code);
+}
+
 /*
  * code: n bytes from two before pc on. Before `push %rbp; mov %rsp, %rbp`,
  * between the two, and at a return the frame pointer is the caller's, and
@@ -47,7 +67,7 @@ guess_row(const unsigned char *code, size_t n)
 	n -= GUESS_BEFORE;
 	if (*at == RET || *at == RET_POP || BEGINS(at, n, "\xf3\xc3") ||
 	    BEGINS(at, n, "\xf3\x0f\x1e\xfa") ||		/* endbr64 */
-	    BEGINS(code, GUESS_BEFORE, "\x0f\x05") ||	/* syscall */
+	    is_behind_clone(code, n + GUESS_BEFORE) ||
 	    (*at == PUSH_FP && sets_frame_pointer(at + 1, n - 1)))
 		row = (struct step_row){ .kind = STEP_SP, .cfa = 1 };
 	else if (at[-1] == PUSH_FP && sets_frame_pointer(at, n))

@@ -63,6 +63,8 @@ const struct frame_fde *space_fde(struct unwind_space *space, uint64_t pc,
  * leads to no code, by who called this function. */
 enum { GUESS_BEFORE = 2, GUESS_BYTES = 10 };
 struct step_row guess_row(const unsigned char *code, size_t n);
+/* Does a thread that was just made stand there, or who made it? */
+bool guess_makes_thread(const struct unwind_space *space, uint64_t pc);
 bool guess_caller(struct unwind_space *space, const struct step_stack *stack,
 		  const struct step_regs *regs, struct step_regs *caller);
 /* Bytes of the image mapped at addr; how many there were. */

@@ -100,11 +100,9 @@ static bool
 is_born(const struct walk *w)
 {
 	enum { RESULT = 0 };		/* rax */
-	const struct frames *frames;
-	uint64_t bias;
 
 	return w->regs.depth == 0 && w->leaf->reg[RESULT] == 0 &&
-		!space_fde(w->space, w->regs.pc, &frames, &bias);
+		guess_makes_thread(w->space, w->regs.pc);
 }
 
 static enum step_result
