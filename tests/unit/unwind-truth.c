@@ -409,7 +409,9 @@ compare(struct run *r)
 {
 	static unsigned char copy[COPY_MAX];
 	struct arch_regs regs;
-	struct step_stack stack = { copy, r->regs.rsp & -8ull, 0 };
+	struct step_stack stack = {
+		.data = copy, .base = r->regs.rsp & -8ull,
+	};
 	size_t right;
 
 	arch.from_ptrace(&r->regs, &regs);
