@@ -247,6 +247,7 @@ bool target_next_event(struct target *t, struct event *ev);
 
 /* Copies of every thread's registers and used stack, taken within one short
  * stop; the target runs again when this returns. */
+enum { FUTEX_BEFORE = 16, FUTEX_BYTES = 64 };
 struct snapshot_thread {
 	pid_t tid;
 	bool ok;
@@ -255,6 +256,11 @@ struct snapshot_thread {
 	unsigned char *stack;
 	size_t stack_size;
 	struct thread_facts facts;
+	/* snapshot_take, of one in futex(2): what lay around its word while
+	 * it stood; futex_size 0: not known */
+	uint64_t futex_at;
+	size_t futex_size;
+	unsigned char futex[FUTEX_BYTES];
 	/* snapshot_running: */
 	bool waited;		/* for a processor, since before came_at: it
 				 * stands where that was taken from it */

@@ -178,6 +178,11 @@ struct session_stack {
 	char state;
 	char name[16];
 	uint64_t sp, cpu_ns;
+	/* of one that waits in futex(2): memory around the word, of the moment
+	 * of the stack; size 0: not known */
+	uint64_t futex_at;
+	size_t futex_size;
+	unsigned char futex[64];
 	uint64_t *pcs;
 	size_t len;
 	bool complete;

@@ -50,7 +50,7 @@ struct wait_file {
 	bool is_pipe, is_socket;
 	bool closed_circle;	/* whoever can end the wait is in peers */
 	uint64_t inode;
-	char *what;		/* "pipe:[7]", "tcp 127.0.0.1:22 to ...", a path */
+	char *what;		/* "pipe:[7]", "tcp 127.0.0.1:22", a path */
 	struct wait_peer *peers;
 	size_t peer_count;
 };
@@ -98,6 +98,9 @@ void why_free(struct why *y);
  * among all. */
 size_t why_unseen(const struct why *y);
 
+/* Memory of the process as it was at the moment that is asked about: n bytes,
+ * which live as long as y. */
+void why_remember(struct why *y, uint64_t at, const void *bytes, size_t n);
 /* What the thread waits for. -1: it has ended, or it is not ours to see.
  * functions: names of its innermost frames, ended by NULL, or NULL: tell what
  * kind of lock it is. */

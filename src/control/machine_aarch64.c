@@ -70,6 +70,13 @@ machine_interrupted(const struct user_regs_struct *regs)
 	return INTERRUPTED_NO;
 }
 
+uint64_t
+machine_first_word(const struct user_regs_struct *regs)
+{
+	(void)regs;
+	return 0;
+}
+
 int
 machine_first_argument(const struct user_regs_struct *regs)
 {

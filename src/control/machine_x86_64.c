@@ -108,6 +108,12 @@ machine_interrupted(const struct user_regs_struct *regs)
 	}
 }
 
+uint64_t
+machine_first_word(const struct user_regs_struct *regs)
+{
+	return regs->rdi;
+}
+
 int
 machine_first_argument(const struct user_regs_struct *regs)
 {

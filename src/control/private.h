@@ -403,6 +403,8 @@ long machine_syscall(const struct user_regs_struct *regs);
 enum interrupted { INTERRUPTED_NO, INTERRUPTED_YES, INTERRUPTED_IF_SOCKET };
 enum interrupted machine_interrupted(const struct user_regs_struct *regs);
 int machine_first_argument(const struct user_regs_struct *regs);
+/* The same as an address. */
+uint64_t machine_first_word(const struct user_regs_struct *regs);
 /* A call that moved bytes and has just ended: between fd and memory, how many
  * were asked for and got. asked 0: it is none. */
 struct transfer {

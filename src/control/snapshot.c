@@ -30,6 +30,7 @@ enum {
 	BATCH = 1024,		/* UIO_MAXIOV */
 	RELEASE_LIMIT_MS = 5000,
 	ARENA_STEP = 1 << 20,
+	PAGE = 4096,		/* the smallest there is */
 };
 
 struct shot {
@@ -128,6 +129,21 @@ stack_extent(const struct shot *s, uint64_t base)
 	return (size_t)(m->end - base);
 }
 
+/* Within its page, since the next may not be there. */
+static void
+note_futex(struct snapshot_thread *th, uint64_t word)
+{
+	const uint64_t page = word & ~(uint64_t)(PAGE - 1);
+	uint64_t end = word + FUTEX_BYTES - FUTEX_BEFORE;
+
+	th->futex_at = word - FUTEX_BEFORE;
+	if (th->futex_at < page || word < FUTEX_BEFORE)
+		th->futex_at = page;
+	if (end > page + PAGE)
+		end = page + PAGE;
+	th->futex_size = word % 4 == 0 ? (size_t)(end - th->futex_at) : 0;
+}
+
 /* Registers of all, and their repair, which needs them standing. */
 static void
 copy_registers(struct shot *s, bool repair)
@@ -152,6 +168,8 @@ copy_registers(struct shot *s, bool repair)
 		th->facts.sp = machine_sp(&regs);
 		th->facts.syscall = machine_syscall(&regs);
 		th->facts.in_syscall = th->facts.syscall >= 0;
+		if (th->facts.syscall == SYS_futex)
+			note_futex(th, machine_first_word(&regs));
 		th->stack_base = th->facts.sp & ~UINT64_C(7);
 		th->stack_size = stack_extent(s, th->stack_base);
 		th->ok = true;
@@ -237,6 +255,46 @@ copy_stacks(struct shot *s)
 	read_batch(tid, to, from, of, n);
 }
 
+/* Who was read in part, and those behind, is not known. */
+static void
+read_words(pid_t tid, const struct iovec *to, const struct iovec *from,
+	   struct snapshot_thread *const *of, size_t n)
+{
+	ssize_t got = n ? process_vm_readv(tid, to, n, from, n, 0) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (got < (ssize_t)to[i].iov_len)
+			of[i]->futex_size = 0;
+		got -= (ssize_t)to[i].iov_len;
+	}
+}
+
+/* What threads wait at, for who wants to know who held it then. */
+static void
+copy_words(struct shot *s)
+{
+	const pid_t tid = s->pack->len ? s->pack->items[0].tid : s->t->pid;
+	struct snapshot_thread *of[BATCH];
+	struct iovec to[BATCH], from[BATCH];
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->snap->len; i++) {
+		struct snapshot_thread *th = &s->snap->threads[i];
+
+		if (!th->futex_size)
+			continue;
+		to[n] = (struct iovec){ th->futex, th->futex_size };
+		from[n] = (struct iovec){ (void *)(uintptr_t)th->futex_at,
+					  th->futex_size };
+		of[n++] = th;
+		if (n == BATCH) {
+			read_words(tid, to, from, of, n);
+			n = 0;
+		}
+	}
+	read_words(tid, to, from, of, n);
+}
+
 /* ---- after -------------------------------------------------------------- */
 
 static void
@@ -311,6 +369,7 @@ tracing_thread(void *arg)
 	if (s->result == 0) {
 		copy_registers(s, true);
 		copy_stacks(s);
+		copy_words(s);
 		let_ticking_go(s);
 	} else {
 		/* some may stand that cannot be let go with EINTR in hand */
@@ -364,6 +423,7 @@ shoot_here(struct shot *s)
 		return -1;
 	copy_registers(s, false);
 	copy_stacks(s);
+	copy_words(s);
 	if (!stood && target_continue_all(s->t) < 0)
 		return -1;
 	s->snap->pause_ns = stood ? 0 : target_pause_ns(s->t);

@@ -5,6 +5,7 @@
 #include "client.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 char *
 session_maps(struct session *s)
@@ -46,6 +47,21 @@ session_threads(struct session *s, struct session_thread **out)
 }
 
 static void
+take_futex(struct wire_message *m, struct session_stack *st)
+{
+	uint64_t words[sizeof st->futex / sizeof(uint64_t)];
+	const uint64_t size = wire_take(m);
+
+	if (!size || size > sizeof st->futex)
+		return;
+	st->futex_at = wire_take(m);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		words[i] = wire_take(m);
+	memcpy(st->futex, words, sizeof st->futex);
+	st->futex_size = (size_t)size;
+}
+
+static void
 take_stack(struct wire_message *m, struct session_stack *st)
 {
 	*st = (struct session_stack){ .tid = (pid_t)wire_take(m) };
@@ -56,6 +72,7 @@ take_stack(struct wire_message *m, struct session_stack *st)
 	snprintf(st->name, sizeof st->name, "%s", name ? name : "");
 	st->sp = wire_take(m);
 	st->cpu_ns = wire_take(m);
+	take_futex(m, st);
 	st->complete = wire_take(m);
 
 	const uint64_t len = wire_take(m);

@@ -21,6 +21,22 @@ struct view {
 	struct unwind_trace trace;
 };
 
+/* As many words as there may be. */
+static void
+put_futex(struct wire_message *m, const struct snapshot_thread *th)
+{
+	uint64_t words[FUTEX_BYTES / sizeof(uint64_t)];
+
+	_Static_assert(sizeof words == sizeof th->futex, "whole words");
+	wire_put(m, th->futex_size);
+	if (!th->futex_size)
+		return;
+	memcpy(words, th->futex, sizeof words);
+	wire_put(m, th->futex_at);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		wire_put(m, words[i]);
+}
+
 static void
 put_thread(struct view *v, const struct snapshot_thread *th,
 	   struct wire_message *m)
@@ -39,6 +55,7 @@ put_thread(struct view *v, const struct snapshot_thread *th,
 	wire_put_text(m, th->facts.name);
 	wire_put(m, th->facts.sp);
 	wire_put(m, th->facts.cpu_ns);
+	put_futex(m, th);
 	wire_put(m, v->trace.end == UNWIND_COMPLETE);
 	wire_put(m, v->trace.len);
 	for (size_t i = 0; i < v->trace.len; i++)

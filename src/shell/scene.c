@@ -21,6 +21,13 @@ scene_take(struct shell *sh, pid_t tid, enum session_look how,
 	l->live = live_of(sh);
 	l->frames = frames_new(l->live);
 	l->why = why_new();
+	for (size_t i = 0; i < l->stacks.len; i++) {
+		const struct session_stack *st = &l->stacks.items[i];
+
+		if (st->futex_size)
+			why_remember(l->why, st->futex_at, st->futex,
+				     st->futex_size);
+	}
 	return 0;
 }
 

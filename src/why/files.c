@@ -188,7 +188,8 @@ holder_of_lock(const char *text, pid_t waiter)
 	unsigned number, held_number = 0;
 	int pid, holder = 0;
 
-	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+	for (const char *line = text; line && *line;
+	     line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (sscanf(line, "%u: %*s %*s %*s %d", &number, &pid) == 2) {
 			held_number = number;

@@ -110,7 +110,7 @@ look_at_mutex(struct why *y, struct wait *w, enum lock_kind by_name)
 {
 	struct mutex_layout m;
 
-	if (memory_read(w->pid, w->word, &m, sizeof m) < 0 ||
+	if (memory_then(y, w->pid, w->word, &m, sizeof m) < 0 ||
 	    !is_mutex(w, &m))
 		return false;
 	w->owner = member_by_inner(members_of(y, w->pid), m.owner);
@@ -130,8 +130,8 @@ look_at_rwlock(struct why *y, struct wait *w)
 	for (size_t i = 0; i < ARRAY_LEN(offsets); i++) {
 		struct rwlock_layout l;
 
-		if (memory_read(w->pid, w->word - offsets[i], &l,
-				sizeof l) < 0 || l.writer < 0 ||
+		if (memory_then(y, w->pid, w->word - offsets[i],
+				&l, sizeof l) < 0 || l.writer < 0 ||
 		    (l.shared != 0 && l.shared != 1) ||
 		    l.readers >> READER_SHIFT > USERS_MAX ||
 		    l.writers > USERS_MAX)
@@ -188,7 +188,8 @@ futex_look(struct why *y, struct wait *w, const char *const *functions)
 
 	w->word = w->address = w->args[0];
 	take_limit(w, command, op & FUTEX_CLOCK_REALTIME);
-	if (memory_read(w->pid, w->word, &w->value, sizeof w->value) < 0)
+	if (memory_then(y, w->pid, w->word, &w->value,
+			sizeof w->value) < 0)
 		return;
 	w->lock = by_name;
 	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2) {

@@ -24,6 +24,29 @@ memory_read(pid_t pid, uint64_t addr, void *to, size_t n)
 		0 : -1;
 }
 
+void
+why_remember(struct why *y, uint64_t at, const void *bytes, size_t n)
+{
+	y->memories = xgrow(y->memories, &y->memory_cap, y->memory_len + 1,
+			    sizeof *y->memories);
+	y->memories[y->memory_len++] = (struct memory){ at, n, bytes };
+}
+
+int
+memory_then(const struct why *y, pid_t pid, uint64_t addr, void *to, size_t n)
+{
+	for (size_t i = 0; i < y->memory_len; i++) {
+		const struct memory *m = &y->memories[i];
+
+		if (addr >= m->at && addr - m->at <= m->n &&
+		    n <= m->n - (addr - m->at)) {
+			memcpy(to, m->bytes + (addr - m->at), n);
+			return 0;
+		}
+	}
+	return memory_read(pid, addr, to, n);
+}
+
 char *
 proc_text(pid_t pid, const char *fmt, ...)
 {

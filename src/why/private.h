@@ -45,7 +45,15 @@ struct ends {			/* a row of net/tcp and the like */
 	uint64_t inode;
 };
 
+struct memory {
+	uint64_t at;
+	size_t n;
+	const unsigned char *bytes;
+};
+
 struct why {
+	struct memory *memories;	/* see why_remember */
+	size_t memory_len, memory_cap;
 	struct members members;		/* of the process looked at last */
 	struct opened *opened;		/* sorted by inode */
 	size_t opened_len, opened_cap;
@@ -77,6 +85,9 @@ const struct call_row *call_find(long nr);
 
 /* ---- memory.c: copies, texts, threads */
 int memory_read(pid_t pid, uint64_t addr, void *to, size_t n);
+/* The same, as it was then where that is remembered. */
+int memory_then(const struct why *y, pid_t pid, uint64_t addr, void *to,
+		size_t n);
 /* The text of /proc/PID/rest, or NULL. */
 char *proc_text(pid_t pid, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -169,8 +169,8 @@ add_limit(struct str *s, const struct wait *w)
 		str_add(s, w->kind == WAIT_TIME ? "a moment of a clock" :
 			", at most until a moment of a clock");
 	else
-		str_addf(s, w->kind == WAIT_TIME ? "%.6g s" : ", at most %.6g s",
-			 (double)w->timeout_ns / 1e9);
+		str_addf(s, "%s%.6g s", w->kind == WAIT_TIME ? "" :
+			 ", at most ", (double)w->timeout_ns / 1e9);
 }
 
 char *

@@ -33,6 +33,7 @@ why_free(struct why *y)
 	free(y->sockets);
 	free(y->rows);
 	free(y->opened);
+	free(y->memories);
 	free(y->members.items);
 	free(y);
 }
