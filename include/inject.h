@@ -207,6 +207,8 @@ int guest_refresh(struct guest *g, struct inject_report *report);
 size_t guest_drain(struct guest *g,
 		   void (*visit)(void *arg, const struct record *r),
 		   void *arg);
+/* How full the fullest ring was that guest_drain found, in percent. */
+unsigned guest_crowding(const struct guest *g);
 /* From now on what was drained stays where it is until it is settled, and the
  * area says whose it is, for a visit after we were killed. */
 void guest_keep(struct guest *g, const struct record_keep *keep);

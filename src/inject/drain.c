@@ -285,6 +285,8 @@ drain_window(struct guest *g, struct record_window *w, uint64_t *taken,
 	struct record *rec = (struct record *)copy;
 	size_t n = 0;
 
+	if (head - tail > g->crowded)
+		g->crowded = head - tail;
 	/* What was never written for want of room is not looked for: it could
 	 * be without end. */
 	while (tail != head && head - tail <= size) {
@@ -334,6 +336,7 @@ guest_drain(struct guest *g,
 	size_t n = 0;
 	uint32_t i;
 
+	g->crowded = 0;
 	for (i = 0; i < g->layout.windows; i++) {
 		const uint32_t tid = __atomic_load_n(&w[i].tid,
 						     __ATOMIC_ACQUIRE);
@@ -352,6 +355,14 @@ guest_drain(struct guest *g,
 			__atomic_store_n(&w[i].tid, 0, __ATOMIC_RELEASE);
 	}
 	return n;
+}
+
+unsigned
+guest_crowding(const struct guest *g)
+{
+	const uint64_t size = g->layout.window_bytes;
+
+	return g->crowded < size ? (unsigned)(g->crowded * 100 / size) : 100;
 }
 
 /* ---- for those who come after us ------------------------------------------------------ */

@@ -433,6 +433,7 @@ struct guest {
 	struct record_area layout;	/* our own copy: nobody changes it */
 	uint64_t size;		/* mapped; 0: area is only a plan */
 	uint64_t spoiled;	/* rings that made no sense */
+	uint64_t crowded;	/* bytes of the fullest, by the last drain */
 	unsigned seed;
 	int signo;		/* of the ticks, once started */
 	uint64_t interval_ns;

@@ -145,6 +145,14 @@ inject_begin_stretch(struct inject *e)
 	recorder_clock(e->rec, true, e->clock_ns);
 }
 
+static unsigned
+inject_crowding(void *engine)
+{
+	const struct inject *e = engine;
+
+	return guest_crowding(e->guest);
+}
+
 /* What was drained is in the files: whoever finds the area needs it no more. */
 static void
 inject_settle(void *engine)
@@ -235,6 +243,6 @@ inject_stop(void *engine, struct str *text)
 const struct engine_ops engine_inject = {
 	.name = "inject", .start = inject_start, .pollfds = inject_pollfds,
 	.drain = inject_drain, .run = inject_run,
-	.settle = inject_settle, .stop = inject_stop,
-	.rounds = true,
+	.settle = inject_settle, .crowding = inject_crowding,
+	.stop = inject_stop, .rounds = true,
 };

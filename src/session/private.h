@@ -199,6 +199,9 @@ struct engine_ops {
 	int (*run)(void *engine, bool on);
 	/* What was drained is in the files. NULL: nothing to do. */
 	void (*settle)(void *engine);
+	/* How full, in percent, the last drain found what samples wait in.
+	 * NULL: who fills it wakes us. */
+	unsigned (*crowding)(void *engine);
 	/* Stop; the target is clean afterwards, or text says why not. */
 	void (*stop)(void *engine, struct str *text);
 	/* A drain is a round, with weights of its own: not one more than need
@@ -291,6 +294,7 @@ struct recorder_counts {
 const struct recorder_counts *recorder_counts(const struct recorder *rec);
 size_t recorder_pollfds(struct recorder *rec, struct pollfd *fds, size_t max);
 void recorder_drain(struct recorder *rec, bool final);
+unsigned recorder_crowding(struct recorder *rec);
 /* Write it all. -1: the disk refused some, which is counted. */
 int recorder_flush(struct recorder *rec);
 int recorder_run(struct recorder *rec, bool on);

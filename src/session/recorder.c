@@ -364,6 +364,13 @@ recorder_drain(struct recorder *rec, bool final)
 	rec->engine.ops->drain(rec->engine.self, final);
 }
 
+unsigned
+recorder_crowding(struct recorder *rec)
+{
+	return rec->engine.ops->crowding ?
+		rec->engine.ops->crowding(rec->engine.self) : 0;
+}
+
 int
 recorder_flush(struct recorder *rec)
 {

@@ -15,6 +15,9 @@
 
 #define DRAIN_NS	100000000ull	/* what a kill of everything may lose */
 #define FIRST_DRAIN_NS	5000000ull	/* soon: somebody may wait to see it */
+#define LEAST_DRAIN_NS	2000000ull
+
+enum { CROWDED = 25 };	/* percent */
 
 /* ---- life ------------------------------------------------------------------------------ */
 
@@ -134,6 +137,23 @@ flush(struct collection *c)
 	return c->rec ? recorder_flush(c->rec) : experiment_flush(c->exp);
 }
 
+/* Deep stacks fill in milliseconds what others fill in a second: a drain that
+ * finds it more than a quarter full comes sooner the next time. */
+static void
+plan_drain(struct collection *c, uint64_t now)
+{
+	const unsigned crowding = c->rec && !c->paused ?
+		recorder_crowding(c->rec) : 0;
+
+	c->drain_ns = crowding > CROWDED ? c->drain_ns * CROWDED / crowding :
+		c->drain_ns * 2;
+	if (c->drain_ns < LEAST_DRAIN_NS)
+		c->drain_ns = LEAST_DRAIN_NS;
+	if (c->drain_ns > DRAIN_NS)
+		c->drain_ns = DRAIN_NS;
+	c->next_drain_ns = now + c->drain_ns;
+}
+
 bool
 collection_work(struct collection *c)
 {
@@ -153,11 +173,8 @@ collection_work(struct collection *c)
 		}
 		c->next_sample_ns = now + c->settings.sample_period_ns;
 	}
-	if (now >= c->next_drain_ns) {
-		c->drain_ns = c->drain_ns * 2 < DRAIN_NS ?
-			c->drain_ns * 2 : DRAIN_NS;
-		c->next_drain_ns = now + c->drain_ns;
-	}
+	if (now >= c->next_drain_ns)
+		plan_drain(c, now);
 	check_limit(c);
 	/* A disk may keep us for as long as it likes: not while the target
 	 * stands, since we are who would notice that the shell is gone. */
