@@ -100,6 +100,7 @@ struct visit {
 	const char *engine;
 	unsigned ms, seed;
 	bool by_shell;		/* commands, not the verb record */
+	bool states;		/* time of those that wait, too */
 	enum who kill;
 	unsigned kill_us;	/* after its begin */
 };
