@@ -27,6 +27,7 @@ enum hazard {
 	HAZARD_ESCAPES,	/* terminal sequences in names of others */
 	HAZARD_EXEC,		/* another program, since we looked */
 	HAZARD_FILTER,		/* a seccomp filter against our calls */
+	HAZARD_FILTER_KILLS,	/* ... when we are killed on our way in */
 	HAZARD_FLAGS,		/* direction and trap, set where we borrow */
 	HAZARD_EXEC_SEIZED,	/* a thread execs that we wait for */
 	HAZARD_FRAME,		/* we are killed while a thread works for us */

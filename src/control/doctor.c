@@ -59,7 +59,8 @@ examine_seccomp(struct exam *e)
 		say(e, e->us.cap_effective >> CAP_SYS_ADMIN & 1, "seccomp",
 		    "%s: suspended while we load, which needs CAP_SYS_ADMIN",
 		    e->st.seccomp == 1 ? "strict mode" :
-		    "a filter is installed");
+		    "a filter is installed (one that would kill for calls of "
+		    "ours keeps inject out)");
 }
 
 static void

@@ -174,6 +174,8 @@ guest_command(struct guest *g, struct collector_call *call,
 		.prepare = prepare, .arg = g, .seed = g->seed,
 		/* Once it is in, a program without it is another one. */
 		.only_present = g->only_present || g->library,
+		.leaves = call->command == COLLECTOR_STOP ||
+			call->command == COLLECTOR_UNMAP,
 	};
 
 	call->owner = g->self;

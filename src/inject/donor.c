@@ -279,6 +279,7 @@ try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
 	if (safe == 1 && (has_own_fault(tid) || is_confined(p, tid)))
 		safe = 0;
 	if (safe == 1 && set_options(p, &b->held) == 0 &&
+	    (!p->seccomp || p->leaves || filter_check(tid) == 0) &&
 	    borrow_save(b) == 0 && borrow_write_frame(b, 0, 0) == 0)
 		return 1;
 	urgent_donor_end(b, tid);

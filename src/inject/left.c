@@ -155,6 +155,7 @@ borrowed_call(struct target *t, pid_t files_of, long nr,
 	urgent_begin(&urgent);
 	if (r == 0) {
 		p.single = false;
+		p.leaves = true;	/* one raw call */
 		p.files_of = files_of;
 		r = donor_take(&p, 0, b, report);
 		if (r == 0) {

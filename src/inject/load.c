@@ -163,6 +163,7 @@ command(struct target *t, struct errand *e, uint64_t *entry)
 		return fail(FAIL_MISSING, "it is there no more");
 	}
 	p.tables = e->tables;
+	p.leaves = e->leaves;
 	snprintf(report->libc, sizeof report->libc, "%s", p.libc_name);
 	report->reused = p.library != 0;
 	call->vdso_clock = p.vdso_clock;

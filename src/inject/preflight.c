@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <linux/seccomp.h>
+
 #include "private.h"
 
 enum { CAP_SYS_ADMIN_BIT = 21, MOMENT_NS = 2 * 1000 * 1000 };
@@ -79,6 +81,7 @@ check_status(struct target *t, struct plan *p)
 	if (tracer != 0 && tracer != getpid() && target_check_ptrace(t) < 0)
 		return -1;
 	p->seccomp = seccomp != 0;
+	p->strict = seccomp == SECCOMP_MODE_STRICT;
 	if (p->seccomp && !we_may_suspend_seccomp()) {
 		(void)fail(FAIL_UNSUITABLE, "process %d is confined by "
 			   "seccomp, which would kill it for our calls",
@@ -223,10 +226,14 @@ int
 inject_possible(struct target *t)
 {
 	struct plan p;
+	int r = 0;
 
 	if (room_check(t, 0) < 0 || plan_make(t, &p) < 0)
 		return fail_in("process %d: load the collector",
 			       target_pid(t));
+	if (p.strict)
+		r = filter_refuse();
 	plan_fini(&p);
-	return 0;
+	return r < 0 ? fail_in("process %d: load the collector",
+			       target_pid(t)) : 0;
 }

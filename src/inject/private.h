@@ -75,7 +75,8 @@ struct plan {
 	char libc_name[24];
 	bool single;		/* libc believes there is one thread */
 	bool by_hand;		/* nothing of libc is called: by_hand.c */
-	bool seccomp;
+	bool seccomp, strict;
+	bool leaves;		/* we are there, and go: nothing is asked */
 	uint64_t dlopen, dlopen_flags, dlerror;
 	uint64_t pthread_create, attr_init, attr_setstack, attr_setdetach;
 	uint64_t ctype_init, single_flag;
@@ -207,6 +208,17 @@ int run_to_syscall_stop(pid_t tid, pid_t *child, struct borrow *keep);
 /* All signals but those a thread raises itself. */
 uint64_t maskable_signals(void);
 
+/* ---- filter.c -------------------------------------------------------------- */
+
+struct sock_filter;
+/* Would this program of n instructions, as the kernel has it, do no more to a
+ * call of ours than to refuse it? */
+bool filter_spares(const struct sock_filter *f, size_t n);
+/* All filters of a thread that we have stopped and that has some; else
+ * FAIL_UNSUITABLE. */
+int filter_check(pid_t tid);
+int filter_refuse(void);
+
 /* ---- donor.c ----------------------------------------------------------------- */
 
 /* Hold a thread that is fit to work for us; in a single-threaded libc at a
@@ -306,6 +318,7 @@ struct errand {
 	struct inject_limits limits;
 	unsigned seed;
 	bool only_present;	/* load nothing: the library is there */
+	bool leaves;		/* it takes away what is there */
 	uint64_t room;		/* address space that the call takes */
 	int64_t result;
 	struct inject_report *report;
