@@ -2,7 +2,7 @@
 /*
  * A fixed amount of work, and what it took: the victim of the slow-down table.
  *
- *     burn THREADS ROUNDS
+ *     burn THREADS ROUNDS [DEPTH]
  *
  * Every thread stands before `ready` is said, so that a profiler can attach to
  * all of them; a line on standard input begins the work. The clocks are read
@@ -13,10 +13,11 @@
 
 #include "../tests/victims/victim.h"
 
-enum { THREADS_MAX = 64, DEPTH = 20, STEPS = 400, LIMIT_S = 300 };
+enum { THREADS_MAX = 64, DEPTH = 20, DEPTH_MAX = 10000, STEPS = 400, LIMIT_S = 300 };
 
 static pthread_barrier_t start;
 static long rounds;
+static int depth = DEPTH;
 
 __attribute__((noinline)) static uint32_t
 leaf(uint32_t x)
@@ -31,13 +32,13 @@ leaf(uint32_t x)
  * something to keep, the compiler makes a loop of it.
  */
 __attribute__((noinline)) static uint32_t
-descend(int depth, uint32_t x)
+descend(int n, uint32_t x)
 {
-	volatile uint32_t keep = (uint32_t)depth;
+	volatile uint32_t keep = (uint32_t)n;
 
-	if (depth == 0)
+	if (n == 0)
 		return leaf(x);
-	return descend(depth - 1, x ^ keep) + keep;
+	return descend(n - 1, x ^ keep) + keep;
 }
 
 static uint32_t
@@ -46,7 +47,7 @@ work(void)
 	uint32_t sum = 1;
 
 	for (long i = 0; i < rounds; i++)
-		sum ^= descend(DEPTH, sum | 1);
+		sum ^= descend(depth, sum | 1);
 	return sum;
 }
 
@@ -72,14 +73,16 @@ start_workers(pthread_t *threads, uint32_t *sums, int n)
 int
 main(int argc, char **argv)
 {
-	const int n = argc == 3 ? atoi(argv[1]) : 0;
+	const int n = argc > 2 && argc < 5 ? atoi(argv[1]) : 0;
 	pthread_t threads[THREADS_MAX];
 	uint32_t sums[THREADS_MAX];
 	uint64_t cpu, wall;
 
-	rounds = argc == 3 ? atol(argv[2]) : 0;
-	if (n < 1 || n > THREADS_MAX || rounds < 1) {
-		fputs("usage: burn THREADS ROUNDS\n", stderr);
+	rounds = argc > 2 ? atol(argv[2]) : 0;
+	depth = argc > 3 ? atoi(argv[3]) : DEPTH;
+	if (n < 1 || n > THREADS_MAX || rounds < 1 || depth < 1 ||
+	    depth > DEPTH_MAX) {
+		fputs("usage: burn THREADS ROUNDS [DEPTH]\n", stderr);
 		return 99;
 	}
 	alarm(LIMIT_S);

@@ -5,6 +5,7 @@
 # all on the monotonic clock, beside gdb getting one library loaded.
 
 FIRST_VARIANTS=(ring inject perf)
+FIRST_CROWDS=(128 1000)		# of which as many spin as there are CPUs
 
 measure_first()
 {
@@ -24,15 +25,21 @@ first_round()
 		done
 		visit "first $threads 10" gdb first_run "$threads" 10 gdb
 	done
+	for threads in "${FIRST_CROWDS[@]}"; do
+		for variant in "${FIRST_VARIANTS[@]}" gdb; do
+			visit "first $threads 10" "$variant" \
+				first_run "$threads" 10 "$variant"
+		done
+	done
 }
 
-# first_run THREADS MS VARIANT, on a fresh victim whose threads all spin
+# first_run THREADS MS VARIANT, on a fresh victim
 first_run()
 {
 	local case="first $1 $2" result=0
 
 	fresh "$TMP/exp.er" "$TMP/perf.data" "$TMP/timed"
-	start_victim gaps "$1"
+	start_gaps "$1"
 	case $3 in
 	ring | inject) first_sonde "$case" "$2" "$3" ;;
 	perf) first_perf "$case" "$2" ;;
@@ -105,12 +112,16 @@ write_first()
 		"in the file of the experiment (perf's are readable at its" \
 		"end only). For gdb it is all of \`gdb -batch -p PID -ex" \
 		"'$DLOPEN'\`, which takes no sample. The ratio is to sonde's" \
-		"ring engine. All threads of the target spin; its clock must" \
-		"use up one interval first. Aim: 20 ms."
+		"ring engine. Up to 16 threads all spin, of more as many as" \
+		"there are CPUs; a clock must use up one interval first." \
+		"Aim: 20 ms."
 	for threads in 1 16; do
 		for ms in 10 1; do
 			first_table "$threads" "$ms"
 		done
+	done
+	for threads in "${FIRST_CROWDS[@]}"; do
+		first_table "$threads" 10
 	done
 }
 

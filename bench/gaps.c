@@ -3,7 +3,10 @@
  * How long does a visitor stop each thread? Every thread, the first one too,
  * spins reading the monotonic clock and remembers its longest gap.
  *
- *     gaps THREADS
+ *     gaps THREADS [DEPTH [SPINNERS]]
+ *
+ * They spin DEPTH calls deep. With SPINNERS, the first that many of them spin;
+ * the others sleep, as deep, and are not spoken of.
  *
  * A gap has three causes: the thread waited for a CPU, it worked elsewhere
  * (an interrupt, a signal handler), or it stood still: stopped, or asleep in
@@ -23,7 +26,7 @@
 
 #include "../tests/victims/victim.h"
 
-enum { THREADS_MAX = 256, NOTICE_NS = 50000, LISTEN_NS = 1000000,
+enum { THREADS_MAX = 1024, NOTICE_NS = 50000, LISTEN_NS = 1000000,
        LIMIT_S = 600, TRIES = 20 };
 
 /* The thread's life up to now, and where it went. */
@@ -41,7 +44,8 @@ struct thread {
 };
 
 static struct thread threads[THREADS_MAX];
-static int thread_count;
+static int thread_count, spinners, depth;
+static int gate[2];		/* what sleepers read */
 static atomic_uint generation = 1;
 
 static void
@@ -112,8 +116,30 @@ static void
 begin(struct thread *th)
 {
 	th->tid = (pid_t)syscall(SYS_gettid);
-	th->schedstat = open("/proc/thread-self/schedstat",
-			     O_RDONLY | O_CLOEXEC);
+	if (th - threads < spinners)
+		th->schedstat = open("/proc/thread-self/schedstat",
+				     O_RDONLY | O_CLOEXEC);
+}
+
+/* In read, with all of its stack. */
+static bool
+sleeps(const struct thread *th)
+{
+	char path[64], text[16] = "";
+	int fd;
+
+	if (!th->generation)
+		return false;
+	snprintf(path, sizeof path, "/proc/self/task/%d/syscall",
+		 (int)th->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+
+	const ssize_t n = read(fd, text, sizeof text - 1);
+
+	close(fd);
+	return n > 2 && text[0] == '0' && text[1] == ' ';
 }
 
 static void
@@ -122,7 +148,8 @@ wait_for_others(void)
 	const struct timespec moment = { 0, 1000000 };
 
 	for (int i = 1; i < thread_count; i++)
-		while (threads[i].generation != generation)
+		while (i < spinners ? threads[i].generation != generation :
+		       !sleeps(&threads[i]))
 			nanosleep(&moment, NULL);
 }
 
@@ -136,7 +163,7 @@ answer(const char *text)
 static void
 print_all(void)
 {
-	for (int i = 0; i < thread_count; i++)
+	for (int i = 0; i < spinners; i++)
 		printf("thread %d %llu %llu %llu\n", (int)threads[i].tid,
 		       (unsigned long long)threads[i].longest,
 		       (unsigned long long)threads[i].longest_stop,
@@ -164,13 +191,11 @@ listen_once(void)
 	}
 }
 
-static void *
-spin(void *arg)
+static void
+spin(struct thread *th)
 {
-	struct thread *th = arg;
 	uint64_t last = 0, listened = 0;
 
-	begin(th);
 	while (!victim_over) {
 		const uint64_t now = victim_clock(CLOCK_MONOTONIC);
 
@@ -187,24 +212,62 @@ spin(void *arg)
 			listen_once();
 		}
 	}
+}
+
+static int
+sleep_for_good(struct thread *th)
+{
+	char byte;
+
+	th->generation = generation;
+	return (int)read(gate[0], &byte, 1);
+}
+
+/* Without something to keep, the compiler makes a loop of it. */
+__attribute__((noinline)) static int
+descend(struct thread *th, int n)
+{
+	volatile int keep = n;
+
+	if (n > 0)
+		return descend(th, n - 1) + keep;
+	if (th - threads >= spinners)
+		return sleep_for_good(th) + keep;
+	spin(th);
+	return keep;
+}
+
+static void *
+live(void *arg)
+{
+	struct thread *th = arg;
+
+	begin(th);
+	(void)descend(th, depth);
 	return NULL;
 }
 
 int
 main(int argc, char **argv)
 {
-	thread_count = argc == 2 ? atoi(argv[1]) : 0;
-	if (thread_count < 1 || thread_count > THREADS_MAX)
-		stop("usage: gaps THREADS");
+	thread_count = argc > 1 && argc < 5 ? atoi(argv[1]) : 0;
+	depth = argc > 2 ? atoi(argv[2]) : 0;
+	spinners = argc > 3 ? atoi(argv[3]) : thread_count;
+	if (thread_count < 1 || thread_count > THREADS_MAX || depth < 0 ||
+	    spinners < 1 || spinners > thread_count)
+		stop("usage: gaps THREADS [DEPTH [SPINNERS]]");
 	alarm(LIMIT_S);
+	if (pipe(gate) < 0)
+		stop("no pipe");
 	for (int i = 1; i < thread_count; i++)
-		if (pthread_create(&threads[i].handle, NULL, spin,
+		if (pthread_create(&threads[i].handle, NULL, live,
 				   &threads[i]) != 0)
 			stop("no thread");
 	wait_for_others();
 	printf("ready %d\n", (int)getpid());
 	fflush(stdout);
-	spin(&threads[0]);
+	live(&threads[0]);
+	close(gate[1]);
 	for (int i = 1; i < thread_count; i++)
 		pthread_join(threads[i].handle, NULL);
 	return 0;

@@ -100,12 +100,19 @@ build_programs()
 			-o "$PROGRAMS/$name" "$here/$name.c" -lpthread ||
 			broken "cannot compile $name.c"
 	done
-	for name in first events unwind-frame; do
+	for name in first events unwind-frame handler-frame look peer-dump; do
+		# shellcheck disable=SC2046 # none or one
 		"$cc" -std=gnu11 -D_GNU_SOURCE -O2 -I"$TOP/include" \
-			-o "$PROGRAMS/$name" "$here/$name.c" \
+			-o "$PROGRAMS/$name" "$here/$name.c" $(also "$name") \
 			"$BUILD/libsonde.a" "${libs[@]}" ||
 			broken "cannot compile $name.c"
 	done
+}
+
+# also NAME: the guest's code is in no library that is linked
+also()
+{
+	[ "$1" != handler-frame ] || echo "$TOP/src/collector/hot_stack.c"
 }
 
 # said KEY FILE: the value of that line
@@ -165,6 +172,16 @@ kill_victim()
 	exec {VIN}>&-
 	reap "$VPID" 2>/dev/null
 	return 0
+}
+
+# start_gaps THREADS: a few all spin; a crowd mostly sleeps
+start_gaps()
+{
+	if [ "$1" -gt 16 ]; then
+		start_victim gaps "$1" 20 "$(nproc)"
+	else
+		start_victim gaps "$1"
+	fi
 }
 
 # fresh PATH...: one run's leftovers must not meet the next
@@ -306,25 +323,52 @@ write_head()
 {
 	echo "# What sonde costs, beside its peers"
 	echo
-	echo "Written by \`bench/run${QUICK:+ --quick}${LOADED:+ --loaded}\`" \
-		"on $(date -u +%F): $ROUNDS interleaved rounds. Numbers are" \
+	echo "Written by \`bench/run\`, in interleaved rounds. Numbers are" \
 		"median (min..max); a ratio is taken within its round. The" \
-		"command above a table repeats it."
-	warn_reader
+		"command above a table repeats it; the line below its section" \
+		"says when it was measured and how busy the machine was."
 	table machine ""
 	row CPU "$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo |
 		head -n 1), $(nproc) of them"
 	row kernel "$(uname -sr | sed s,-.*,,), perf_event_paranoid \
 $(cat /proc/sys/kernel/perf_event_paranoid), user $(id -u)"
-	row "load average before, after" "$load_before; $load_after"
-	row "other work meanwhile" "$others % of the CPUs"
-	row sonde "$(version_of sonde), commit $(commit)"
+	row sonde "$(version_of sonde)"
 	row compiler "$(version_of "${CC:-cc}")"
 	row perf "$(version_of perf)"
 	row gperftools "$(version_of gperftools)"
 	row gprofng "$(version_of gprofng)"
 	row gdb "$(version_of gdb)"
 	row eu-stack "$(version_of eu-stack)"
+}
+
+section_mark()
+{
+	echo "<!-- $1 -->"
+}
+
+# old_section SECTION FILE: as it stands there, if it does
+old_section()
+{
+	[ -e "$2" ] || return 0
+	awk -v mark="$(section_mark "$1")" '
+		/^<!-- .* -->$/ { on = $0 == mark; if (on) print "" }
+		on { lines[++n] = $0 }
+		END {
+			while (n && lines[n] == "")
+				n--
+			for (i = 1; i <= n; i++)
+				print lines[i]
+		}' "$2"
+}
+
+write_account()
+{
+	echo
+	echo "Measured on $(date -u +%F) at commit $(commit) by" \
+		"\`bench/run${QUICK:+ --quick}${LOADED:+ --loaded}\`, $ROUNDS" \
+		"rounds. Load average before and after: $load_before; $load_after." \
+		"Other work meanwhile: $others % of the CPUs."
+	warn_reader
 }
 
 warn_reader()

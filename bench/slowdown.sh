@@ -20,12 +20,13 @@ measure_slowdown()
 	rounds slowdown_round
 }
 
-# As many as take a second of CPU time here, or less when quick
+# burn_rounds [DEPTH]: as many as take a second of CPU time here, or less when
+# quick
 burn_rounds()
 {
 	local probe=200000
 
-	echo go | "$PROGRAMS/burn" 1 "$probe" >"$TMP/probe"
+	echo go | "$PROGRAMS/burn" 1 "$probe" "${1:-20}" >"$TMP/probe"
 	calc "int($probe * ${QUICK:+0.3 *} 1e9 / $(said cpu "$TMP/probe"))" |
 		cut -d . -f 1
 }

@@ -18,22 +18,39 @@ stacks_round()
 	local variant
 
 	visit frames unwind frames_run
+	visit handler frames handler_run
 	for variant in "${STACK_VARIANTS[@]}"; do
 		visit dump "$variant" dump_run "$variant"
 	done
 }
 
-# "20 frames: table 260 ns, 13.0 ns a frame; second engine 824.3 ns a frame"
+# "20 frames: table 260 ns, 13.0 ns a frame; second engine 824.3 ns a frame;
+# with the copy 60.1 ns a frame"
 frames_run()
 {
-	local depth table second
+	local depth table second copied
 
 	"$PROGRAMS/unwind-frame" >"$TMP/frames" || return 1
-	while read -r depth table second; do
+	while read -r depth table second copied; do
 		put "frames $depth" table frame "$table"
 		put "frames $depth" second frame "$second"
+		put "frames $depth" copied frame "$copied"
 	done < <(sed -nE "s/^([0-9]+) frames: .*, ([0-9.]+) ns a frame; \
-second engine ([0-9.]+) ns.*/\1 \2 \3/p" "$TMP/frames")
+second engine ([0-9.]+) ns .*copy ([0-9.]+) ns.*/\1 \2 \3 \4/p" "$TMP/frames")
+}
+
+# "ours 57 341.0" below "calls 50"
+handler_run()
+{
+	local calls='' name frames ns
+
+	"$PROGRAMS/handler-frame" >"$TMP/frames" || return 1
+	while read -r name frames ns; do
+		case $name in
+		calls) calls=$frames ;;
+		*) put "handler $calls" "$name" stack "$(calc "$ns / $frames")" ;;
+		esac
+	done <"$TMP/frames"
 }
 
 # dump_run TOOL
@@ -76,14 +93,20 @@ write_stacks()
 		"copied stack, beside the second engine (libunwind over the" \
 		"same copy), by \`bench/unwind-frame.c\`; each number of a" \
 		"round is the best of five."
-	table "frames" "tables, ns a frame" "second engine, ns a frame" ratio
+	echo
+	echo "With the copy: the stack is first read from another process," \
+		"by a call for this one thread. Aim: 100 ns a frame with it."
+	table "frames" "tables, ns a frame" "with the copy" \
+		"second engine, ns a frame" "ratio"
 	awk -F '|' '$1 ~ /^frames / { print substr($1, 8) }' "$DATA" |
 		sort -nu | while read -r depth; do
 		row "$depth" \
 			"$(spread "frames $depth" table frame 1 %.1f)" \
+			"$(spread "frames $depth" copied frame 1 %.1f)" \
 			"$(spread "frames $depth" second frame 1 %.1f)" \
 			"$(ratio "frames $depth" second frame table %.1f)"
 	done
+	handler_table
 	echo
 	echo "Printing every stack of a process: $STACK_THREADS threads" \
 		"blocked $STACK_DEPTH calls deep (\`bench/blocked.c\`), the" \
@@ -98,6 +121,32 @@ write_stacks()
 			"$(ratio dump "$variant" wall sonde %.1f)" \
 			"$(spread dump "$variant" frames 1 %.0f)"
 	done
+}
+
+handler_table()
+{
+	local calls name
+
+	echo
+	echo "In a signal handler, over the stack of what it interrupted, by" \
+		"\`bench/handler-frame.c\`: the guest's own walk, libunwind" \
+		"and libc; ns a frame, the best of five. The two" \
+		"backtraces begin in the handler itself. Aim: 10 ns a frame."
+	table "calls deep" "sonde's guest" unw_step "ratio" unw_backtrace \
+		"ratio" "libc's backtrace" "ratio"
+	for calls in 10 50 200; do
+		row "$calls" "$(spread "handler $calls" ours stack 1 %.1f)" \
+			"$(handler_peer "$calls" unw_step)" \
+			"$(handler_peer "$calls" unw_backtrace)" \
+			"$(handler_peer "$calls" backtrace)"
+	done
+}
+
+# Two cells
+handler_peer()
+{
+	echo "$(spread "handler $1" "$2" stack 1 %.1f) |" \
+		"$(ratio "handler $1" "$2" stack ours %.1f)"
 }
 
 dump_text()
