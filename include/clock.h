@@ -107,6 +107,21 @@ void clock_rest(struct clock *c,
 			      bool sampled),
 		void *arg);
 
+/* ---- births: who creates threads, and where ------------------------------ */
+
+struct births;
+/* The processor watches the entry of the function that creates threads:
+ * nothing is put into the process and none of its threads stops. It takes one
+ * debug register. NULL: refused, with the reason. */
+struct births *births_open(pid_t pid, uint64_t entry, uint32_t stack_bytes);
+void births_close(struct births *b);
+/* What the birth of a thread costs the process so, about. */
+uint64_t births_cost_ns(const struct births *b);
+size_t births_pollfds(const struct births *b, struct pollfd *fds, size_t max);
+/* In order of time: CLOCK_SAMPLE, a thread at the entry; CLOCK_FORK, a thread
+ * is born; CLOCK_EXIT; CLOCK_LOST. final: everything. */
+void births_drain(struct births *b, bool final, clock_sink sink, void *arg);
+
 /* ---- signals: perf overflow -> a signal to that very thread --------------- */
 
 struct signal_clock;

@@ -6,6 +6,7 @@
 #include "perf.h"
 
 #include <errno.h>
+#include <linux/hw_breakpoint.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -71,6 +72,24 @@ attr_clock(uint64_t config, const struct clock_options *opt)
 	a.sample_stack_user = opt->stack_bytes;
 	a.read_format = PERF_FORMAT_LOST;
 	a.exclude_kernel = opt->never_kernel;
+	return a;
+}
+
+/* The processor compares; what it finds is a sample like a clock's. */
+struct perf_event_attr
+attr_entry(uint64_t address, uint32_t stack_bytes)
+{
+	const struct clock_options every = {
+		.interval_ns = 1, .stack_bytes = stack_bytes,
+		.never_kernel = true,
+	};
+	struct perf_event_attr a = attr_clock(0, &every);
+
+	a.type = PERF_TYPE_BREAKPOINT;
+	a.bp_type = HW_BREAKPOINT_X;
+	a.bp_addr = address;
+	a.bp_len = sizeof(long);
+	a.task = 1;
 	return a;
 }
 

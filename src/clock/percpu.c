@@ -78,15 +78,12 @@ each(const int *fds, size_t n, unsigned long request, int argument)
 }
 
 int
-sideband_open(int **fds, size_t *len, struct perf_kernel *k,
-	      const struct rings *rings)
+everywhere_open(int **fds, size_t *len, struct perf_kernel *k,
+		const struct rings *rings, const struct perf_event_attr *a)
 {
-	struct perf_event_attr a = attr_dummy();
-
-	attr_add_side_band(&a);
 	*len = rings->len;
 	*fds = no_fds(rings->len);
-	if (open_everywhere(*fds, k, rings, &a) == 0)
+	if (open_everywhere(*fds, k, rings, a) == 0)
 		return 0;
 
 	const int error = errno;
@@ -98,16 +95,25 @@ sideband_open(int **fds, size_t *len, struct perf_kernel *k,
 	return -1;
 }
 
-static int
-set_filter(const struct percpu *p, pid_t pid)
+int
+sideband_open(int **fds, size_t *len, struct perf_kernel *k,
+	      const struct rings *rings)
+{
+	struct perf_event_attr a = attr_dummy();
+
+	attr_add_side_band(&a);
+	return everywhere_open(fds, len, k, rings, &a);
+}
+
+int
+everywhere_filter(const int *fds, size_t len, pid_t pid)
 {
 	const int program = bpf_open_filter(pid);
 
 	if (program < 0)
 		return -1;
 
-	const int done = each(p->clocks, p->len, PERF_EVENT_IOC_SET_BPF,
-			      program);
+	const int done = each(fds, len, PERF_EVENT_IOC_SET_BPF, program);
 	const int error = errno;
 
 	/* the events hold it */
@@ -214,7 +220,7 @@ open_clocks(struct percpu *p, struct perf_kernel *k, const struct rings *rings,
 	if (open_everywhere(p->clocks, k, rings, &a) < 0)
 		return -1;
 	*what = "bpf filter";
-	if (set_filter(p, opt->pid) < 0)
+	if (everywhere_filter(p->clocks, p->len, opt->pid) < 0)
 		return -1;
 	*what = "start of the clocks";
 	return percpu_start(p);

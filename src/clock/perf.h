@@ -35,6 +35,8 @@ void attr_add_side_band(struct perf_event_attr *a);
 void attr_add_inherit(struct perf_event_attr *a);
 struct perf_event_attr attr_clock(uint64_t config,
 				  const struct clock_options *opt);
+/* Each time that code at address begins to be executed; forks and ends. */
+struct perf_event_attr attr_entry(uint64_t address, uint32_t stack_bytes);
 /* A clock that only signals; stopped. */
 struct perf_event_attr attr_ticker(uint64_t interval_ns);
 /* A close-on-exec descriptor, or -1 with errno. */

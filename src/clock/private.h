@@ -57,6 +57,12 @@ int percpu_start(const struct percpu *p);
 /* Side-band events alone, for every process. */
 int sideband_open(int **fds, size_t *len, struct perf_kernel *k,
 		  const struct rings *rings);
+/* Any event, of every process; -1 with errno. */
+int everywhere_open(int **fds, size_t *len, struct perf_kernel *k,
+		    const struct rings *rings,
+		    const struct perf_event_attr *a);
+/* ... but only what this process does. */
+int everywhere_filter(const int *fds, size_t len, pid_t pid);
 void fds_close(int *fds, size_t len);
 
 /* ---- events.c ------------------------------------------------------------ */

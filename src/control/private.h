@@ -235,15 +235,11 @@ bool sentry_owns_signal(const struct sentry *s, pid_t tid,
 int sentry_wait(struct target *t, pid_t tid, uint64_t deadline,
 		unsigned partial_ms);
 
-/* ---- facts.c, image.c --------------------------------------------------- */
+/* ---- facts.c ------------------------------------------------------------ */
 
 /* cpu_ns, wait_ns, switches. */
 int facts_read_switches(const struct target *t, pid_t tid,
 			struct thread_facts *f);
-/* The address of a dynamic symbol of the load object whose ELF header is at
- * base, read from memory. false: none, or no sound ELF image. */
-bool image_symbol(struct target *t, uint64_t base, const char *name,
-		  uint64_t *addr);
 
 /* ---- program.c ---------------------------------------------------------- */
 
