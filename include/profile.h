@@ -121,12 +121,28 @@ struct thread_cost {
 };
 size_t profile_threads(struct profile *prof, const struct thread_cost **out);
 
-/* The dynamic call tree; node 0 is <Total>. */
+/*
+ * Who created the threads of an experiment. Those that have cost and of whose
+ * birth it tells nothing: the first one, others older than the recording, or
+ * born when births were not followed.
+ */
+struct profile_creators {
+	bool recorded;
+	uint64_t known, unknown;	/* threads born, with stack or not */
+	uint64_t untold;		/* first thread apart */
+	const char *why;	/* not followed (any more), or NULL */
+};
+struct profile_creators profile_creators(struct profile *prof,
+					 size_t experiment);
+
+/* The dynamic call tree; node 0 is <Total>. With creators, threads hang below
+ * the stacks that created them. Valid until it is asked for the other way. */
 struct tree_node {
 	uint32_t function, parent, first_child, next_sibling; /* 0: none */
 	const uint64_t *incl;
 };
-size_t profile_tree(struct profile *prof, const struct tree_node **out);
+size_t profile_tree(struct profile *prof, bool creators,
+		    const struct tree_node **out);
 
 /* Every distinct stack with its weight by slot, for folded output. frames
  * are function ids, leaf first; none for samples without a stack. */
@@ -134,6 +150,11 @@ void profile_stacks(struct profile *prof,
 		    void (*visit)(void *arg, const uint32_t *frames, size_t n,
 				  const uint64_t *weight),
 		    void *arg);
+/* The same, each continued by the stacks that created its thread. */
+void profile_created_stacks(struct profile *prof,
+			    void (*visit)(void *arg, const uint32_t *frames,
+					  size_t n, const uint64_t *weight),
+			    void *arg);
 
 /* How stacks ended: counts of packets. artificial: stand for something else
  * (<Lost samples>); missing: their stack is not in the experiment. */

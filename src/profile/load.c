@@ -231,6 +231,8 @@ profile_open(const char *const *paths, size_t n)
 			return NULL;
 		}
 	}
+	for (size_t i = 0; i < prof->sources_len; i++)
+		births_read(prof, &prof->sources[i]);
 	for (size_t i = 0; i < prof->sources_len; i++) {
 		read_packets(prof, &prof->sources[i]);
 		read_log(prof, &prof->sources[i]);
@@ -249,6 +251,7 @@ source_fini(struct source *src)
 	free(src->raw);
 	free(src->object_of);
 	free(src->losses);
+	births_free(src);
 }
 
 static void
@@ -298,6 +301,8 @@ profile_free(struct profile *prof)
 	map_fini(&prof->dynamic_locations);
 	map_fini(&prof->unknown_locations);
 	map_fini(&prof->stack_of);
+	map_fini(&prof->grown_of);
+	free(prof->grown);
 	free(prof->locations);
 	free(prof->frames);
 	free(prof->stacks);

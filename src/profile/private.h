@@ -95,6 +95,18 @@ struct thread {
 	uint64_t weight[MSTATE_COUNT];
 };
 
+struct birth {			/* of a thread */
+	uint64_t tid, by, time_ns;
+	uint64_t frinfo;	/* where its creator was; 0: not known */
+	uint32_t chain;		/* stack + 1 of it and its creators; 0: not
+				 * made yet */
+};
+
+struct grown {			/* a stack of threads created in one way */
+	uint32_t stack, chain;
+	uint64_t weight[MSTATE_COUNT];
+};
+
 struct raw_stack {		/* one FRINFO of one experiment */
 	uint64_t frinfo;
 	uint32_t stack;		/* when it does not vary */
@@ -116,6 +128,9 @@ struct source {			/* one experiment */
 	uint64_t ignored;
 	struct profile_loss *losses;
 	size_t losses_len, losses_cap;
+	struct birth *births;	/* sorted by thread, then time */
+	size_t births_len, births_cap;
+	struct profile_creators creators;
 };
 
 struct watch {			/* an experiment directory as it was read */
@@ -151,6 +166,11 @@ struct profile {
 	size_t stacks_len, stacks_cap;
 	struct map stack_of;	/* hash -> stack + 1, then struct stack.next */
 
+	struct grown *grown;	/* none when no experiment tells of births */
+	size_t grown_len, grown_cap;
+	struct map grown_of;	/* stack << 32 | chain -> grown + 1 */
+	bool has_births;
+
 	struct thread *threads;
 	size_t threads_len, threads_cap;
 
@@ -176,6 +196,7 @@ struct profile {
 	struct tree_node *tree;
 	uint64_t *tree_values;
 	size_t tree_len, tree_cap;
+	bool tree_created;
 	struct thread_cost *thread_costs;
 	uint64_t *thread_values;
 };
@@ -207,6 +228,17 @@ uint32_t object_intern(struct profile *prof, uint32_t source,
 		       const struct experiment_map_record *rec);
 void object_open(struct profile *prof, struct object *obj);
 void object_free(struct object *obj);
+
+/* ---- births.c ------------------------------------------------------- */
+
+/* What the log says of births, before packets are read. */
+void births_read(struct profile *prof, struct source *src);
+void births_free(struct source *src);
+/* The latest one of that thread by then, or NULL. */
+struct birth *births_find(const struct source *src, uint64_t tid,
+			  uint64_t time_ns);
+void births_add(struct profile *prof, uint32_t stack, uint32_t chain, int state,
+		uint64_t weight_ns);
 
 /* ---- read.c --------------------------------------------------------- */
 

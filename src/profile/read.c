@@ -201,6 +201,72 @@ count_end(struct profile *prof, struct stack_ends *ends,
 		ends->complete++;
 }
 
+/* ---- who created a thread -------------------------------------------- */
+
+enum { GENERATIONS_MAX = 32 };
+
+/* Put the frames of where a creator was at the end of the pool. */
+static void
+push_creator(struct reading *rd, const struct birth *b)
+{
+	struct profile *prof = rd->prof;
+	struct raw_stack *raw = raw_stack(rd, b->frinfo, b->time_ns);
+	const struct stack *st = &prof->stacks[stack_at(rd, raw, b->time_ns)];
+	const size_t first = st->first, n = st->len;
+
+	for (size_t i = 0; i < n; i++)
+		push_frame(prof, prof->frames[first + i]);
+}
+
+static uint32_t
+chain_of(struct reading *rd, struct birth *b)
+{
+	struct profile *prof = rd->prof;
+	const struct birth *line[GENERATIONS_MAX];
+	const struct birth *at = b;
+	size_t generations = 0;
+
+	if (b->chain)
+		return b->chain - 1;
+	/* all are decoded first: that works at the end of the pool, too */
+	while (at && at->frinfo && generations < GENERATIONS_MAX) {
+		line[generations++] = at;
+		(void)stack_at(rd, raw_stack(rd, at->frinfo, at->time_ns),
+			       at->time_ns);
+		at = births_find(rd->src, at->by, at->time_ns);
+	}
+
+	const size_t before = prof->frames_len;
+
+	for (size_t i = 0; i < generations; i++)
+		push_creator(rd, line[i]);
+	if (at && at->frinfo)
+		push_frame(prof, LOCATION_TRUNCATED);
+	b->chain = 1 + intern(prof, prof->frames_len - before);
+	return b->chain - 1;
+}
+
+static bool
+stands_for_itself(const struct profile *prof, const struct stack *st)
+{
+	return !st->len || is_artificial(prof, &prof->locations[
+		prof->frames[st->first + st->len - 1]]);
+}
+
+static void
+add_created(struct reading *rd, const struct experiment_packet *p,
+	    uint32_t stack)
+{
+	struct profile *prof = rd->prof;
+	struct birth *b = births_find(rd->src, p->thread, p->time_ns);
+	const bool below = b && !stands_for_itself(prof, &prof->stacks[stack]);
+
+	births_add(prof, stack, below ? chain_of(rd, b) : 0, p->mstate,
+		   p->weight_ns);
+}
+
+/* ---- each packet ----------------------------------------------------- */
+
 static bool
 add_packet(void *arg, const struct experiment_packet *p)
 {
@@ -214,7 +280,8 @@ add_packet(void *arg, const struct experiment_packet *p)
 	}
 
 	struct raw_stack *raw = raw_stack(rd, p->frinfo, p->time_ns);
-	struct stack *st = &rd->prof->stacks[stack_at(rd, raw, p->time_ns)];
+	const uint32_t stack = stack_at(rd, raw, p->time_ns);
+	struct stack *st = &rd->prof->stacks[stack];
 
 	st->packets++;
 	st->weight[p->mstate] += p->weight_ns;
@@ -224,6 +291,8 @@ add_packet(void *arg, const struct experiment_packet *p)
 		count_end(rd->prof, &rd->src->ends, raw, st);
 	thread_of(rd, p->thread)->weight[p->mstate] += p->weight_ns;
 	rd->prof->states_seen |= 1u << p->mstate;
+	if (rd->prof->has_births)
+		add_created(rd, p, stack);
 	return true;
 }
 

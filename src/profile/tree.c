@@ -173,14 +173,30 @@ visit_tree(void *arg, const uint32_t *frames, size_t n, const uint64_t *weight)
 	}
 }
 
-size_t
-profile_tree(struct profile *prof, const struct tree_node **out)
+static void
+forget_tree(struct profile *prof)
 {
+	free(prof->tree);
+	free(prof->tree_values);
+	prof->tree = NULL;
+	prof->tree_values = NULL;
+	prof->tree_len = prof->tree_cap = 0;
+}
+
+size_t
+profile_tree(struct profile *prof, bool creators, const struct tree_node **out)
+{
+	if (prof->tree_created != creators)
+		forget_tree(prof);
+	prof->tree_created = creators;
 	if (!prof->tree) {
 		struct growing g = { .prof = prof };
 
 		new_node(&g, 0, FUNCTION_TOTAL);
-		profile_stacks(prof, visit_tree, &g);
+		if (creators)
+			profile_created_stacks(prof, visit_tree, &g);
+		else
+			profile_stacks(prof, visit_tree, &g);
 		map_fini(&g.child);
 		for (size_t i = 0; i < prof->tree_len; i++)
 			prof->tree[i].incl = &prof->tree_values[

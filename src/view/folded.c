@@ -97,7 +97,10 @@ folded_write(struct viewer *v, FILE *out)
 	if (f.slot < 0)
 		return fail(FAIL_MISSING,
 			    "the experiment has no clock data to fold");
-	profile_stacks(v->prof, visit, &f);
+	if (v->creators)
+		profile_created_stacks(v->prof, visit, &f);
+	else
+		profile_stacks(v->prof, visit, &f);
 	if (f.len)
 		qsort(f.lines, f.len, sizeof *f.lines, compare_lines);
 	for (size_t i = 0; i < f.len; i++) {

@@ -118,6 +118,8 @@ const struct view view_table[] = {
 	  view_sort, true },
 	{ "limit", "[<n>]", "show the first n rows; 0 shows all", "limit 20",
 	  view_limit, true },
+	{ "creators", "[on|off]", "show threads below the calls that created "
+	  "them, in calltree", "creators on", view_creators, true },
 	{ "name", "[long|short|mangled[:soname|:nosoname]]",
 	  "choose the form of function names", "name short:soname",
 	  view_name_form, true },

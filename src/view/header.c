@@ -204,6 +204,29 @@ print_looks(const struct experiment_reader *rd, FILE *out)
 }
 
 static void
+print_creators(const struct viewer *v, size_t e, FILE *out)
+{
+	const struct profile_creators c = profile_creators(v->prof, e);
+
+	if (!c.recorded) {
+		fputs("Creators of threads: not recorded (record "
+		      "--creators)\n", out);
+		return;
+	}
+	fprintf(out, "Creators of threads: %" PRIu64 " known, %" PRIu64
+		" unknown; %" PRIu64 " threads from when births were not "
+		"followed%s%s%s\n", c.known, c.unknown, c.untold,
+		c.why ? " (" : "", c.why ? c.why : "", c.why ? ")" : "");
+}
+
+void
+creators_write(const struct viewer *v, FILE *out)
+{
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++)
+		print_creators(v, e, out);
+}
+
+static void
 print_stacks(const struct viewer *v, size_t e, FILE *out)
 {
 	const struct stack_ends ends = profile_stack_ends(v->prof, e);
@@ -223,6 +246,8 @@ print_stacks(const struct viewer *v, size_t e, FILE *out)
 		fprintf(out, ", %" PRIu64 " missing", ends.missing);
 	putc('\n', out);
 	print_looks(profile_experiment(v->prof, e), out);
+	if (profile_creators(v->prof, e).recorded)
+		print_creators(v, e, out);
 	if (ignored)
 		fprintf(out, "Warning: %" PRIu64 " clock records of unknown "
 			"states are not counted\n", ignored);

@@ -39,6 +39,7 @@ struct viewer {
 	struct sort sort;
 	bool default_columns;	/* the user chose none */
 	size_t limit;		/* 0: none */
+	bool creators;		/* threads below the calls that created them */
 	enum name_form form;
 	bool soname;
 	enum view_format format;
@@ -168,6 +169,11 @@ void list_write_flavored(struct viewer *v, const char *what,
 void title_write(const struct viewer *v, FILE *out, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* ---- header.c -------------------------------------------------------- */
+
+/* Of how many threads the creator is known; nothing where nobody asked. */
+void creators_write(const struct viewer *v, FILE *out);
+
 /* ---- views ---------------------------------------------------------- */
 
 typedef int view_run(struct viewer *v, size_t n, const char *const *words,
@@ -176,7 +182,7 @@ view_run view_functions, view_callers, view_calltree, view_lines, view_pcs,
 	view_objects, view_threads, view_header, view_overview,
 	view_experiments, view_metric_list, view_statistics,
 	view_sample_detail, view_metrics, view_sort, view_limit,
-	view_name_form;
+	view_name_form, view_creators;
 /* Stacks for flame graphs, instead of a table. */
 int folded_write(struct viewer *v, FILE *out);
 

@@ -121,13 +121,15 @@ view_calltree(struct viewer *v, size_t n, const char *const *words, FILE *out)
 
 	struct drawing d = { .v = v, .specs = specs_folded(v, ATTRIBUTED),
 			     .sort = sort_flavored(v, ATTRIBUTED) };
-	const size_t count = profile_tree(v->prof, &d.nodes);
+	const size_t count = profile_tree(v->prof, v->creators, &d.nodes);
 	struct table t = { .color = v->color, .print_prefix = print_rails,
 			   .arg = &d };
 	char *by = sort_title(&d.sort);
 
 	d.last = xcalloc(count + 1, sizeof *d.last);
 	title_write(v, out, "Functions Call Tree. Metric: %s", by);
+	if (v->creators)
+		creators_write(v, out);
 	putc('\n', out);
 	table_columns(&t, v, &d.specs, profile_total(v->prof).incl);
 	walk(&d, &t);

@@ -200,6 +200,24 @@ view_limit(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	return 0;
 }
 
+int
+view_creators(struct viewer *v, size_t n, const char *const *words, FILE *out)
+{
+	if (n == 1) {
+		fprintf(out, "creators %s\n", v->creators ? "on" : "off");
+		return 0;
+	}
+	if (words_check(n, words, 2) < 0)
+		return -1;
+	if (strcmp(words[1], "on") && strcmp(words[1], "off")) {
+		fail(FAIL_USAGE, "creators: %s is neither on nor off",
+		     words[1]);
+		return fail_remedy("creators on");
+	}
+	v->creators = strcmp(words[1], "on") == 0;
+	return 0;
+}
+
 /* ---- notes ---------------------------------------------------------- */
 
 static void

@@ -219,7 +219,7 @@ check_tree(void)
 {
 	const int cpu = slot_of("totalcpu");
 	const struct tree_node *nodes;
-	const size_t n = profile_tree(prof, &nodes);
+	const size_t n = profile_tree(prof, false, &nodes);
 
 	/* Total, outer..inner 3, recursion 3 more, cut 2, failed 3, lonely 1,
 	 * sleeping 2, kernel 1 */
