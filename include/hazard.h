@@ -14,6 +14,7 @@ enum hazard {
 	HAZARD_AREA_CHARGED,	/* record memory, to the target's control group */
 	HAZARD_AREA_CUT,	/* record memory that somebody cuts */
 	HAZARD_AREA_STAYS,	/* record memory, when we have gone */
+	HAZARD_BIRTHS,	/* a cost for each thread that is born */
 	HAZARD_BORROWED_SIGNAL,	/* signals to a thread that works for us */
 	HAZARD_BREAKPOINT_BLOCKED, /* a hit whose signal is blocked */
 	HAZARD_BREAKPOINT_KILLED, /* a trap that our death leaves behind */

@@ -23,6 +23,7 @@ enum session_archive { SESSION_ARCHIVE_OFF, SESSION_ARCHIVE_ON,
 struct settings {
 	bool profile;			/* clock profiling */
 	bool states;			/* also of threads that wait */
+	bool creators;			/* who created each thread, where */
 	uint64_t interval_ns;		/* default 10.007 ms */
 	uint64_t asked_ns;		/* less than that: it was raised */
 	enum session_engine engine;

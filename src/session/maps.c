@@ -333,6 +333,35 @@ mapper_knows(const struct mapper *m, uint64_t pc)
 	return modules_find(&m->now, pc) != NULL;
 }
 
+static bool
+is_libc(const struct module *mod)
+{
+	static const char *const begins[] = {
+		"libc.so", "libc-2.", "libpthread", "ld-musl-",
+	};
+	const char *slash = strrchr(mod->path, '/');
+
+	for (size_t i = 0; slash && i < ARRAY_LEN(begins); i++)
+		if (str_starts(slash + 1, begins[i]))
+			return true;
+	return false;
+}
+
+bool
+mapper_libc_function(const struct mapper *m, const char *name,
+		     uint64_t *address)
+{
+	for (size_t i = 0; i < m->now.len; i++) {
+		const struct module *mod = &m->now.items[i];
+
+		if (is_libc(mod) &&
+		    image_symbol(m->target, mod->start - mod->offset, name,
+				 address))
+			return true;
+	}
+	return false;
+}
+
 int
 mapper_read(void *mapper, uint64_t addr, void *buf, size_t n)
 {

@@ -149,6 +149,8 @@ const char *collection_path(const struct collection *c);
 void collection_note_stop(struct collection *c, uint64_t pause_ns);
 /* It has just been stopped for the user: a resource sample, if wanted. */
 void collection_stop_sample(struct collection *c);
+/* The user's breakpoints want all debug registers. */
+void collection_give_register(struct collection *c);
 /* The end of recording, while the target may still be held. */
 void collection_stop(struct collection *c);
 /* Stops it if need be, and frees; how is one sentence or NULL, look what
@@ -169,6 +171,9 @@ int mapper_sync(struct mapper *m, uint64_t time_ns);
 void mapper_add(struct mapper *m, uint64_t time_ns, const struct module *mod);
 /* Is code at pc in a mapping that was told? */
 bool mapper_knows(const struct mapper *m, uint64_t pc);
+/* Where libc has this function; false: nowhere (yet). */
+bool mapper_libc_function(const struct mapper *m, const char *name,
+			  uint64_t *address);
 /* A copy of memory for the unwinder (unwind_memory). */
 int mapper_read(void *mapper, uint64_t addr, void *buf, size_t n);
 
@@ -249,6 +254,11 @@ void recorder_wait(struct recorder *rec, uint64_t time_ns, pid_t tid,
 uint64_t recorder_waiting_stack(struct recorder *rec, uint64_t pc, uint64_t sp,
 				const struct step_stack *stack,
 				bool window_full, bool last);
+/* No sample: the stack of one that creates a thread. 0: it could not be kept. */
+uint64_t recorder_creator_stack(struct recorder *rec,
+				const struct arch_regs *regs,
+				const struct step_stack *stack,
+				bool window_full);
 /* For one whose stack may not be read. */
 uint64_t recorder_unseen_stack(struct recorder *rec);
 void recorder_unsampled_wait(struct recorder *rec, uint64_t time_ns,
@@ -299,6 +309,8 @@ unsigned recorder_crowding(struct recorder *rec);
 int recorder_flush(struct recorder *rec);
 int recorder_run(struct recorder *rec, bool on);
 void recorder_stop(struct recorder *rec, struct str *text);
+/* Somebody has more need of a debug register. */
+void recorder_give_register(struct recorder *rec);
 
 /* ---- usage.c --------------------------------------------------------------- */
 

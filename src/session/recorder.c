@@ -5,6 +5,7 @@
  * nanosecond that an engine hands in goes to exactly one packet, so that
  * <Total> can be checked against the CPU clock of the process.
  */
+#include "creators.h"
 #include "waits.h"
 
 #include <stdlib.h>
@@ -18,6 +19,7 @@ struct recorder {
 	struct recorder_options opt;
 	struct engine engine;
 	struct waits *waits;	/* NULL: not wanted */
+	struct creators *creators;	/* the same */
 	struct recorder_counts counts;
 	struct unwind_trace trace;
 	struct loss {
@@ -73,27 +75,48 @@ count_end(struct recorder *rec, enum unwind_end end)
 	return STACK_FAILED;
 }
 
-uint64_t
-recorder_walk(struct recorder *rec, const struct arch_regs *regs,
-	      const struct step_stack *stack, bool window_full)
+static enum unwind_end
+walk(struct recorder *rec, const struct arch_regs *regs,
+     const struct step_stack *stack, bool window_full)
 {
 	struct unwind_trace *trace = &rec->trace;
 
 	/* memory of now is not the stack of then: the window alone counts */
 	unwind_walk(rec->opt.space, regs, stack, NULL, NULL,
 		    rec->opt.settings->depth, trace);
-	rec->counts.full_steps += trace->full_steps;
 
 	/*
 	 * A window that the kernel did not fill ends where the stack's memory
 	 * ends: a walk past it followed a wrong value, not a deep stack.
 	 */
-	enum unwind_end end = trace->end;
+	if (trace->end == UNWIND_TRUNCATED && !window_full)
+		return UNWIND_FAILED;
+	return trace->end;
+}
 
-	if (end == UNWIND_TRUNCATED && !window_full)
-		end = UNWIND_FAILED;
+uint64_t
+recorder_walk(struct recorder *rec, const struct arch_regs *regs,
+	      const struct step_stack *stack, bool window_full)
+{
+	const enum unwind_end end = walk(rec, regs, stack, window_full);
+	const struct unwind_trace *trace = &rec->trace;
+
+	rec->counts.full_steps += trace->full_steps;
 	return experiment_stack(rec->opt.exp, trace->pcs, trace->len,
 				count_end(rec, end));
+}
+
+uint64_t
+recorder_creator_stack(struct recorder *rec, const struct arch_regs *regs,
+		       const struct step_stack *stack, bool window_full)
+{
+	const enum unwind_end end = walk(rec, regs, stack, window_full);
+	const struct unwind_trace *trace = &rec->trace;
+
+	return experiment_stack(rec->opt.exp, trace->pcs, trace->len,
+				end == UNWIND_COMPLETE ? STACK_COMPLETE :
+				end == UNWIND_FAILED ? STACK_FAILED :
+				STACK_TRUNCATED);
 }
 
 uint64_t
@@ -355,13 +378,17 @@ recorder_stopped(struct recorder *rec, uint64_t pause_ns)
 size_t
 recorder_pollfds(struct recorder *rec, struct pollfd *fds, size_t max)
 {
-	return rec->engine.ops->pollfds(rec->engine.self, fds, max);
+	const size_t n = rec->engine.ops->pollfds(rec->engine.self, fds, max);
+
+	return n + creators_pollfds(rec->creators, fds + n, max - n);
 }
 
 void
 recorder_drain(struct recorder *rec, bool final)
 {
 	rec->engine.ops->drain(rec->engine.self, final);
+	/* after it: it tells of new code */
+	creators_drain(rec->creators);
 }
 
 unsigned
@@ -424,12 +451,16 @@ end_waits(struct recorder *rec)
 int
 recorder_run(struct recorder *rec, bool on)
 {
-	if (!on)
+	if (!on) {
 		end_waits(rec);
+		creators_end(rec->creators);
+	}
 	if (rec->engine.ops->run(rec->engine.self, on) < 0)
 		return -1;
 	if (on)
 		waits_begin(rec->waits);
+	if (on)
+		creators_begin(rec->creators);
 	return 0;
 }
 
@@ -439,8 +470,15 @@ recorder_stop(struct recorder *rec, struct str *clean)
 	if (!rec->engine.self)
 		return;
 	end_waits(rec);
+	creators_end(rec->creators);
 	rec->engine.ops->stop(rec->engine.self, clean);
 	rec->engine.self = NULL;
+}
+
+void
+recorder_give_register(struct recorder *rec)
+{
+	creators_give_register(rec->creators);
 }
 
 struct recorder *
@@ -451,10 +489,15 @@ recorder_new(const struct recorder_options *o, enum session_engine engine)
 	rec->opt = *o;
 	read_modes(rec);
 	rec->first_modes = rec->modes;
+	/* first: an engine makes do with what memory is left for rings */
+	if (rec->opt.settings->creators)
+		rec->creators = creators_new(rec, &rec->opt);
 	if (engine_start(rec, &rec->opt, engine, &rec->engine) < 0) {
 		recorder_free(rec);
 		return NULL;
 	}
+	/* the guest has come by threads of its own */
+	creators_forget(rec->creators);
 	if (rec->opt.settings->states)
 		rec->waits = waits_new(rec, &rec->opt);
 	return rec;
@@ -471,6 +514,7 @@ recorder_free(struct recorder *rec)
 	recorder_stop(rec, &ignored);
 	str_fini(&ignored);
 	waits_free(rec->waits);
+	creators_free(rec->creators);
 	unwind_trace_fini(&rec->trace);
 	free(rec->losses);
 	free(rec->engine.why);

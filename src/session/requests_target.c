@@ -135,6 +135,9 @@ do_cont(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	return has_traps(tr) && step_off_traps(tr) < 0 ? -1 : go_on(tr);
 }
 
+/* What the processors have that we know; ours goes to the user's last one. */
+enum { DEBUG_REGISTERS = 4 };
+
 static int
 do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
@@ -147,6 +150,9 @@ do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	if (tr->trap_count == BREAKPOINTS_MAX)
 		return fail(FAIL_GENERAL, "more than %d breakpoints",
 			    BREAKPOINTS_MAX);
+
+	if (tr->col && tr->trap_count + 1 >= DEBUG_REGISTERS)
+		collection_give_register(tr->col);
 
 	/* Leave is of no use to a sharer of its memory: see breakpoint.c. */
 	if (may_trap && target_check_alone(tr->target) == 0)

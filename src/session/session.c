@@ -250,6 +250,13 @@ collection_stop_sample(struct collection *c)
 		collection_take_sample(c, "dbxsample");
 }
 
+void
+collection_give_register(struct collection *c)
+{
+	if (c->rec)
+		recorder_give_register(c->rec);
+}
+
 /* ---- the end ------------------------------------------------------------ */
 
 void

@@ -273,6 +273,12 @@ sub_states(struct shell *sh, size_t n, char **words)
 	return set_switch(sh, n, words, &sh->settings.states);
 }
 
+static enum result
+sub_creators(struct shell *sh, size_t n, char **words)
+{
+	return set_switch(sh, n, words, &sh->settings.creators);
+}
+
 /* ---- looking ----------------------------------------------------------------------------------- */
 
 static enum result
@@ -288,6 +294,8 @@ sub_version(struct shell *sh, size_t n, char **words)
 const struct command collector_subcommands[] = {
 	{ "archive", "on|off|copy", "copy load objects into the experiment", 0,
 	  sub_archive, NULL },
+	{ "creators", "on|off", "who created each thread, and where", 0,
+	  sub_creators, NULL },
 	{ "dbxsample", "on|off", "a sample whenever the process is stopped", 0,
 	  sub_dbxsample, NULL },
 	{ "depth", "FRAMES [KB]", "how much of a stack is recorded; KB: what "

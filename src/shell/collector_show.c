@@ -17,6 +17,7 @@ show_profile(const struct shell *sh)
 	fprintf(sh->out, "engine   %s\n",
 		settings_engine_name(sh->settings.engine));
 	fprintf(sh->out, "states   %s\n", sh->settings.states ? "on" : "off");
+	fprintf(sh->out, "creators %s\n", sh->settings.creators ? "on" : "off");
 }
 
 static void

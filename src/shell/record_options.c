@@ -69,6 +69,9 @@ take_option(struct recording *r, int letter, const char *value)
 	case 'N':
 		s->states = true;
 		return 0;
+	case 'R':
+		s->creators = true;
+		return 0;
 	case 'q':
 		r->sh->quiet = true;
 		return 0;
@@ -92,6 +95,7 @@ record_options(struct recording *r, int argc, char **argv)
 		{ "depth", required_argument, NULL, 'D' },
 		{ "children", no_argument, NULL, 'C' },
 		{ "states", no_argument, NULL, 'N' },
+		{ "creators", no_argument, NULL, 'R' },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "donor-seed", required_argument, NULL, 'S' },
 		{ 0 }
