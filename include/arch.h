@@ -26,6 +26,8 @@ struct arch {
 	const char *name;	/* as uname(2) and log.xml say */
 	uint16_t elf_machine;
 	int reg_count, reg_pc, reg_sp, reg_fp;
+	int reg_link;		/* where a call leaves its return address; -1:
+				 * on the stack */
 	/* perf_event_attr.sample_regs_user, and how many bits it has set */
 	uint64_t perf_regs;
 	int perf_reg_count;

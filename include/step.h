@@ -24,12 +24,48 @@ enum step_kind {
 	STEP_FULL,	/* needs the full DWARF interpreter; where fp is not 0:
 			 * or the return address is in register fp - 1, and
 			 * CFA = sp + cfa * 8 */
+	STEP_LINKED = 16,	/* and one or more of enum step_link, below */
+};
+
+/* Machines whose calls leave the return address in a register have rows of
+ * kind STEP_LINKED alone (CFA = sp + cfa * 8, and it is still there), or of
+ * STEP_LINKED ORed with these; and STEP_NONE, _END, _SIGNAL, _FULL. */
+enum step_link {
+	STEP_LINK_FP = 1,	/* CFA = fp + cfa * 8 */
+	STEP_LINK_PAIR = 2,	/* in the word above the saved fp, */
+	STEP_LINK_ALONE = 4,	/* or at its place; fp itself is unchanged: at
+				 * CFA + fp * 8; if fp is not below 0, so far
+				 * from what the CFA counts from */
 };
 
 enum {
 	STEP_FP_SAME = 0,	/* the frame pointer is unchanged */
 	STEP_FP_AT_FP = 127,	/* saved at *(fp) itself (DRAP frames) */
 };
+
+/*
+ * Where the kernel keeps registers in an rt_sigframe, from the sp with which a
+ * handler returns; and how many bits of a return address are address: the rest
+ * may be a signature (programs get more than 48 bits on demand only). Here,
+ * and not in arch: the guest has no other room. 0: no link register.
+ */
+#ifdef __aarch64__
+enum {
+	STEP_SIGNAL_FP = 128 + 184 + 29 * 8,
+	STEP_SIGNAL_LINK = 128 + 184 + 30 * 8,
+	STEP_SIGNAL_SP = 128 + 184 + 31 * 8,
+	STEP_SIGNAL_PC = 128 + 184 + 32 * 8,
+	STEP_ADDRESS_BITS = 48,
+};
+#else
+enum {
+	STEP_SIGNAL_FP = 40 + 10 * 8,
+	STEP_SIGNAL_LINK = 0,
+	STEP_SIGNAL_SP = 40 + 15 * 8,
+	STEP_SIGNAL_PC = 40 + 16 * 8,
+	STEP_ADDRESS_BITS = 64,
+};
+#endif
 
 /* From pc (relative to the range's base) up to the next row's pc. */
 struct step_row {
@@ -69,6 +105,7 @@ struct step_stack {
 
 struct step_regs {
 	uint64_t pc, sp, fp;
+	uint64_t link;		/* where exact: what the link register holds */
 	/* 1: pc is the next instruction (leaf, or interrupted by a signal);
 	 * 0: pc is a return address, looked up one byte lower. */
 	uint32_t exact;

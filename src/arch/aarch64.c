@@ -14,9 +14,10 @@
 
 #include <asm/perf_regs.h>
 
-enum { FP = 29, SP = 31, PC = 32, REG_COUNT };
-_Static_assert(PERF_REG_ARM64_LR == 30 && PERF_REG_ARM64_SP == SP &&
-	       PERF_REG_ARM64_PC == PC, "perf's order is DWARF's");
+enum { FP = 29, LINK = 30, SP = 31, PC = 32, REG_COUNT };
+_Static_assert((int)PERF_REG_ARM64_LR == LINK &&
+	       (int)PERF_REG_ARM64_SP == SP &&
+	       (int)PERF_REG_ARM64_PC == PC, "perf's order is DWARF's");
 _Static_assert((int)REG_COUNT == (int)ARCH_REGS_MAX, "every register fits");
 
 static void
@@ -71,6 +72,7 @@ const struct arch arch = {
 	.reg_pc = PC,
 	.reg_sp = SP,
 	.reg_fp = FP,
+	.reg_link = LINK,
 	.perf_regs = (1ull << REG_COUNT) - 1,
 	.perf_reg_count = REG_COUNT,
 	.from_perf = regs_from_perf,
@@ -86,6 +88,7 @@ arch_step_regs(const struct arch_regs *regs)
 		.pc = regs->reg[PC],
 		.sp = regs->reg[SP],
 		.fp = regs->reg[FP],
+		.link = regs->reg[LINK],
 		.exact = 1,
 	};
 }

@@ -184,6 +184,7 @@ const struct arch arch = {
 	.reg_pc = RIP,
 	.reg_sp = RSP,
 	.reg_fp = RBP,
+	.reg_link = -1,
 	.perf_regs = PERF_MASK,
 	.perf_reg_count = PERF_COUNT,
 	.from_perf = regs_from_perf,

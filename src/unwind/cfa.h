@@ -41,5 +41,7 @@ struct state {
 
 /* The row of a state, its pc left 0; signal: the caller was interrupted. */
 struct step_row cfa_encode(const struct state *s, bool signal);
+/* The same where calls leave the return address in a register. */
+struct step_row cfa_encode_linked(const struct state *s, bool signal);
 
 #endif

@@ -18,6 +18,10 @@
 /* remember_state nests one or two deep in practice. */
 enum { STATES_MAX = 32 };
 
+/* DW_CFA_AARCH64_negate_ra_state: the return address is signed from here on,
+ * or no more. Other machines have another instruction of that number. */
+enum { AARCH64_SIGNED = 0x2d };
+
 /* The state in which the functions of a CIE begin. */
 struct start {
 	struct state state;
@@ -266,6 +270,10 @@ run_extended(struct run *run, uint8_t op)
 		return;
 	case DW_CFA_GNU_args_size:
 		(void)reader_uleb(r);
+		return;
+	case AARCH64_SIGNED:
+		/* a signature is taken off wherever there is one (step.c) */
+		r->bad = r->bad || arch.reg_link < 0;
 		return;
 	default:
 		r->bad = true;

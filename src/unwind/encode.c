@@ -75,14 +75,15 @@ match_drap(const struct state *s, struct step_row *row)
 static bool
 match_signal(const struct state *s)
 {
-	enum { UC_FP = 40 + 10 * 8, UC_SP = 40 + 15 * 8, UC_PC = 40 + 16 * 8 };
 	int64_t offset;
 
 	return s->by_expr &&
 	       match_breg(s->expr, s->length, arch.reg_sp, true, &offset) &&
-	       offset == UC_SP &&
-	       match_rule(&s->rule[TRACK_FP], arch.reg_sp, UC_FP) &&
-	       match_rule(&s->rule[TRACK_RA], arch.reg_sp, UC_PC);
+	       offset == STEP_SIGNAL_SP &&
+	       match_rule(&s->rule[TRACK_FP], arch.reg_sp,
+			  STEP_SIGNAL_FP) &&
+	       match_rule(&s->rule[TRACK_RA], arch.reg_sp,
+			  STEP_SIGNAL_PC);
 }
 
 static bool
@@ -146,9 +147,8 @@ cfa_encode(const struct state *s, bool signal)
 	const struct rule *ra = &s->rule[TRACK_RA], *sp = &s->rule[TRACK_SP];
 	struct step_row row = { .kind = STEP_FULL }, out = { .kind = STEP_FULL };
 
-	/* rows speak of return addresses on the stack: x86-64 only */
-	if (arch.elf_machine != EM_X86_64)
-		return row;
+	if (arch.reg_link >= 0)
+		return cfa_encode_linked(s, signal);
 	if (signal) {
 		if (match_signal(s))
 			row.kind = STEP_SIGNAL;

@@ -55,6 +55,8 @@ read_augmentation(const Dwarf_CIE *raw, struct frame_cie *cie)
 			(void)reader_pointer(&r, reader_byte(&r) & 0xf, 0);
 		else if (*letter == 'S')
 			cie->signal = true;
+		else if (*letter == 'B')
+			continue;	/* AArch64: signed by the other key */
 		else
 			return cie->sized;	/* the rest is sized away */
 	}

@@ -49,6 +49,13 @@ const struct frame_fde *elf_frames_find(const struct frames *frames,
 bool frames_in_text(const struct image *img, uint64_t start, uint64_t end);
 void frames_add(struct frames *frames, const struct frame_fde *fde);
 void frames_merge(struct frames *frames, size_t old);
+/* known.c for the machine's part of it: text of which all is known. */
+void frames_add_fixed(struct frames *f, const struct image *img, uint64_t start,
+		      uint64_t end, unsigned kind, unsigned cfa);
+void known_plt(struct frames *f, const struct image *img,
+	       const struct plt *plt);
+void known_text(struct frames *f, const struct image *img, uint64_t vaddr,
+		const uint8_t *text, size_t n);
 /* What linkers and libcs left without data. */
 void frames_add_known(struct frames *frames, const struct image *img);
 

@@ -45,8 +45,10 @@ find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi,
 	const struct frame_fde *fde = space_fde(walk->space, ip, &frames,
 						&bias);
 
-	if (!fde || pieces_find(&walk->full->pieces, frames, fde, bias, &offset) < 0)
+	if (!fde || pieces_find(&walk->full->pieces, frames, fde, bias, &offset) < 0) {
+		walk->blind = true;
 		return -UNW_ENOINFO;
+	}
 
 	unw_dyn_info_t di = {
 		.start_ip = fde->start + bias,
@@ -281,20 +283,27 @@ stands_at_signal(struct full_walk *walk)
 static enum step_result
 take_registers(struct full_walk *walk, bool signal)
 {
-	unw_word_t pc, sp, fp = 0;
+	const bool may_stay = arch.reg_link >= 0 && walk->regs.exact;
+	unw_word_t pc, sp, fp = 0, link = 0;
 
-	if (unw_get_reg(&walk->cursor, UNW_REG_IP, &pc) < 0 ||
+	/* with a link register libunwind says "ip" for it, which a call left
+	 * equal to the pc of the caller; a signal did not */
+	if (unw_get_reg(&walk->cursor, signal ? arch.reg_pc : UNW_REG_IP,
+			&pc) < 0 ||
 	    unw_get_reg(&walk->cursor, UNW_REG_SP, &sp) < 0)
 		return STEP_NO_ROW;
 	/* the frame pointer may be lost; most callers do without */
 	if (unw_get_reg(&walk->cursor, arch.reg_fp, &fp) < 0)
 		fp = 0;
-	if (!signal && sp <= walk->regs.sp)
+	if (arch.reg_link >= 0 &&
+	    unw_get_reg(&walk->cursor, arch.reg_link, &link) < 0)
+		link = 0;
+	if (!signal && sp < walk->regs.sp + !may_stay)
 		return STEP_WILD;
 	if (space_index(walk->space, pc - !signal) < 0)
 		return STEP_WILD;
 	walk->regs = (struct step_regs){
-		.pc = pc, .sp = sp, .fp = fp, .exact = signal,
+		.pc = pc, .sp = sp, .fp = fp, .link = link, .exact = signal,
 		.depth = walk->regs.depth + 1,
 	};
 	return STEP_OK;
@@ -307,9 +316,12 @@ full_step(struct full_walk *walk)
 	bool signal;
 
 	walk->budget = STEP_BUDGET;
-	walk->cut = false;
+	walk->cut = walk->blind = false;
 	signal = stands_at_signal(walk);
 	result = unw_step(&walk->cursor);
+	/* then it takes the link register's word, of whenever that is */
+	if (walk->blind && arch.reg_link >= 0 && !signal)
+		return STEP_NO_ROW;
 	if (result == 0)
 		return STEP_OUTERMOST;
 	if (result < 0)

@@ -30,6 +30,7 @@ struct full_walk {
 	struct step_regs regs;	/* of the frame it stands at */
 	unsigned budget;	/* words it may still read in this step */
 	bool cut;		/* it wanted stack beyond the window */
+	bool blind;		/* it had no unwind data */
 };
 
 void full_free(struct full *full);

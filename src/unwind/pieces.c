@@ -246,8 +246,11 @@ is_for_libunwind(const struct frame_fde *fde, const struct frame_cie *cie)
 {
 	if (cie->ra > UINT8_MAX || fde->insn_end - fde->insn > PIECE_MAX)
 		return false;
-	return !fde->insn || (is_sound(cie->insn, cie->insn_end) &&
-			      is_sound(fde->insn, fde->insn_end));
+	/* what we make up below is about x86-64 */
+	if (!fde->insn)
+		return arch.elf_machine == EM_X86_64;
+	return is_sound(cie->insn, cie->insn_end) &&
+	       is_sound(fde->insn, fde->insn_end);
 }
 
 /* The piece of a function: table entry, CIE, FDE. -1: not expressible. */

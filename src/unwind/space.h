@@ -58,10 +58,10 @@ void space_fill(struct unwind_space *space, struct cached_row *entry,
 const struct frame_fde *space_fde(struct unwind_space *space, uint64_t pc,
 				  const struct frames **frames,
 				  uint64_t *bias);
-/* guess.c: the row of an instruction without unwind data, by the n bytes from
+/* guess_MACHINE.c: the row of an instruction without unwind data, by the n bytes from
  * GUESS_BEFORE before it on (STEP_NONE: they say nothing); and the caller where the row
  * leads to no code, by who called this function. */
-enum { GUESS_BEFORE = 2, GUESS_BYTES = 10 };
+enum { GUESS_BEFORE = 4, GUESS_BYTES = 12 };
 struct step_row guess_row(const unsigned char *code, size_t n);
 /* Does a thread that was just made stand there, or who made it? */
 bool guess_makes_thread(const struct unwind_space *space, uint64_t pc);

@@ -15,15 +15,6 @@
  */
 enum { FRAME_MAX = 1 << 26, FALLBACK_FRAME_MAX = 1 << 20 };
 
-/* Offsets from sp of the saved registers in an rt_sigframe whose return
- * address is gone: struct ucontext's header (40 bytes), then its registers in
- * the kernel's order. Part of the kernel's ABI. */
-enum {
-	SIGFRAME_FP = 40 + 10 * 8,
-	SIGFRAME_SP = 40 + 15 * 8,
-	SIGFRAME_PC = 40 + 16 * 8,
-};
-
 static int
 read_word(const struct step_stack *stack, uint64_t addr, uint64_t *value)
 {
@@ -33,6 +24,12 @@ read_word(const struct step_stack *stack, uint64_t addr, uint64_t *value)
 		return 0;
 	__builtin_memcpy(value, stack->data + at, sizeof *value);
 	return 1;
+}
+
+static uint64_t
+code_address(uint64_t signed_pc)
+{
+	return signed_pc & (UINT64_MAX >> (64 - STEP_ADDRESS_BITS));
 }
 
 const struct step_range *
@@ -113,10 +110,11 @@ apply_frame_pointer(const struct step_stack *stack, struct step_regs *regs)
 	/* of the innermost frame it may be anybody's frame pointer */
 	if (ret == 0)
 		return regs->depth > 0 ? STEP_OUTERMOST : STEP_NO_ROW;
-	regs->pc = ret;
+	regs->pc = code_address(ret);
 	regs->sp = fp + 16;
 	regs->fp = caller_fp;
 	regs->exact = 0;
+	regs->guessed = 1;
 	regs->depth++;
 	return STEP_OK;
 }
@@ -125,13 +123,16 @@ apply_frame_pointer(const struct step_stack *stack, struct step_regs *regs)
 static enum step_result
 apply_signal(const struct step_stack *stack, struct step_regs *regs)
 {
-	uint64_t fp, sp, pc;
+	uint64_t fp, sp, pc, link = 0;
 
-	if (!read_word(stack, regs->sp + SIGFRAME_FP, &fp) ||
-	    !read_word(stack, regs->sp + SIGFRAME_SP, &sp) ||
-	    !read_word(stack, regs->sp + SIGFRAME_PC, &pc))
+	if (!read_word(stack, regs->sp + STEP_SIGNAL_FP, &fp) ||
+	    !read_word(stack, regs->sp + STEP_SIGNAL_SP, &sp) ||
+	    !read_word(stack, regs->sp + STEP_SIGNAL_PC, &pc) ||
+	    (STEP_SIGNAL_LINK != 0 &&
+	     !read_word(stack, regs->sp + STEP_SIGNAL_LINK, &link)))
 		return STEP_CUT;
 	regs->pc = pc;
+	regs->link = link;
 	regs->sp = sp;
 	regs->fp = fp;
 	regs->exact = 1;
@@ -181,6 +182,57 @@ apply_cfa(struct step_row row, uint64_t cfa, const struct step_stack *stack,
 	return STEP_OK;
 }
 
+/*
+ * Where the CFA and what is saved stand in a frame of a machine with a link
+ * register. Behind a guess sp is only a lower bound: there a frame record
+ * lies at the bottom of its frame, and the frame pointer points to it.
+ */
+static int
+linked_places(struct step_row row, const struct step_regs *regs, uint64_t *cfa,
+	      uint64_t *slot)
+{
+	const int by_fp = row.kind & STEP_LINK_FP;
+	const uint64_t base = by_fp ? regs->fp : regs->sp;
+
+	if (regs->guessed && !by_fp) {
+		*slot = regs->fp;
+		*cfa = *slot - row.fp * 8ll + (row.fp < 0 ? 0 : row.cfa * 8ll);
+		return row.kind & STEP_LINK_PAIR;
+	}
+	*cfa = base + row.cfa * 8ull;
+	*slot = (row.fp < 0 ? *cfa : base) + row.fp * 8ll;
+	return 1;
+}
+
+/* Nothing was called yet, or no more, by who has its return address still in
+ * the register: known where that was interrupted only. */
+static enum step_result
+apply_linked(struct step_row row, const struct step_stack *stack,
+	     struct step_regs *regs)
+{
+	const int pair = row.kind & STEP_LINK_PAIR;
+	const int saved = pair || row.kind & STEP_LINK_ALONE;
+	uint64_t cfa, slot, ret = regs->link, fp = regs->fp;
+
+	if (!linked_places(row, regs, &cfa, &slot) ||
+	    (!saved && (!regs->exact || !ret)))
+		return STEP_NO_ROW;
+	if (cfa - regs->sp - saved >= FRAME_MAX)
+		return STEP_WILD;
+	if (saved && !read_word(stack, slot + (pair ? 8 : 0), &ret))
+		return STEP_CUT;
+	if (ret == 0)
+		return STEP_OUTERMOST;
+	if (pair && !read_word(stack, slot, &fp))
+		return STEP_CUT;
+	regs->pc = code_address(ret);
+	regs->sp = cfa;
+	regs->fp = fp;
+	regs->exact = 0;
+	regs->depth++;
+	return STEP_OK;
+}
+
 enum step_result
 step_apply(struct step_row row, const struct step_stack *stack,
 	   struct step_regs *regs)
@@ -208,6 +260,8 @@ step_apply(struct step_row row, const struct step_stack *stack,
 	}
 	if (row.kind == STEP_SIGNAL)
 		return apply_signal(stack, regs);
+	if (row.kind >= STEP_LINKED)
+		return apply_linked(row, stack, regs);
 	return STEP_NEEDS_FULL;
 }
 

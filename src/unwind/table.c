@@ -8,7 +8,6 @@
  * from pc to row makes the search a rare event. A change of the map only
  * marks it stale; the next walk empties it.
  */
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -269,7 +268,7 @@ space_fill(struct unwind_space *space, struct cached_row *entry, uint64_t pc,
 	entry->row = exact ?
 		step_row_find(&space->tables, &space->ranges[i], pc) :
 		step_row_returned(&space->tables, &space->ranges[i], pc);
-	if (exact && entry->row.kind == STEP_NONE && arch.elf_machine == EM_X86_64)
+	if (exact && entry->row.kind == STEP_NONE)
 		entry->row = row_of_code(space, (size_t)i, pc);
 	entry->row.pc = exact ? 0 : call_length(space, (size_t)i, pc);
 }

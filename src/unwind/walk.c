@@ -151,6 +151,8 @@ full_from_here(struct walk *w)
 	regs.reg[arch.reg_pc] = w->regs.pc;
 	regs.reg[arch.reg_sp] = w->regs.sp;
 	regs.reg[arch.reg_fp] = w->regs.fp;
+	if (arch.reg_link >= 0)
+		regs.reg[arch.reg_link] = w->regs.link;
 	w->full_follows = false;
 	return full_begin(&w->full, w->space, &w->source, &regs,
 			  w->regs.exact) == 0;
@@ -183,6 +185,9 @@ full_engine_step(struct walk *w, bool needs_registers)
 	const uint32_t depth = w->regs.depth;
 	enum step_result result;
 
+	/* there no more than a frame pointer is known (step.c) */
+	if (arch.reg_link >= 0 && w->regs.guessed)
+		return STEP_NO_ROW;
 	w->trace->full_steps++;
 	if (!(needs_registers && full_from_leaf(w)) && !full_from_here(w))
 		return STEP_NO_ROW;

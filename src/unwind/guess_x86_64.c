@@ -10,7 +10,7 @@
 
 #include "space.h"
 
-enum { WORD = 8, PUSHES_MAX = 8 };
+enum { WORD = 8, PUSHES_MAX = 8, SYSCALL = 2, END = 10 };
 
 /* Does code begin so? */
 static bool
@@ -32,7 +32,7 @@ sets_frame_pointer(const unsigned char *code, size_t n)
 static bool
 is_behind_clone(const unsigned char *code, size_t n)
 {
-	enum { JL_TO = 6, END = 10 };
+	enum { JL_TO = 6 };
 
 	return n >= END &&
 	       BEGINS(code, JL_TO, "\x0f\x05\x48\x85\xc0\x7c") &&
@@ -42,14 +42,14 @@ is_behind_clone(const unsigned char *code, size_t n)
 bool
 guess_makes_thread(const struct unwind_space *space, uint64_t pc)
 {
-	unsigned char code[GUESS_BYTES];
+	unsigned char code[END];
 
-	return space_read(space, pc - GUESS_BEFORE, code, sizeof code) ==
+	return space_read(space, pc - SYSCALL, code, sizeof code) ==
 		sizeof code && is_behind_clone(code, sizeof code);
 }
 
 /*
- * code: n bytes from two before pc on. Before `push %rbp; mov %rsp, %rbp`,
+ * code: n bytes from GUESS_BEFORE before pc on. Before `push %rbp; mov %rsp, %rbp`,
  * between the two, and at a return the frame pointer is the caller's, and
  * following it would leave the caller out. libc's calls that make a thread or
  * a process say nothing of the stack behind their system call; there is nothing
@@ -67,7 +67,7 @@ guess_row(const unsigned char *code, size_t n)
 	n -= GUESS_BEFORE;
 	if (*at == RET || *at == RET_POP || BEGINS(at, n, "\xf3\xc3") ||
 	    BEGINS(at, n, "\xf3\x0f\x1e\xfa") ||		/* endbr64 */
-	    is_behind_clone(code, n + GUESS_BEFORE) ||
+	    is_behind_clone(at - SYSCALL, n + SYSCALL) ||
 	    (*at == PUSH_FP && sets_frame_pointer(at + 1, n - 1)))
 		row = (struct step_row){ .kind = STEP_SP, .cfa = 1 };
 	else if (at[-1] == PUSH_FP && sets_frame_pointer(at, n))
