@@ -31,6 +31,7 @@ enum hazard {
 	HAZARD_FILTER_KILLS,	/* ... when we are killed on our way in */
 	HAZARD_FLAGS,		/* direction and trap, set where we borrow */
 	HAZARD_EXEC_SEIZED,	/* a thread execs that we wait for */
+	HAZARD_EXEC_WAITS,	/* an exec waits for one of ours, and we for it */
 	HAZARD_FRAME,		/* we are killed while a thread works for us */
 	HAZARD_FROZEN,		/* a frozen control group */
 	HAZARD_GUEST_FAULTS,	/* our entry crashes in the target */

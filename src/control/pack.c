@@ -195,13 +195,12 @@ seize_listed(struct pack *p, pid_t tid)
 	/* In a snapshot's own thread: one that the tracer holds is not ours */
 	if (pack_find(p, tid) || pack_find(&p->target->pack, tid))
 		return 0;
-	if (ptrace(PTRACE_SEIZE, tid, 0, p->options) == 0) {
+	const int error = seize_call(p->target, tid, p->options);
+
+	if (!error) {
 		pack_add(p, tid, WANT_STOPPED);
 		return 1;
 	}
-
-	const int error = errno;
-
 	if (proc_status_thread(p->target, tid, &st) < 0 ||
 	    !state_alive(st.state))
 		return 0;

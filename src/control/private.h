@@ -129,6 +129,9 @@ pid_t take_status(pid_t tid, int *status);
 int wait_status(pid_t tid, uint64_t deadline, int *status);
 /* SEIZE; -1 with the true reason. */
 int seize(struct target *t, pid_t tid, unsigned long options);
+/* seize.c: an error number, 0: it is seized. Waits for an exec of the program
+ * for 3 s at most (EAGAIN). */
+int seize_call(struct target *t, pid_t tid, unsigned long options);
 /* Digest one wait status on the way to a plain stop. 1: it stands; 0: it was
  * let run on towards it; -1: it is gone. */
 int hold_step(struct pack *p, pid_t tid, int status);

@@ -244,12 +244,10 @@ int
 seize(struct target *t, pid_t tid, unsigned long options)
 {
 	struct proc_status st;
+	const int error = seize_call(t, tid, options | PTRACE_O_TRACEEXEC);
 
-	if (ptrace(PTRACE_SEIZE, tid, 0, options | PTRACE_O_TRACEEXEC) == 0)
+	if (!error)
 		return 0;
-
-	const int error = errno;
-
 	if (proc_status_thread(t, tid, &st) < 0 || !state_alive(st.state))
 		return fail(FAIL_MISSING, "thread %d has ended", (int)tid);
 	return attach_explain(t, error);

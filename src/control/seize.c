@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * PTRACE_SEIZE, with an end. It waits while the process executes another
+ * program (cred_guard_mutex: kernel/ptrace.c ptrace_attach, Linux 6.18), and
+ * the exec waits until every other thread has gone (fs/exec.c de_thread),
+ * which one that we trace has not until we have waited for it: each would wait
+ * for the other for ever.
+ *
+ *	we	  seize thread A ........................... seize thread B
+ *	thread C	     execve: kills A, waits until we have reaped A ..
+ *
+ * So a timer takes us out of the call, those that have ended are reaped, and
+ * the call begins again. The kernel restarts it after any signal (ERESTARTNOINTR), so the handler leaves
+ * by siglongjmp; whether the call had succeeded just then is seen from who
+ * the tracer is.
+ */
+#include "hazard.h"
+#include "private.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { PATIENCE_MS = 10, TRIES = 300, NOT_YET = -1 };
+
+static __thread sigjmp_buf way_out;
+
+static void
+leave_call(int signal)
+{
+	(void)signal;
+	siglongjmp(way_out, 1);
+}
+
+static int
+seize_once(pid_t tid, unsigned long options)
+{
+	return ptrace(PTRACE_SEIZE, tid, 0, options) == 0 ? 0 : errno;
+}
+
+/* The timer ticks on, should its first tick come before the call. */
+static int
+seize_within(pid_t tid, unsigned long options, timer_t timer,
+	     const sigset_t *alarm)
+{
+	const struct timespec patience = {
+		.tv_nsec = PATIENCE_MS * NS_PER_MS,
+	};
+	const struct itimerspec on = { patience, patience }, off = {0};
+	int error;
+
+	if (sigsetjmp(way_out, 1))
+		return NOT_YET;
+	(void)timer_settime(timer, 0, &on, NULL);
+	(void)pthread_sigmask(SIG_UNBLOCK, alarm, NULL);
+	error = seize_once(tid, options);
+	(void)pthread_sigmask(SIG_BLOCK, alarm, NULL);
+	(void)timer_settime(timer, 0, &off, NULL);
+	return error;
+}
+
+/* Those that have ended, but for the first: that one's end is the program's,
+ * or an exec has its number. */
+static void
+reap(struct target *t)
+{
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = target_threads(t, &tids, &cap);
+	siginfo_t info;
+
+	for (ssize_t i = 0; i < n; i++)
+		if (tids[i] != t->pid)
+			(void)waitid(P_PID, (id_t)tids[i], &info,
+				     WEXITED | WNOHANG | WAIT_FLAGS);
+	free(tids);
+	fail_clear();
+}
+
+static int
+seize_patiently(struct target *t, pid_t tid, unsigned long options,
+		timer_t timer, const sigset_t *alarm)
+{
+	struct proc_status st;
+
+	for (int i = 0; i < TRIES; i++) {
+		const int error = seize_within(tid, options, timer, alarm);
+
+		if (error != NOT_YET)
+			return i && error == EPERM &&
+				proc_status_thread(t, tid, &st) == 0 &&
+				st.tracer == tracer_tid() ? 0 : error;
+		reap(t);
+	}
+	return EAGAIN;
+}
+
+/* For good: others of our threads may be in here. */
+static void
+set_handler(void)
+{
+	const struct sigaction leave = { .sa_handler = leave_call };
+
+	(void)sigaction(SIGRTMIN, &leave, NULL);
+}
+
+int
+seize_call(struct target *t, pid_t tid, unsigned long options)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct sigevent how = { .sigev_notify = SIGEV_THREAD_ID,
+				.sigev_signo = SIGRTMIN };
+	sigset_t alarm, mask;
+	timer_t timer;
+	int error;
+
+	how._sigev_un._tid = tracer_tid();
+	if (!handled(HAZARD_EXEC_WAITS) ||
+	    timer_create(CLOCK_MONOTONIC, &how, &timer) < 0)
+		return seize_once(tid, options);
+	(void)pthread_once(&once, set_handler);
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGRTMIN);
+	(void)pthread_sigmask(SIG_BLOCK, &alarm, &mask);
+	error = seize_patiently(t, tid, options, timer, &alarm);
+	(void)timer_delete(timer);	/* what is pending goes with it */
+	(void)pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	return error;
+}
