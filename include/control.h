@@ -89,6 +89,8 @@ struct task_stat {
 	uint64_t field[STAT_FIELDS];	/* by stat_field; times in ticks */
 };
 int task_stat_of(int dir_fd, const char *path, struct task_stat *st);
+/* The same of an open file, again and again. */
+int task_stat_at(int fd, struct task_stat *st);
 int target_stat(const struct target *t, struct task_stat *st);
 int target_thread_stat(const struct target *t, pid_t tid,
 		       struct task_stat *st);
