@@ -181,6 +181,9 @@ int mapper_read(void *mapper, uint64_t addr, void *buf, size_t n);
 
 struct recorder;
 
+/* The scheduler's count of who runs lags by a tick, at most. */
+enum { LAG_NS = 10 * 1000 * 1000 };
+
 struct recorder_options {
 	struct target *target;
 	struct experiment *exp;
@@ -267,6 +270,8 @@ void recorder_birth(struct recorder *rec, uint64_t time_ns, pid_t tid);
 void recorder_death(struct recorder *rec, uint64_t time_ns, pid_t tid);
 /* Looks at those that wait: when, and do it. false: there is more. */
 uint64_t recorder_look_due(const struct recorder *rec);
+/* ... or now, since we are awake? */
+bool recorder_look_wanted(const struct recorder *rec, uint64_t now);
 bool recorder_look(struct recorder *rec);
 /* Time without a processor so far, by state. */
 void recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT]);

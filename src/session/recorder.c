@@ -415,6 +415,12 @@ recorder_look_due(const struct recorder *rec)
 }
 
 bool
+recorder_look_wanted(const struct recorder *rec, uint64_t now)
+{
+	return waits_wanted(rec->waits, now);
+}
+
+bool
 recorder_look(struct recorder *rec)
 {
 	/* what it has to do in time goes first */

@@ -10,8 +10,6 @@
 #include "inject.h"
 #include "private.h"
 
-enum { LAG_NS = 10 * 1000 * 1000 };	/* a tick of the scheduler, at most */
-
 struct seen {			/* a thread */
 	pid_t tid;
 	uint64_t cpu_ns;	/* its clock, at the last look */

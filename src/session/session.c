@@ -159,7 +159,7 @@ collection_work(struct collection *c)
 {
 	const uint64_t now = now_ns();
 
-	if (c->rec && !c->paused && now >= recorder_look_due(c->rec)) {
+	if (c->rec && !c->paused && recorder_look_wanted(c->rec, now)) {
 		/* whatever is there to be drained wakes us at once again */
 		if (recorder_look(c->rec) && now < work_due(c))
 			return !recorder_counts(c->rec)->execed;

@@ -20,9 +20,13 @@
 
 enum {
 	LOOK_NS = 10 * 1000 * 1000,	/* between looks, at least */
-	IDLE_NS = 40 * 1000 * 1000,	/* ... when nothing happens */
+	LOOK_TICKS = 2,			/* ... and so many intervals */
+	IDLE_NS = 80 * 1000 * 1000,	/* ... when nobody begins to wait */
 	LIST_NS = 100 * 1000 * 1000,	/* between lists of threads */
-	COST_SHARE = 100,		/* looks take 1 % of a processor */
+	/* of a processor: looks take 1 %, and 0.4 % where no sample is asked
+	 * for more often than this */
+	COST_SHARE = 100, COST_SHARE_LOW = 250,
+	LOW_NS = 10 * 1000 * 1000,
 	STRETCH_MAX_NS = 1000 * 1000 * 1000,
 	PORTION_NS = 3 * 1000 * 1000,	/* then others have their turn */
 	FEW = 64,			/* threads */
@@ -34,7 +38,8 @@ struct waits {
 	struct looker looker;
 	struct map threads;	/* tid -> struct waiter */
 	DIR *tasks;
-	uint64_t round, due_ns, listed_at;
+	uint64_t round, listed_at;
+	uint64_t early_ns, due_ns;	/* the next look: not before; wakes */
 	pid_t *plan;		/* of this look */
 	size_t plan_len, plan_at, plan_cap;
 	uint64_t cost_ns;	/* ... so far, of our CPU time */
@@ -43,7 +48,7 @@ struct waits {
 	uint64_t brief_booked_ns;
 	uint64_t clock_start_ns;	/* of the process */
 	uint64_t span_ns;	/* between looks, now */
-	bool moved;		/* somebody had a turn since the last */
+	bool moved;		/* somebody waits who did not before */
 	bool on;
 };
 
@@ -70,8 +75,10 @@ static void
 open_files(const struct waits *w, struct waiter *th)
 {
 	th->of.schedstat = open_file(w, th->of.tid, "schedstat");
-	if (th->of.schedstat >= 0)
-		th->of.syscall = open_file(w, th->of.tid, "syscall");
+	if (th->of.schedstat < 0)
+		return;
+	th->of.syscall = open_file(w, th->of.tid, "syscall");
+	th->of.stat = open_file(w, th->of.tid, "stat");
 }
 
 /* false: it has ended. */
@@ -95,7 +102,8 @@ look_at(struct waits *w, struct waiter *th)
 		look = look_at_waiting(&w->looker, &th->of, &t);
 	if (look.ended)
 		return false;
-	w->moved |= t.switches != th->last.switches;
+	w->moved |= !same && (look.blocked ||
+		account_new_blocked(th, now_ns(), &t) > LAG_NS);
 	account_look(&w->accounts, th, now_ns(), &t, same ? NULL : &look);
 	return true;
 }
@@ -117,7 +125,7 @@ add(struct waits *w, pid_t tid, uint64_t since)
 	struct waiter *th = xcalloc(1, sizeof *th);
 
 	*th = (struct waiter){
-		.of = { tid, -1, -1 }, .since_ns = since,
+		.of = { tid, -1, -1, -1 }, .since_ns = since,
 		.looked_at = since, .held_since = since,
 		.round = w->round,
 	};
@@ -128,10 +136,11 @@ add(struct waits *w, pid_t tid, uint64_t since)
 static void
 free_waiter(struct waiter *th)
 {
-	if (th->of.schedstat >= 0)
-		(void)close(th->of.schedstat);
-	if (th->of.syscall >= 0)
-		(void)close(th->of.syscall);
+	const int fds[] = { th->of.schedstat, th->of.syscall, th->of.stat };
+
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		if (fds[i] >= 0)
+			(void)close(fds[i]);
 	free(th);
 }
 
@@ -271,26 +280,33 @@ own_cpu_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* A quarter more or less than the interval, so that nothing that keeps time
- * is seen at one moment of it always. */
+/*
+ * A quarter more or less than the interval, so that nothing that keeps time
+ * is seen at one moment of it always. While nobody begins to wait there is
+ * little to see: then a wake-up for something else will do, since it is being
+ * woken that costs most.
+ */
 static void
 pace(struct waits *w, uint64_t now, uint64_t cost_ns)
 {
-	const uint64_t asked = w->opt->interval_ns > LOOK_NS ?
-		w->opt->interval_ns : LOOK_NS;
+	const uint64_t ticks = LOOK_TICKS * w->opt->interval_ns;
+	const uint64_t asked = ticks > LOOK_NS ? ticks : LOOK_NS;
+	const uint64_t share = w->opt->interval_ns < LOW_NS ?
+		COST_SHARE : COST_SHARE_LOW;
+	const bool moved = w->moved;
 	uint64_t span = w->span_ns * 2 < IDLE_NS ? w->span_ns * 2 : IDLE_NS;
 
-	/* while nobody has a turn there is little to see */
-	if (w->moved || span < asked)
+	if (moved || span < asked)
 		span = asked;
 	w->moved = false;
 	w->span_ns = span;
-	if (cost_ns * COST_SHARE > span)
-		span = cost_ns * COST_SHARE;
+	if (cost_ns * share > span)
+		span = cost_ns * share;
 	if (span > STRETCH_MAX_NS)
 		span = STRETCH_MAX_NS;
 	w->random = hash_word(w->random + now);
 	w->due_ns = now + span * 3 / 4 + w->random % (span / 2);
+	w->early_ns = moved ? w->due_ns : now + span / 2;
 }
 
 /* false: it goes on at the next call. */
@@ -322,11 +338,17 @@ waits_deadline(const struct waits *w)
 }
 
 bool
+waits_wanted(const struct waits *w, uint64_t now)
+{
+	return w && w->on && now >= w->early_ns;
+}
+
+bool
 waits_work(struct waits *w)
 {
 	const uint64_t now = now_ns();
 
-	return !w || !w->on || now < w->due_ns ||
+	return !w || !w->on || now < w->early_ns ||
 		target_gone(w->opt->target) || look(w, now + PORTION_NS);
 }
 
@@ -435,7 +457,7 @@ waits_begin(struct waits *w)
 	if (target_cpu_ns(w->opt->target, &w->clock_start_ns) < 0)
 		w->clock_start_ns = 0;
 	list(w, now_ns(), true);
-	w->due_ns = w->listed_at;
+	w->early_ns = w->due_ns = w->listed_at;
 }
 
 static void

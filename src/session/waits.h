@@ -19,9 +19,11 @@ void waits_free(struct waits *w);
 void waits_begin(struct waits *w);
 /* What is pending is booked, and nothing after it counts. */
 void waits_end(struct waits *w);
-/* now_ns() when waits_work has something to do. false: and more of it, when
- * others have had their turn. */
+/* now_ns() when waits_work wants to be woken; it may have something to do
+ * earlier, if we are awake. false: and more of it, when others have had their
+ * turn. */
 uint64_t waits_deadline(const struct waits *w);
+bool waits_wanted(const struct waits *w, uint64_t now);
 bool waits_work(struct waits *w);
 
 /* A stack that the thread had on a processor. */
@@ -52,14 +54,14 @@ struct looker {
 
 struct looked_at {		/* a thread, and files of it that stay open */
 	pid_t tid;
-	int schedstat, syscall;	/* -1: not to be had */
+	int schedstat, syscall, stat;	/* -1: not to be had */
 };
 
 void looker_init(struct looker *k, struct recorder *rec, struct target *t);
 void looker_fini(struct looker *k);
-/* What a thread waits in, and where, without a stop. turns: as it waited. */
+/* What a thread waits in, and where, without a stop. turns: of right before. */
 struct look look_at_waiting(struct looker *k, const struct looked_at *th,
-			    struct task_turns *turns);
+			    const struct task_turns *turns);
 
 /* ---- waits_account.c ------------------------------------------------------ */
 
@@ -100,6 +102,9 @@ struct accounts {		/* of all threads */
 	uint64_t brief_ns;	/* lives of threads that no look has met */
 };
 
+/* What it was blocked that is not in the account, if it is blocked now. */
+uint64_t account_new_blocked(const struct waiter *th, uint64_t now,
+			     const struct task_turns *t);
 /* look NULL: it is blocked as before. */
 void account_look(struct accounts *a, struct waiter *th, uint64_t now,
 		  const struct task_turns *t, const struct look *look);

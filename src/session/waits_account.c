@@ -22,7 +22,6 @@
  */
 #include "waits.h"
 
-enum { LAG_NS = 10 * 1000 * 1000 };	/* a tick of the scheduler, at most */
 #define HOLD_NS		UINT64_C(1000000000)	/* until it is written */
 #define HOLD_MAX_NS	UINT64_C(16000000000)	/* ... of who waits for long */
 
@@ -109,9 +108,9 @@ count_waited(struct accounts *a, struct waiter *th, uint64_t now,
 
 /* ---- what it was blocked -------------------------------------------------------- */
 
-/* What is not in the account yet, if it is blocked now. */
-static uint64_t
-new_blocked(const struct waiter *th, uint64_t now, const struct task_turns *t)
+uint64_t
+account_new_blocked(const struct waiter *th, uint64_t now,
+		    const struct task_turns *t)
 {
 	const uint64_t other = th->blocked_ns + t->cpu_ns - th->base.cpu_ns +
 		t->wait_ns - th->base.wait_ns;
@@ -191,7 +190,7 @@ static void
 see_blocked(struct accounts *a, struct waiter *th, uint64_t now,
 	    const struct task_turns *t, const struct look *look)
 {
-	const uint64_t all = new_blocked(th, now, t);
+	const uint64_t all = account_new_blocked(th, now, t);
 	const uint64_t faults = add_faults(a, th, now, all, t, look);
 	const uint64_t fresh = all - faults;
 	const uint64_t before = th->known && !faults ? fresh / 2 : 0;
@@ -208,7 +207,7 @@ account_look(struct accounts *a, struct waiter *th, uint64_t now,
 	     const struct task_turns *t, const struct look *look)
 {
 	if (!look)
-		add_blocked(a, th, now, new_blocked(th, now, t));
+		add_blocked(a, th, now, account_new_blocked(th, now, t));
 	else if (look->blocked)
 		see_blocked(a, th, now, t, look);
 	if (look)
@@ -224,13 +223,12 @@ account_look(struct accounts *a, struct waiter *th, uint64_t now,
 /* What was since the last look nobody counted for us: it went on as it was on
  * the whole. */
 static uint64_t
-blocked_since(const struct waiter *th, uint64_t end)
+part_since(const struct waiter *th, uint64_t end, uint64_t ns)
 {
 	const uint64_t rest = end > th->looked_at ? end - th->looked_at : 0;
 	const uint64_t life = th->looked_at - th->since_ns;
 
-	return life ? (uint64_t)((double)rest * (double)th->blocked_ns /
-				 (double)life) : 0;
+	return life ? (uint64_t)((double)rest * (double)ns / (double)life) : 0;
 }
 
 void
@@ -242,7 +240,7 @@ account_end(struct accounts *a, struct waiter *th, uint64_t end)
 	}
 	a->seen_cpu_ns += th->last.cpu_ns - th->base.cpu_ns;
 	guess_place(th);
-	add_blocked(a, th, end, blocked_since(th, end));
+	add_blocked(a, th, end, part_since(th, end, th->blocked_ns));
 	place_waited(a, th, end);
 	write_held(a, th, end);
 }
@@ -251,7 +249,7 @@ void
 account_stop(struct accounts *a, struct waiter *th, uint64_t now,
 	     const struct task_turns *t)
 {
-	const uint64_t fresh = new_blocked(th, now, t);
+	const uint64_t fresh = account_new_blocked(th, now, t);
 
 	guess_place(th);
 	if (th->blocked)

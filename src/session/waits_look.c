@@ -167,8 +167,8 @@ walk(struct looker *k, const struct place *p, size_t got, size_t asked)
 				      got == asked, asked == STACK_MAX);
 }
 
-/* Unwound and interned when the copy is known to be good. turns: while it is
- * known to wait. */
+/* Unwound and interned when the copy is known to be good. turns: from before
+ * it was known to wait. */
 static uint64_t
 stack_of(struct looker *k, const struct looked_at *th, const struct place *p,
 	 const struct task_turns *turns)
@@ -212,7 +212,7 @@ look_from_afar(struct looker *k, const struct looked_at *th, char letter)
 
 struct look
 look_at_waiting(struct looker *k, const struct looked_at *th,
-		struct task_turns *turns)
+		const struct task_turns *turns)
 {
 	struct look look = { .blocked = true };
 	struct place p;
@@ -220,8 +220,6 @@ look_at_waiting(struct looker *k, const struct looked_at *th,
 
 	if (!read_place(th->syscall, &p, &refused) && !refused)
 		return (struct look){ 0 };
-	if (task_turns_at(th->schedstat, turns) < 0)
-		return (struct look){ .ended = true };
 	if (!refused) {
 		look.state = state_of_call(k, &p);
 		look.frinfo = stack_of(k, th, &p, turns);
@@ -229,7 +227,11 @@ look_at_waiting(struct looker *k, const struct looked_at *th,
 
 	struct task_stat st;
 
-	(void)target_thread_stat(k->target, th->tid, &st);	/* gone: 0 */
+	/* gone: 0; no descriptor to spare: the slow way */
+	if (th->stat < 0)
+		(void)target_thread_stat(k->target, th->tid, &st);
+	else
+		(void)task_stat_at(th->stat, &st);
 
 	const char letter = st.state;
 
