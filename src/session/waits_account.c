@@ -240,6 +240,7 @@ account_end(struct accounts *a, struct waiter *th, uint64_t end)
 	}
 	a->seen_cpu_ns += th->last.cpu_ns - th->base.cpu_ns;
 	guess_place(th);
+	th->unplaced_ns += part_since(th, end, th->waited_ns);
 	add_blocked(a, th, end, part_since(th, end, th->blocked_ns));
 	place_waited(a, th, end);
 	write_held(a, th, end);
