@@ -15,14 +15,23 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { LOOK_MS = 5 };
+
+static void
+hold_fini(struct hold *h)
+{
+	sentry_free(h->sentry);
+	if (h->call_fd >= 0)
+		close(h->call_fd);
+}
 
 void
 pack_fini(struct pack *p)
 {
 	for (size_t i = 0; i < p->len; i++)
-		sentry_free(p->items[i].sentry);
+		hold_fini(&p->items[i]);
 	free(p->items);
 	map_fini(&p->by_tid);
 	*p = (struct pack){ .target = p->target };
@@ -47,7 +56,7 @@ pack_add(struct pack *p, pid_t tid, enum want want)
 		return h;
 	p->items = xgrow(p->items, &p->cap, p->len + 1, sizeof *p->items);
 	h = &p->items[p->len++];
-	*h = (struct hold){ .tid = tid, .want = want };
+	*h = (struct hold){ .tid = tid, .want = want, .call_fd = -1 };
 	map_put(&p->by_tid, (uint64_t)tid, p->len);
 	return h;
 }
@@ -61,7 +70,7 @@ pack_drop(struct pack *p, pid_t tid)
 		return;
 	if (p == &p->target->pack)
 		breakpoints_disarm(p->target, tid);
-	sentry_free(h->sentry);
+	hold_fini(h);
 	map_remove(&p->by_tid, (uint64_t)tid);
 	*h = p->items[--p->len];
 	if (h != &p->items[p->len])

@@ -79,24 +79,24 @@ enum { REST_US = 2000, LOOKS = 4, AGAIN_US = 60, LONG_LOOKS = 40,
 
 enum where { ELSEWHERE, IN_PARTIAL, RUNS };
 
-/* ELSEWHERE: *nr is the call, and *pc where it returns to; -1 none. */
-static enum where
-look_closely(const struct target *t, pid_t tid, long *nr, uint64_t *pc)
+static int
+open_call(const struct target *t, pid_t tid)
 {
-	char path[64], text[256];
-	uint64_t a[6], sp;
-	ssize_t n;
-
-	*nr = -1;
+	char path[64];
 
 	(void)snprintf(path, sizeof path, "task/%d/syscall", (int)tid);
+	return openat(t->proc_fd, path, O_RDONLY | O_CLOEXEC);
+}
 
-	const int fd = openat(t->proc_fd, path, O_RDONLY | O_CLOEXEC);
+/* ELSEWHERE: *nr is the call, and *pc where it returns to; -1 none. */
+static enum where
+look_at_call(int fd, long *nr, uint64_t *pc)
+{
+	char text[256];
+	uint64_t a[6], sp;
+	const ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
 
-	if (fd < 0)
-		return ELSEWHERE;
-	n = read(fd, text, sizeof text - 1);
-	close(fd);
+	*nr = -1;
 	if (n <= 0)
 		return ELSEWHERE;
 	text[n] = '\0';
@@ -107,6 +107,17 @@ look_closely(const struct target *t, pid_t tid, long *nr, uint64_t *pc)
 		      &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &sp,
 		      pc) == 9 && call_is_partial(*nr, a) ?
 		IN_PARTIAL : ELSEWHERE;
+}
+
+static enum where
+look_closely(const struct target *t, pid_t tid, long *nr, uint64_t *pc)
+{
+	const int fd = open_call(t, tid);
+	const enum where w = look_at_call(fd, nr, pc);
+
+	if (fd >= 0)
+		close(fd);
+	return w;
 }
 
 static enum where
@@ -175,12 +186,44 @@ one_in_partial(const struct target *t, const pid_t *tids, ssize_t n)
 	return 0;
 }
 
+/*
+ * The last look comes while others stand already, and to open the file takes
+ * ten times as long as to read it: it stays open where there is room.
+ */
+static enum where
+look_held(const struct target *t, const struct hold *h)
+{
+	uint64_t pc;
+	long nr;
+
+	return h->call_fd < 0 ? look_where(t, h->tid) :
+		look_at_call(h->call_fd, &nr, &pc);
+}
+
+static void
+keep_calls_open(struct pack *p)
+{
+	descriptors_raise();
+	for (size_t i = 0; i < p->len; i++) {
+		struct hold *h = &p->items[i];
+
+		if (h->call_fd < 0)
+			h->call_fd = open_call(p->target, h->tid);
+		if (!descriptor_is_reserve(h->call_fd))
+			continue;
+		close(h->call_fd);
+		h->call_fd = -1;
+		return;
+	}
+}
+
 /* Those in the midst of one, now or when looked at again. */
 void
 partial_mark(struct pack *p)
 {
 	bool again = true;
 
+	keep_calls_open(p);
 	for (size_t i = 0; i < p->len; i++)
 		p->items[i].spared = false;
 	for (int look = 0; again && look < LOOKS; look++) {
@@ -190,7 +233,7 @@ partial_mark(struct pack *p)
 		for (size_t i = 0; i < p->len; i++) {
 			struct hold *h = &p->items[i];
 			const enum where w = h->spared ? ELSEWHERE :
-				look_where(p->target, h->tid);
+				look_held(p->target, h);
 
 			h->spared = h->spared || w == IN_PARTIAL;
 			again = again || w == RUNS;
@@ -201,7 +244,7 @@ partial_mark(struct pack *p)
 bool
 partial_spares(const struct pack *p, const struct hold *h)
 {
-	const enum where w = look_where(p->target, h->tid);
+	const enum where w = look_held(p->target, h);
 
 	return w == IN_PARTIAL || (w == RUNS && h->spared);
 }

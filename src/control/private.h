@@ -87,6 +87,7 @@ struct hold {
 	int group_signal;	/* it stands in a group stop of this signal */
 	uint64_t stopped_at;
 	struct sentry *sentry;	/* waits for it in user mode; NULL: none */
+	int call_fd;		/* its /proc file `syscall`; -1 none */
 };
 
 struct pack {
@@ -185,6 +186,8 @@ bool ticks_are_due(struct target *t, pid_t tid);
 /* It has worked for us: where such clocks are, a call whose remaining time is
  * in the kernel only starts over, with all its time. */
 bool tick_start_over(struct target *t, pid_t tid);
+/* Learn now whether there are such clocks. */
+void ticks_foresee(struct target *t);
 /* It stands at a plain stop, in such a call, where such clocks are. */
 bool tick_sleeps_on(struct target *t, pid_t tid);
 /* Then let it run until it is in its call again. It stays seized, for a tracer

@@ -31,7 +31,13 @@ enum {
 	RELEASE_LIMIT_MS = 5000,
 	ARENA_STEP = 1 << 20,
 	PAGE = 4096,		/* the smallest there is */
+	STACK_GUESS = 64 << 10,
+	PREPARE_MAX = 256 << 20,
 };
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23		/* since Linux 5.14 */
+#endif
 
 struct shot {
 	struct target *t;
@@ -93,6 +99,58 @@ list_threads(struct shot *s)
 	return 0;
 }
 
+static size_t
+stack_extent(const struct shot *s, uint64_t base)
+{
+	const struct module *m = modules_find(&s->t->maps, base);
+
+	if (!m || m->end - base > s->max_stack)
+		return s->max_stack;
+	return (size_t)(m->end - base);
+}
+
+/* Kept from snapshot to snapshot, so that its pages are there already. */
+static bool
+reserve_arena(struct target *t, size_t need)
+{
+	const size_t size = (need + ARENA_STEP) & ~(size_t)(ARENA_STEP - 1);
+	void *p;
+
+	if (need <= t->arena_size)
+		return true;
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	if (t->arena)
+		munmap(t->arena, t->arena_size);
+	t->arena = p;
+	t->arena_size = size;
+	return true;
+}
+
+/*
+ * Memory for what will be copied, there before anybody stands. How much that
+ * is the listing tells of those who sleep; for the others a guess must do.
+ */
+static void
+prepare_arena(struct shot *s)
+{
+	size_t need = 0;
+
+	for (size_t i = 0; i < s->snap->len; i++) {
+		const uint64_t sp = s->snap->threads[i].facts.sp & ~UINT64_C(7);
+
+		need += sp ? stack_extent(s, sp) : STACK_GUESS;
+	}
+	need += need / 8;
+	if (need > PREPARE_MAX || !reserve_arena(s->t, need))
+		return;
+	/* EINVAL from kernels before 5.14: then each page comes when it is
+	 * written to */
+	(void)madvise(s->t->arena, need, MADV_POPULATE_WRITE);
+}
+
 /* ---- while it stands ---------------------------------------------------- */
 
 static struct snapshot_thread *
@@ -117,16 +175,6 @@ thread_of(struct shot *s, pid_t tid, size_t *listed)
 	*th = (struct snapshot_thread){ .tid = tid,
 		.facts = { .state = 'R', .syscall = -1 } };
 	return th;
-}
-
-static size_t
-stack_extent(const struct shot *s, uint64_t base)
-{
-	const struct module *m = modules_find(&s->t->maps, base);
-
-	if (!m || m->end - base > s->max_stack)
-		return s->max_stack;
-	return (size_t)(m->end - base);
 }
 
 /* Within its page, since the next may not be there. */
@@ -177,26 +225,6 @@ copy_registers(struct shot *s, bool repair)
 			       machine_sleeps_on(&regs)))
 			hold_repair(s->t, h);
 	}
-}
-
-/* Kept from snapshot to snapshot, so that its pages are there already. */
-static bool
-reserve_arena(struct target *t, size_t need)
-{
-	const size_t size = (need + ARENA_STEP) & ~(size_t)(ARENA_STEP - 1);
-	void *p;
-
-	if (need <= t->arena_size)
-		return true;
-	p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (p == MAP_FAILED)
-		return false;
-	if (t->arena)
-		munmap(t->arena, t->arena_size);
-	t->arena = p;
-	t->arena_size = size;
-	return true;
 }
 
 /*
@@ -364,6 +392,7 @@ tracing_thread(void *arg)
 
 	s->tracer = tracer_tid();
 	s->pack->options = PTRACE_O_TRACECLONE;
+	ticks_foresee(s->t);
 	s->result = s->only ? pack_stop_one(s->pack, s->only) :
 		pack_stop(s->pack);
 	if (s->result == 0) {
@@ -479,6 +508,7 @@ snapshot_take(struct target *t, pid_t only, size_t max_stack,
 	look_at_maps(t);
 	if (list_threads(&s) < 0)
 		return -1;
+	prepare_arena(&s);
 	r = seized_by_main(t) ? shoot_here(&s) : shoot_in_thread(&s);
 	if (r < 0) {
 		free(s.at);

@@ -273,6 +273,15 @@ tick_start_over(struct target *t, pid_t tid)
 	return ptrace(PTRACE_SETREGSET, tid, 1, &iov) == 0;
 }
 
+/* So that nobody stands while we read of it. */
+void
+ticks_foresee(struct target *t)
+{
+	t->ticks_at = 0;
+	if (handled(HAZARD_EARLY_TICK))
+		(void)may_tick(t);
+}
+
 bool
 tick_sleeps_on(struct target *t, pid_t tid)
 {
