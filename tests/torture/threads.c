@@ -137,3 +137,20 @@ waits_grown(struct waits *was, pid_t pid, unsigned *of)
 	waits_free(was);
 	return grown;
 }
+
+static void
+count_one(void *arg, pid_t tid, const char *status)
+{
+	(void)tid;
+	(void)status;
+	++*(unsigned *)arg;
+}
+
+unsigned
+threads_of(const struct victim *v)
+{
+	unsigned n = 0;
+
+	each_task(v->pid, count_one, &n);
+	return n;
+}

@@ -209,16 +209,31 @@ visit_short_lives(const struct situation *s, struct count *c, unsigned visits)
 	return true;
 }
 
+/* Threads of ours whose visit was killed stand with a process that a signal
+ * has stopped, and end when it is continued. */
+static void
+let_ours_end(struct victim *v, unsigned threads)
+{
+	int i;
+
+	if (!(v->s->traits & STOPPED) || threads_of(v) == threads)
+		return;
+	(void)kill(v->pid, SIGCONT);
+	for (i = 0; i < 1000 && threads_of(v) != threads; i++)
+		rest_ms(10);
+}
+
 static bool
 visit_one_life(const struct situation *s, struct count *c, unsigned visits)
 {
 	struct health *was;
 	struct victim v;
-	unsigned i;
+	unsigned i, threads;
 
 	if (!begin(&v, s) || !victim_goes_on(&v))
 		return false;
 	was = health_take(&v);
+	threads = threads_of(&v);
 	for (i = 0; i < visits; i++) {
 		rest_ms((unsigned)random_below(4));
 		visit_once(&v, c, i + 1 == visits);
@@ -228,6 +243,7 @@ visit_one_life(const struct situation *s, struct count *c, unsigned visits)
 			return true;
 		}
 	}
+	let_ours_end(&v, threads);
 	if (health_compare(was, &v) > 0) {
 		c->unclean++;
 		victim_print_words();

@@ -125,6 +125,7 @@ struct health;
 struct health *health_take(const struct victim *v);
 void health_free(struct health *h);
 /* Number of things that are not as before; each is printed. */
+unsigned threads_of(const struct victim *v);
 unsigned health_compare(const struct health *was, const struct victim *v);
 /* ---- threads.c -------------------------------------------------------------------- */
 
