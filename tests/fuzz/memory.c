@@ -112,7 +112,8 @@ make_proc(void)
 		"/memfd:sonde-collector (deleted)\n"
 		"7ffd00000000-7ffd00010000 rw-p 00000000 00:00 0    [stack]\n";
 	static const char stat[] = "42 (x) S 1 42 42 0 -1 4194304 1 0 0 0 1 1 "
-		"0 0 20 0 1 0 100 1 1 18446744073709551615 0 0 0 0 0 0 0 0 0\n";
+		"0 0 20 0 1 0 100 1 1 18446744073709551615 0 0 0 0 0 0 0 0 0 0 "
+		"0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 	const uint64_t auxv[ENTRIES] = { AT_PHDR, BASE + 64, AT_NULL, 0 };
 	Elf64_Ehdr exe = {
 		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
