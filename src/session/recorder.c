@@ -8,6 +8,7 @@
 #include "creators.h"
 #include "waits.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,13 +107,42 @@ recorder_walk(struct recorder *rec, const struct arch_regs *regs,
 				count_end(rec, end));
 }
 
+/*
+ * Where a function begins, its caller is what the top of the stack says: that
+ * is enough for a libc without unwind data (musl).
+ */
+static enum unwind_end
+walk_from_caller(struct recorder *rec, const struct arch_regs *entry,
+		 const struct step_stack *stack, bool window_full)
+{
+	struct unwind_trace *trace = &rec->trace;
+	struct arch_regs caller = *entry;
+	enum unwind_end end;
+	uint64_t ret;
+
+	if (arch.elf_machine != EM_X86_64 || stack->size < sizeof ret)
+		return UNWIND_FAILED;
+	memcpy(&ret, stack->data, sizeof ret);
+	caller.reg[arch.reg_pc] = ret;
+	caller.reg[arch.reg_sp] += sizeof ret;
+	end = walk(rec, &caller, stack, window_full);
+	trace->pcs = xgrow(trace->pcs, &trace->cap, trace->len + 1,
+			   sizeof *trace->pcs);
+	memmove(trace->pcs + 1, trace->pcs, trace->len++ * sizeof *trace->pcs);
+	trace->pcs[0] = entry->reg[arch.reg_pc];
+	trace->pcs[1] = unwind_call_address(rec->opt.space, ret);
+	return end;
+}
+
 uint64_t
 recorder_creator_stack(struct recorder *rec, const struct arch_regs *regs,
 		       const struct step_stack *stack, bool window_full)
 {
-	const enum unwind_end end = walk(rec, regs, stack, window_full);
+	enum unwind_end end = walk(rec, regs, stack, window_full);
 	const struct unwind_trace *trace = &rec->trace;
 
+	if (end == UNWIND_FAILED && trace->len == 1)
+		end = walk_from_caller(rec, regs, stack, window_full);
 	return experiment_stack(rec->opt.exp, trace->pcs, trace->len,
 				end == UNWIND_COMPLETE ? STACK_COMPLETE :
 				end == UNWIND_FAILED ? STACK_FAILED :
