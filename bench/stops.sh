@@ -118,7 +118,8 @@ write_stops()
 		"longest gap holds all three, so with 16 threads on" \
 		"$(nproc) CPUs it is mostly the scheduler's. Of more than 16" \
 		"threads as many spin as there are CPUs; the others sleep, and" \
-		"are not measured. Milliseconds." \
+		"the donor, who is one of them, has only the receipt. Its" \
+		"time is that of all its stops. Milliseconds." \
 		"Aim: 0.7 ms for the donor, nothing for the others."
 	for threads in "${STOP_THREADS[@]}"; do
 		stops_table "$threads"

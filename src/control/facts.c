@@ -4,8 +4,20 @@
  */
 #include "private.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static bool
+text_is_partial(const char *text, long nr)
+{
+	uint64_t a[6];
+
+	return sscanf(text, "%*d %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+		      " %" SCNx64 " %" SCNx64, &a[0], &a[1], &a[2], &a[3],
+		      &a[4], &a[5]) == 6 && call_is_partial(nr, a);
+}
 
 /* "232 0x3 ... sp pc", "-1 sp pc", or "running". */
 static void
@@ -26,7 +38,7 @@ read_syscall(struct target *t, pid_t tid, struct thread_facts *f)
 		f->sp = last ? strtoull(last + 1, NULL, 16) : 0;
 		f->syscall = strtol(text, NULL, 10);
 		f->in_syscall = f->syscall >= 0;
-		f->partial = f->in_syscall && thread_in_transfer(t, tid);
+		f->partial = f->in_syscall && text_is_partial(text, f->syscall);
 	}
 	free(text);
 }

@@ -7,8 +7,8 @@
  */
 #include "private.h"
 
-#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 
 /* As far as there is memory: the stack's end cuts it. */
@@ -38,24 +38,23 @@ peek_thread(struct target *t, pid_t tid, size_t max_stack,
 		return -1;
 	if (!out->facts.sp || !out->facts.switches)
 		return moved(tid);
+	if (!target_arena(t, max_stack))
+		return fail(FAIL_GENERAL, "no memory for a stack of %zu bytes",
+			    max_stack);
 	out->stack_base = out->facts.sp & ~UINT64_C(7);
-	out->stack = xmalloc(max_stack);
 
-	const ssize_t n = copy_upwards(tid, out->stack_base, out->stack,
+	const ssize_t n = copy_upwards(tid, out->stack_base, t->arena,
 				       max_stack);
-	const int error = errno;
 
-	if (n < 0 || facts_read_switches(t, tid, &after) < 0 ||
+	if (n < 0)
+		return fail_errno("read the stack of thread %d", (int)tid);
+	if (facts_read_switches(t, tid, &after) < 0 ||
 	    after.switches != out->facts.switches ||
-	    after.cpu_ns != out->facts.cpu_ns) {
-		free(out->stack);
-		out->stack = NULL;
-		errno = error;
-		return n < 0 ? fail_errno("read the stack of thread %d",
-					  (int)tid) : moved(tid);
-	}
+	    after.cpu_ns != out->facts.cpu_ns)
+		return moved(tid);
 	out->stack_size = (size_t)n & ~(size_t)7;
-	out->stack = xrealloc(out->stack, out->stack_size);
+	out->stack = xmalloc(out->stack_size);
+	memcpy(out->stack, t->arena, out->stack_size);
 	out->regs.reg[arch.reg_pc] = out->facts.pc;
 	out->regs.reg[arch.reg_sp] = out->facts.sp;
 	out->ok = true;

@@ -247,6 +247,12 @@ int sentry_wait(struct target *t, pid_t tid, uint64_t deadline,
 int facts_read_switches(const struct target *t, pid_t tid,
 			struct thread_facts *f);
 
+/* ---- snapshot.c --------------------------------------------------------- */
+
+/* Room for that many bytes at t->arena: kept from copy to copy, so that its
+ * pages are there already. Each copy overwrites the one before. */
+bool target_arena(struct target *t, size_t need);
+
 /* ---- program.c ---------------------------------------------------------- */
 
 /* What the program file says of itself. */
@@ -481,7 +487,7 @@ struct target {
 	bool choose_again;		/* before it runs on */
 	bool lifted;			/* no trap may be in the text now */
 	unsigned vforks;		/* traps are lifted until 0 */
-	unsigned char *arena;		/* stacks of a snapshot */
+	unsigned char *arena;		/* stacks are copied to */
 	size_t arena_size;
 	struct modules maps;		/* ... and where they may end */
 	uint64_t maps_at;

@@ -109,9 +109,8 @@ stack_extent(const struct shot *s, uint64_t base)
 	return (size_t)(m->end - base);
 }
 
-/* Kept from snapshot to snapshot, so that its pages are there already. */
-static bool
-reserve_arena(struct target *t, size_t need)
+bool
+target_arena(struct target *t, size_t need)
 {
 	const size_t size = (need + ARENA_STEP) & ~(size_t)(ARENA_STEP - 1);
 	void *p;
@@ -144,7 +143,7 @@ prepare_arena(struct shot *s)
 		need += sp ? stack_extent(s, sp) : STACK_GUESS;
 	}
 	need += need / 8;
-	if (need > PREPARE_MAX || !reserve_arena(s->t, need))
+	if (need > PREPARE_MAX || !target_arena(s->t, need))
 		return;
 	/* EINVAL from kernels before 5.14: then each page comes when it is
 	 * written to */
@@ -259,7 +258,7 @@ copy_stacks(struct shot *s)
 	for (size_t i = 0; i < s->snap->len; i++)
 		need += s->snap->threads[i].stack_size;
 	s->at = xcalloc(s->snap->len, sizeof *s->at);
-	if (!reserve_arena(s->t, need)) {
+	if (!target_arena(s->t, need)) {
 		for (size_t i = 0; i < s->snap->len; i++)
 			s->snap->threads[i].stack_size = 0;
 		return;
