@@ -5,8 +5,8 @@
 # programs, the numbers. A section is a pair of functions: measure_X puts
 # numbers, write_X shows them.
 
-QUIET_LOAD=1.5
 QUIET_OTHERS=10		# percent of the CPUs
+QUIET_LOOK=3		# seconds
 PROGRAMS=$TMP/bin
 VICTIMS=$PROGRAMS
 PEERS='libgoogle-perftools-dev google-perftools linux-perf gdb elfutils
@@ -21,15 +21,18 @@ load()
 	cut -d ' ' -f 1-3 /proc/loadavg
 }
 
-quiet()
-{
-	holds "$(cut -d ' ' -f 1 /proc/loadavg) <= $QUIET_LOAD"
-}
-
+# The load average tells of the last minute too late: look at the CPUs.
 refuse_load()
 {
-	quiet || [ -n "$LOADED" ] || broken "the load average is $(load):" \
-		"above $QUIET_LOAD numbers mean little; wait, or --loaded"
+	local before busy
+
+	before=$(busy_ticks)
+	read -rt "$QUIET_LOOK" _ <> <(:) || :
+	busy=$(calc "100 * ($(busy_ticks) - $before) /
+		($TICKS * $(nproc) * $QUIET_LOOK)")
+	holds "$busy <= $QUIET_OTHERS" || [ -n "$LOADED" ] ||
+		broken "the CPUs are ${busy%.*} % busy: above" \
+			"$QUIET_OTHERS % numbers mean little; wait, or --loaded"
 }
 
 # What the CPUs did, in ticks, and what of it was ours: our children's time
@@ -374,7 +377,6 @@ write_account()
 warn_reader()
 {
 	[ -z "$QUICK" ] || printf '\n**Quick run: few rounds of little work.**\n'
-	holds "${load_before%% *} <= $QUIET_LOAD &&
-		$others <= $QUIET_OTHERS" ||
+	holds "$others <= $QUIET_OTHERS" ||
 		printf '\n**The machine was busy: compare nothing with this.**\n'
 }
