@@ -53,6 +53,7 @@ draw(const struct situation *s, bool last)
 		.seed = 1 + (unsigned)random_below(1000000),
 		.by_shell = random_below(100) < 15,
 		.states = random_below(100) < 50,
+		.creators = random_below(100) < 50,
 	};
 
 	if (!last && random_below(100) < opt.kill_percent &&
@@ -91,8 +92,9 @@ note_refusal(struct count *c, const struct situation *s,
 	}
 	c->unexpected++;
 	snprintf(c->reason, sizeof c->reason, "UNEXPECTED: %s", o->reason);
-	printf("    seed %u, engine %s%s, status %x: %s\n", v->seed,
-	       v->engine, v->states ? ", states" : "", o->status, o->reason);
+	printf("    seed %u, engine %s%s%s, status %x: %s\n", v->seed,
+	       v->engine, v->states ? ", states" : "",
+	       v->creators ? ", creators" : "", o->status, o->reason);
 }
 
 static void

@@ -101,6 +101,7 @@ struct visit {
 	unsigned ms, seed;
 	bool by_shell;		/* commands, not the verb record */
 	bool states;		/* time of those that wait, too */
+	bool creators;		/* who created each thread */
 	enum who kill;
 	unsigned kill_us;	/* after its begin */
 };

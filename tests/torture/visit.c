@@ -43,7 +43,8 @@ become_record(pid_t pid, const struct visit *v, const char *exp)
 	snprintf(s, sizeof s, "%u", v->seed);
 	execl(sonde, sonde, "record", "-p", p, "-d", d, "-i", "1ms",
 	      "--engine", v->engine, "--donor-seed", s, "-O", exp,
-	      v->states ? "--states" : (char *)NULL, (char *)NULL);
+	      v->states ? "--states" : "-i1ms",
+	      v->creators ? "--creators" : (char *)NULL, (char *)NULL);
 }
 
 static void
@@ -55,10 +56,12 @@ become_shell(pid_t pid, const struct visit *v, const char *exp)
 	snprintf(commands, sizeof commands,
 		 "collector engine %s; collector store experiment %s; "
 		 "collector profile timer 1m; collector states %s; "
+		 "collector creators %s; "
 		 "collector enable; where; "
 		 "sh sleep 0.%03u; collector sample record x; "
 		 "collector disable; detach", v->engine, exp,
-		 v->states ? "on" : "off", v->ms);
+		 v->states ? "on" : "off", v->creators ? "on" : "off",
+		 v->ms);
 	execl(sonde, sonde, "--batch", "-p", p, "-c", commands, (char *)NULL);
 }
 
