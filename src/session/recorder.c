@@ -1,37 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * From samples to packets, whatever the engine: stacks are unwound and
- * interned, weights are booked, and what was lost gets a place. Every
- * nanosecond that an engine hands in goes to exactly one packet, so that
- * <Total> can be checked against the CPU clock of the process.
+ * From samples to packets, whatever the engine: weights are booked, and what
+ * was lost gets a place (stacks: recorder_stacks.c). Every nanosecond that an
+ * engine hands in goes to exactly one packet, so that <Total> can be checked
+ * against the CPU clock of the process.
  */
 #include "creators.h"
+#include "recorder.h"
 #include "waits.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 	MODES_EVERY_NS = 100 * 1000 * 1000,
-};
-
-struct recorder {
-	struct recorder_options opt;
-	struct engine engine;
-	struct waits *waits;	/* NULL: not wanted */
-	struct creators *creators;	/* the same */
-	struct recorder_counts counts;
-	struct unwind_trace trace;
-	struct loss {
-		char cause[16], detail[32];
-		uint64_t samples, weight_ns;
-	} *losses;
-	size_t loss_count, loss_cap;
-	uint64_t lost_frinfo, unsampled_frinfo, kernel_frinfo, unseen_frinfo;
-	struct modes {		/* of the target, in the kernel's units */
-		uint64_t user, system, read_at;
-	} first_modes, modes;
 };
 
 const struct recorder_options *
@@ -56,165 +38,6 @@ const char *
 recorder_why(const struct recorder *rec)
 {
 	return rec->engine.why ? rec->engine.why : "";
-}
-
-static enum stack_end
-count_end(struct recorder *rec, enum unwind_end end)
-{
-	switch (end) {
-	case UNWIND_COMPLETE:
-		rec->counts.complete++;
-		return STACK_COMPLETE;
-	case UNWIND_TRUNCATED:
-	case UNWIND_TOO_DEEP:
-		rec->counts.truncated++;
-		return STACK_TRUNCATED;
-	case UNWIND_FAILED:
-		break;
-	}
-	rec->counts.failed++;
-	return STACK_FAILED;
-}
-
-static enum unwind_end
-walk(struct recorder *rec, const struct arch_regs *regs,
-     const struct step_stack *stack, bool window_full)
-{
-	struct unwind_trace *trace = &rec->trace;
-
-	/* memory of now is not the stack of then: the window alone counts */
-	unwind_walk(rec->opt.space, regs, stack, NULL, NULL,
-		    rec->opt.settings->depth, trace);
-
-	/*
-	 * A window that the kernel did not fill ends where the stack's memory
-	 * ends: a walk past it followed a wrong value, not a deep stack.
-	 */
-	if (trace->end == UNWIND_TRUNCATED && !window_full)
-		return UNWIND_FAILED;
-	return trace->end;
-}
-
-uint64_t
-recorder_walk(struct recorder *rec, const struct arch_regs *regs,
-	      const struct step_stack *stack, bool window_full)
-{
-	const enum unwind_end end = walk(rec, regs, stack, window_full);
-	const struct unwind_trace *trace = &rec->trace;
-
-	rec->counts.full_steps += trace->full_steps;
-	return experiment_stack(rec->opt.exp, trace->pcs, trace->len,
-				count_end(rec, end));
-}
-
-/*
- * Where a function begins, its caller is what the top of the stack says: that
- * is enough for a libc without unwind data (musl).
- */
-static enum unwind_end
-walk_from_caller(struct recorder *rec, const struct arch_regs *entry,
-		 const struct step_stack *stack, bool window_full)
-{
-	struct unwind_trace *trace = &rec->trace;
-	struct arch_regs caller = *entry;
-	enum unwind_end end;
-	uint64_t ret;
-
-	if (arch.elf_machine != EM_X86_64 || stack->size < sizeof ret)
-		return UNWIND_FAILED;
-	memcpy(&ret, stack->data, sizeof ret);
-	caller.reg[arch.reg_pc] = ret;
-	caller.reg[arch.reg_sp] += sizeof ret;
-	end = walk(rec, &caller, stack, window_full);
-	trace->pcs = xgrow(trace->pcs, &trace->cap, trace->len + 1,
-			   sizeof *trace->pcs);
-	memmove(trace->pcs + 1, trace->pcs, trace->len++ * sizeof *trace->pcs);
-	trace->pcs[0] = entry->reg[arch.reg_pc];
-	trace->pcs[1] = unwind_call_address(rec->opt.space, ret);
-	return end;
-}
-
-uint64_t
-recorder_creator_stack(struct recorder *rec, const struct arch_regs *regs,
-		       const struct step_stack *stack, bool window_full)
-{
-	enum unwind_end end = walk(rec, regs, stack, window_full);
-	const struct unwind_trace *trace = &rec->trace;
-
-	if (end == UNWIND_FAILED && trace->len == 1)
-		end = walk_from_caller(rec, regs, stack, window_full);
-	return experiment_stack(rec->opt.exp, trace->pcs, trace->len,
-				end == UNWIND_COMPLETE ? STACK_COMPLETE :
-				end == UNWIND_FAILED ? STACK_FAILED :
-				STACK_TRUNCATED);
-}
-
-uint64_t
-recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
-		   const unsigned char *exact, enum stack_end end)
-{
-	if (n > rec->opt.settings->depth) {
-		n = rec->opt.settings->depth;
-		end = STACK_TRUNCATED;
-	}
-	for (size_t i = 1; i < n; i++)
-		if (!(exact[i / 8] & 1 << i % 8))
-			pcs[i] = unwind_call_address(rec->opt.space, pcs[i]);
-	switch (end) {
-	case STACK_COMPLETE:
-		rec->counts.complete++;
-		break;
-	case STACK_TRUNCATED:
-		rec->counts.truncated++;
-		break;
-	case STACK_FAILED:
-		rec->counts.failed++;
-		break;
-	}
-	return experiment_stack(rec->opt.exp, pcs, n, end);
-}
-
-/* Interned once, on first use. */
-static uint64_t
-artificial(struct recorder *rec, uint64_t *frinfo, const char *name)
-{
-	if (!*frinfo)
-		*frinfo = experiment_artificial(rec->opt.exp, name);
-	return *frinfo;
-}
-
-uint64_t
-recorder_kernel_stack(struct recorder *rec)
-{
-	rec->counts.complete++;
-	return artificial(rec, &rec->kernel_frinfo, "<Kernel>");
-}
-
-uint64_t
-recorder_unseen_stack(struct recorder *rec)
-{
-	return artificial(rec, &rec->unseen_frinfo, "<Unseen stack>");
-}
-
-/* No sample: it counts among none of them. */
-uint64_t
-recorder_waiting_stack(struct recorder *rec, uint64_t pc, uint64_t sp,
-		       const struct step_stack *stack, bool window_full,
-		       bool last)
-{
-	struct unwind_trace *trace = &rec->trace;
-	enum stack_end end = STACK_COMPLETE;
-
-	unwind_walk_waiting(rec->opt.space, pc, sp, stack,
-			    rec->opt.settings->depth, trace);
-	if (trace->end != UNWIND_COMPLETE && window_full && !last)
-		return 0;
-	if (trace->end != UNWIND_COMPLETE)
-		end = window_full && trace->end != UNWIND_FAILED ?
-			STACK_TRUNCATED : STACK_FAILED;
-	rec->counts.looks++;
-	rec->counts.looks_cut += end != STACK_COMPLETE;
-	return experiment_stack(rec->opt.exp, trace->pcs, trace->len, end);
 }
 
 /* ---- packets ------------------------------------------------------------ */
@@ -323,7 +146,7 @@ recorder_lost(struct recorder *rec, uint64_t time_ns, const char *cause,
 	rec->counts.lost += samples;
 	rec->counts.lost_ns += weight_ns;
 	book_unknown(rec, time_ns, tid, weight_ns,
-		     artificial(rec, &rec->lost_frinfo, "<Lost samples>"));
+		     recorder_artificial(rec, &rec->lost_frinfo, "<Lost samples>"));
 	experiment_loss(rec->opt.exp, time_ns, l->cause, l->detail, l->samples,
 			l->weight_ns);
 }
@@ -334,16 +157,16 @@ recorder_unsampled(struct recorder *rec, uint64_t time_ns, pid_t tid,
 {
 	if (cpu_ns)
 		book_unknown(rec, time_ns, tid, cpu_ns,
-			     artificial(rec, &rec->unsampled_frinfo,
-					"<Unsampled threads>"));
+			     recorder_artificial(rec, &rec->unsampled_frinfo,
+						 "<Unsampled threads>"));
 }
 
 void
 recorder_unsampled_wait(struct recorder *rec, uint64_t time_ns, uint64_t ns)
 {
 	recorder_wait(rec, time_ns, target_pid(rec->opt.target), MSTATE_SLEEP,
-		      ns, artificial(rec, &rec->unsampled_frinfo,
-				     "<Unsampled threads>"));
+		      ns, recorder_artificial(rec, &rec->unsampled_frinfo,
+					      "<Unsampled threads>"));
 }
 
 void

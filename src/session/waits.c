@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The time of threads that have no processor: who there is, and when to look
- * at them. What a look finds goes into their accounts (waits_account.c).
+ * The time of threads that have no processor: when to look at them. What a
+ * look finds goes into their accounts (waits_account.c).
  *
  * Looks come no faster than what they cost allows, rarely while nothing
  * happens, and out of step with what they look at. Births and ends are known
@@ -10,9 +10,6 @@
  */
 #include "waits.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -32,13 +29,12 @@ enum {
 	FEW = 64,			/* threads */
 	RECORD_NS = 1000 * 1000 * 1000,	/* until a record is read */
 };
+
 struct waits {
 	struct recorder *rec;
 	const struct recorder_options *opt;
 	struct looker looker;
-	struct map threads;	/* tid -> struct waiter */
-	DIR *tasks;
-	uint64_t round, listed_at;
+	struct roll roll;
 	uint64_t early_ns, due_ns;	/* the next look: not before; wakes */
 	pid_t *plan;		/* of this look */
 	size_t plan_len, plan_at, plan_cap;
@@ -52,34 +48,7 @@ struct waits {
 	bool on;
 };
 
-/* ---- files of a thread --------------------------------------------------------- */
-
-static int
-open_file(const struct waits *w, pid_t tid, const char *name)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof path, "task/%d/%s", (int)tid, name);
-
-	const int fd = openat(target_proc(w->opt->target), path,
-			      O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0 && descriptor_is_reserve(fd)) {
-		(void)close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-static void
-open_files(const struct waits *w, struct waiter *th)
-{
-	th->of.schedstat = open_file(w, th->of.tid, "schedstat");
-	if (th->of.schedstat < 0)
-		return;
-	th->of.syscall = open_file(w, th->of.tid, "syscall");
-	th->of.stat = open_file(w, th->of.tid, "stat");
-}
+/* ---- a look ------------------------------------------------------------------ */
 
 /* false: it has ended. */
 static bool
@@ -91,7 +60,7 @@ look_at(struct waits *w, struct waiter *th)
 	/* told of, not yet met; it may have ended, or there is no descriptor
 	 * to spare */
 	if (th->of.schedstat < 0)
-		open_files(w, th);
+		roll_open_files(&w->roll, th);
 	if (task_turns_at(th->of.schedstat, &t) < 0)
 		return false;
 
@@ -108,112 +77,6 @@ look_at(struct waits *w, struct waiter *th)
 	return true;
 }
 
-/* ---- threads ---------------------------------------------------------------- */
-
-static struct waiter *
-find(const struct waits *w, pid_t tid)
-{
-	uint64_t at;
-
-	return map_get(&w->threads, (uint64_t)tid, &at) ?
-		(struct waiter *)(uintptr_t)at : NULL;
-}
-
-static struct waiter *
-add(struct waits *w, pid_t tid, uint64_t since)
-{
-	struct waiter *th = xcalloc(1, sizeof *th);
-
-	*th = (struct waiter){
-		.of = { tid, -1, -1, -1 }, .since_ns = since,
-		.looked_at = since, .held_since = since,
-		.round = w->round,
-	};
-	map_put(&w->threads, (uint64_t)tid, (uintptr_t)th);
-	return th;
-}
-
-static void
-free_waiter(struct waiter *th)
-{
-	const int fds[] = { th->of.schedstat, th->of.syscall, th->of.stat };
-
-	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
-		if (fds[i] >= 0)
-			(void)close(fds[i]);
-	free(th);
-}
-
-static void
-drop(struct waits *w, struct waiter *th)
-{
-	(void)map_remove(&w->threads, (uint64_t)th->of.tid);
-	free_waiter(th);
-}
-
-static uint64_t
-since_boot_ns(void)
-{
-	struct timespec ts = { 0 };
-
-	(void)clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-/* Known in whole ticks; not before we looked for threads the last time. */
-static uint64_t
-birth_of(const struct waits *w, pid_t tid, uint64_t now)
-{
-	struct task_stat st;
-	uint64_t age = 0;
-
-	if (target_thread_stat(w->opt->target, tid, &st) == 0)
-		age = since_boot_ns() -
-			stat_ticks_ns(st.field[STAT_START_TIME]) -
-			stat_ticks_ns(1) / 2;
-	/* a tick that is not over yet */
-	if (age > now)
-		age = 0;
-	return now - age < w->listed_at ? w->listed_at : now - age;
-}
-
-/* One that nobody told of; all: it was there before us, and its counts are
- * not ours. */
-static void
-meet(struct waits *w, pid_t tid, uint64_t now, bool all)
-{
-	struct waiter *th = add(w, tid, now);
-
-	th->met = !all;
-	open_files(w, th);
-	if (!all)
-		th->since_ns = th->looked_at = th->held_since =
-			birth_of(w, tid, now);
-	if (all && task_turns_at(th->of.schedstat, &th->base) == 0)
-		th->last = th->base;
-}
-
-static void
-list(struct waits *w, uint64_t now, bool all)
-{
-	const struct dirent *d;
-
-	w->round++;
-	rewinddir(w->tasks);
-	while ((d = readdir(w->tasks))) {
-		const pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
-		struct waiter *th = tid > 0 ? find(w, tid) : NULL;
-
-		if (tid <= 0)
-			continue;
-		if (!th)
-			meet(w, tid, now, all);
-		th = find(w, tid);
-		th->round = w->round;
-	}
-	w->listed_at = now;
-}
-
 /* For a look at each, in portions: threads come and go between these. */
 static void
 plan_look(struct waits *w)
@@ -223,9 +86,9 @@ plan_look(struct waits *w)
 
 	w->plan_len = w->plan_at = 0;
 	w->cost_ns = 0;
-	w->plan = xgrow(w->plan, &w->plan_cap, w->threads.len + 1,
+	w->plan = xgrow(w->plan, &w->plan_cap, w->roll.threads.len + 1,
 			sizeof *w->plan);
-	while (map_next(&w->threads, &i, &tid, &at))
+	while (map_next(&w->roll.threads, &i, &tid, &at))
 		w->plan[w->plan_len++] = (pid_t)tid;
 }
 
@@ -235,7 +98,7 @@ static bool
 look_at_planned(struct waits *w, uint64_t until)
 {
 	while (w->plan_at < w->plan_len) {
-		struct waiter *th = find(w, w->plan[w->plan_at++]);
+		struct waiter *th = roll_find(&w->roll, w->plan[w->plan_at++]);
 		const uint64_t now = now_ns();
 
 		if (th && !th->gone_ns && !look_at(w, th))
@@ -253,7 +116,7 @@ forget_gone(struct waits *w, uint64_t now)
 	uint64_t tid, at;
 	size_t i = 0;
 
-	while (map_next(&w->threads, &i, &tid, &at)) {
+	while (map_next(&w->roll.threads, &i, &tid, &at)) {
 		struct waiter *th = (struct waiter *)(uintptr_t)at;
 
 		if (!th->gone_ns || now - th->gone_ns < RECORD_NS)
@@ -262,9 +125,9 @@ forget_gone(struct waits *w, uint64_t now)
 			account_end(&w->accounts, th, th->gone_ns);
 		th->ended = true;
 		/* a first thread stays listed when others outlive it */
-		if (th->round == w->round)
+		if (th->round == w->roll.round)
 			continue;
-		drop(w, th);
+		roll_drop(&w->roll, th);
 		i = 0;		/* the map has moved */
 	}
 }
@@ -316,8 +179,8 @@ look(struct waits *w, uint64_t until)
 	const uint64_t began = own_cpu_ns(), now = now_ns();
 
 	if (w->plan_at == w->plan_len) {
-		if (now - w->listed_at >= LIST_NS)
-			list(w, now, false);
+		if (now - w->roll.listed_at >= LIST_NS)
+			roll_list(&w->roll, now, false);
 		plan_look(w);
 	}
 
@@ -357,7 +220,7 @@ waits_work(struct waits *w)
 void
 waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo)
 {
-	struct waiter *th = w ? find(w, tid) : NULL;
+	struct waiter *th = w ? roll_find(&w->roll, tid) : NULL;
 
 	if (th)
 		th->run_frinfo = frinfo;
@@ -370,15 +233,15 @@ waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns)
 
 	if (!w || !w->on)
 		return;
-	th = find(w, tid);
+	th = roll_find(&w->roll, tid);
 	if (th && th->gone_ns) {		/* of the same number */
 		if (!th->ended)
 			account_end(&w->accounts, th, th->gone_ns);
-		drop(w, th);
+		roll_drop(&w->roll, th);
 		th = NULL;
 	}
 	if (!th)
-		(void)add(w, tid, time_ns);
+		(void)roll_add(&w->roll, tid, time_ns);
 	else if (th->met && !th->known)
 		th->since_ns = time_ns;
 }
@@ -386,7 +249,7 @@ waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns)
 void
 waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns)
 {
-	struct waiter *th = w && w->on ? find(w, tid) : NULL;
+	struct waiter *th = w && w->on ? roll_find(&w->roll, tid) : NULL;
 
 	/* an earlier thread of the same number */
 	if (!th || time_ns < th->since_ns)
@@ -394,7 +257,7 @@ waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns)
 	if (!th->ended)
 		account_end(&w->accounts, th, time_ns);
 	if (th->of.tid != target_pid(w->opt->target))
-		drop(w, th);
+		roll_drop(&w->roll, th);
 	else
 		th->ended = true, th->gone_ns = time_ns;
 }
@@ -406,7 +269,7 @@ waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT])
 	size_t i = 0;
 
 	memcpy(sum, w->accounts.booked, sizeof w->accounts.booked);
-	while (map_next(&w->threads, &i, &tid, &at))
+	while (map_next(&w->roll.threads, &i, &tid, &at))
 		account_sum((struct waiter *)(uintptr_t)at, sum);
 }
 
@@ -421,7 +284,7 @@ brief_cpu(const struct waits *w)
 
 	if (target_cpu_ns(w->opt->target, &now) < 0)
 		return w->accounts.brief_ns;
-	while (map_next(&w->threads, &i, &tid, &at)) {
+	while (map_next(&w->roll.threads, &i, &tid, &at)) {
 		const struct waiter *th = (struct waiter *)(uintptr_t)at;
 
 		if (!th->ended)
@@ -456,8 +319,8 @@ waits_begin(struct waits *w)
 	w->accounts.brief_ns = w->brief_booked_ns = w->accounts.seen_cpu_ns = 0;
 	if (target_cpu_ns(w->opt->target, &w->clock_start_ns) < 0)
 		w->clock_start_ns = 0;
-	list(w, now_ns(), true);
-	w->early_ns = w->due_ns = w->listed_at;
+	roll_list(&w->roll, now_ns(), true);
+	w->early_ns = w->due_ns = w->roll.listed_at;
 }
 
 static void
@@ -484,7 +347,7 @@ waits_end(struct waits *w)
 	if (!w || !w->on)
 		return;
 	/* many would take long, and the clocks are still on */
-	if (w->threads.len < FEW)
+	if (w->roll.threads.len < FEW)
 		(void)look(w, UINT64_MAX);
 	w->on = false;
 	w->plan_len = w->plan_at = 0;
@@ -493,28 +356,19 @@ waits_end(struct waits *w)
 
 	book_brief(w, now);
 
-	while (map_next(&w->threads, &i, &tid, &at)) {
-		struct waiter *th = (struct waiter *)(uintptr_t)at;
-
-		finish(w, th, now);
-		free_waiter(th);
-	}
-	map_fini(&w->threads);
+	while (map_next(&w->roll.threads, &i, &tid, &at))
+		finish(w, (struct waiter *)(uintptr_t)at, now);
+	roll_clear(&w->roll);
 }
 
 struct waits *
 waits_new(struct recorder *rec, const struct recorder_options *o)
 {
 	struct waits *w = xcalloc(1, sizeof *w);
-	const int fd = openat(target_proc(o->target), "task",
-			      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	w->rec = rec;
 	w->opt = o;
-	w->tasks = fd < 0 ? NULL : fdopendir(fd);
-	if (!w->tasks) {
-		if (fd >= 0)
-			(void)close(fd);
+	if (roll_init(&w->roll, o->target) < 0) {
 		free(w);
 		return NULL;
 	}
@@ -533,6 +387,6 @@ waits_free(struct waits *w)
 	waits_end(w);
 	looker_fini(&w->looker);
 	free(w->plan);
-	(void)closedir(w->tasks);
+	roll_fini(&w->roll);
 	free(w);
 }

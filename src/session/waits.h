@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Where threads are while they have no processor, the same beside every
- * engine: waits.c knows the threads and when to look, waits_look.c looks at
- * one, waits_account.c keeps its account.
+ * engine: waits_roll.c knows the threads, waits.c when to look, waits_look.c
+ * looks at one, waits_account.c keeps its account.
  */
 #ifndef SONDE_SESSION_WAITS_H
 #define SONDE_SESSION_WAITS_H
 
 #include "private.h"
+
+#include <dirent.h>
 
 struct waits;
 
@@ -115,5 +117,27 @@ void account_stop(struct accounts *a, struct waiter *th, uint64_t now,
 		  const struct task_turns *t);
 /* What is not written yet. */
 void account_sum(const struct waiter *th, uint64_t sum[MSTATE_COUNT]);
+
+/* ---- waits_roll.c -------------------------------------------------------- */
+
+struct roll {
+	struct target *target;
+	struct map threads;	/* tid -> struct waiter */
+	DIR *tasks;
+	uint64_t round, listed_at;
+};
+
+int roll_init(struct roll *r, struct target *t);
+void roll_fini(struct roll *r);
+void roll_clear(struct roll *r);
+/* NULL: not known. */
+struct waiter *roll_find(const struct roll *r, pid_t tid);
+struct waiter *roll_add(struct roll *r, pid_t tid, uint64_t since);
+void roll_drop(struct roll *r, struct waiter *th);
+/* Meet those who are new. all: they were there before us, and what they have
+ * counted is not ours. */
+void roll_list(struct roll *r, uint64_t now, bool all);
+/* Of one that was told of, and is not met yet. */
+void roll_open_files(const struct roll *r, struct waiter *th);
 
 #endif

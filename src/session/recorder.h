@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The recorder's files: recorder_stacks.c makes stacks of what engines and
+ * looks hand in, recorder.c books their time.
+ */
+#ifndef SONDE_SESSION_RECORDER_H
+#define SONDE_SESSION_RECORDER_H
+
+#include "private.h"
+
+struct recorder {
+	struct recorder_options opt;
+	struct engine engine;
+	struct waits *waits;	/* NULL: not wanted */
+	struct creators *creators;	/* the same */
+	struct recorder_counts counts;
+	struct unwind_trace trace;
+	struct loss {
+		char cause[16], detail[32];
+		uint64_t samples, weight_ns;
+	} *losses;
+	size_t loss_count, loss_cap;
+	uint64_t lost_frinfo, unsampled_frinfo, kernel_frinfo, unseen_frinfo;
+	struct modes {		/* of the target, in the kernel's units */
+		uint64_t user, system, read_at;
+	} first_modes, modes;
+};
+
+/* ---- recorder_stacks.c --------------------------------------------------- */
+
+/* Interned once, on first use. */
+uint64_t recorder_artificial(struct recorder *rec, uint64_t *frinfo,
+			     const char *name);
+
+#endif

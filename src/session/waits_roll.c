@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Who there is, with the files that each is looked at by. Births that nobody
+ * tells of are known by the kernel's start time.
+ */
+#include "waits.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- files of a thread --------------------------------------------------------- */
+
+static int
+open_file(const struct roll *r, pid_t tid, const char *name)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "task/%d/%s", (int)tid, name);
+
+	const int fd = openat(target_proc(r->target), path,
+			      O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && descriptor_is_reserve(fd)) {
+		(void)close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+void
+roll_open_files(const struct roll *r, struct waiter *th)
+{
+	th->of.schedstat = open_file(r, th->of.tid, "schedstat");
+	if (th->of.schedstat < 0)
+		return;
+	th->of.syscall = open_file(r, th->of.tid, "syscall");
+	th->of.stat = open_file(r, th->of.tid, "stat");
+}
+
+/* ---- threads ---------------------------------------------------------------- */
+
+struct waiter *
+roll_find(const struct roll *r, pid_t tid)
+{
+	uint64_t at;
+
+	return map_get(&r->threads, (uint64_t)tid, &at) ?
+		(struct waiter *)(uintptr_t)at : NULL;
+}
+
+struct waiter *
+roll_add(struct roll *r, pid_t tid, uint64_t since)
+{
+	struct waiter *th = xcalloc(1, sizeof *th);
+
+	*th = (struct waiter){
+		.of = { tid, -1, -1, -1 }, .since_ns = since,
+		.looked_at = since, .held_since = since,
+		.round = r->round,
+	};
+	map_put(&r->threads, (uint64_t)tid, (uintptr_t)th);
+	return th;
+}
+
+static void
+free_waiter(struct waiter *th)
+{
+	const int fds[] = { th->of.schedstat, th->of.syscall, th->of.stat };
+
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		if (fds[i] >= 0)
+			(void)close(fds[i]);
+	free(th);
+}
+
+void
+roll_drop(struct roll *r, struct waiter *th)
+{
+	(void)map_remove(&r->threads, (uint64_t)th->of.tid);
+	free_waiter(th);
+}
+
+static uint64_t
+since_boot_ns(void)
+{
+	struct timespec ts = { 0 };
+
+	(void)clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Known in whole ticks; not before we looked for threads the last time. */
+static uint64_t
+birth_of(const struct roll *r, pid_t tid, uint64_t now)
+{
+	struct task_stat st;
+	uint64_t age = 0;
+
+	if (target_thread_stat(r->target, tid, &st) == 0)
+		age = since_boot_ns() -
+			stat_ticks_ns(st.field[STAT_START_TIME]) -
+			stat_ticks_ns(1) / 2;
+	/* a tick that is not over yet */
+	if (age > now)
+		age = 0;
+	return now - age < r->listed_at ? r->listed_at : now - age;
+}
+
+/* One that nobody told of. all: it was there before us, and its counts are
+ * not ours. */
+static void
+meet(struct roll *r, pid_t tid, uint64_t now, bool all)
+{
+	struct waiter *th = roll_add(r, tid, now);
+
+	th->met = !all;
+	roll_open_files(r, th);
+	if (!all)
+		th->since_ns = th->looked_at = th->held_since =
+			birth_of(r, tid, now);
+	if (all && task_turns_at(th->of.schedstat, &th->base) == 0)
+		th->last = th->base;
+}
+
+void
+roll_list(struct roll *r, uint64_t now, bool all)
+{
+	const struct dirent *d;
+
+	r->round++;
+	rewinddir(r->tasks);
+	while ((d = readdir(r->tasks))) {
+		const pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
+		struct waiter *th = tid > 0 ? roll_find(r, tid) : NULL;
+
+		if (tid <= 0)
+			continue;
+		if (!th)
+			meet(r, tid, now, all);
+		th = roll_find(r, tid);
+		th->round = r->round;
+	}
+	r->listed_at = now;
+}
+
+/* ---- life --------------------------------------------------------------------- */
+
+int
+roll_init(struct roll *r, struct target *t)
+{
+	const int fd = openat(target_proc(t), "task",
+			      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	*r = (struct roll){ .target = t };
+	r->tasks = fd < 0 ? NULL : fdopendir(fd);
+	if (!r->tasks && fd >= 0)
+		(void)close(fd);
+	return r->tasks ? 0 : -1;
+}
+
+void
+roll_clear(struct roll *r)
+{
+	uint64_t tid, at;
+	size_t i = 0;
+
+	while (map_next(&r->threads, &i, &tid, &at))
+		free_waiter((struct waiter *)(uintptr_t)at);
+	map_fini(&r->threads);
+}
+
+void
+roll_fini(struct roll *r)
+{
+	roll_clear(r);
+	if (r->tasks)
+		(void)closedir(r->tasks);
+}
