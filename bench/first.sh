@@ -5,7 +5,6 @@
 # all on the monotonic clock, beside gdb getting one library loaded.
 
 FIRST_VARIANTS=(ring inject perf)
-FIRST_CROWDS=(128 1000)		# of which as many spin as there are CPUs
 
 measure_first()
 {
@@ -24,12 +23,6 @@ first_round()
 			done
 		done
 		visit "first $threads 10" gdb first_run "$threads" 10 gdb
-	done
-	for threads in "${FIRST_CROWDS[@]}"; do
-		for variant in "${FIRST_VARIANTS[@]}" gdb; do
-			visit "first $threads 10" "$variant" \
-				first_run "$threads" 10 "$variant"
-		done
 	done
 }
 
@@ -112,16 +105,12 @@ write_first()
 		"in the file of the experiment (perf's are readable at its" \
 		"end only). For gdb it is all of \`gdb -batch -p PID -ex" \
 		"'$DLOPEN'\`, which takes no sample. The ratio is to sonde's" \
-		"ring engine. Up to 16 threads all spin, of more as many as" \
-		"there are CPUs; a clock must use up one interval first." \
-		"Aim: 20 ms."
+		"ring engine. All threads of the target spin; its clock must" \
+		"use up one interval first. Aim: 20 ms."
 	for threads in 1 16; do
 		for ms in 10 1; do
 			first_table "$threads" "$ms"
 		done
-	done
-	for threads in "${FIRST_CROWDS[@]}"; do
-		first_table "$threads" 10
 	done
 }
 
