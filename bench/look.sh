@@ -66,7 +66,8 @@ write_look()
 		"each: its stack copied and unwound, by \`bench/look.c\`, the" \
 		"best of five. The whole command has start, names and output" \
 		"in it. A stop would give a thread a turn on a CPU. Aim: 7 us" \
-		"a thread, no turn."
+		"a thread, no turn. Above it, most of a look is opening and" \
+		"reading five files of /proc."
 	table threads "a look, us a thread" "complete stacks" \
 		"\`sonde dump -p PID\`, us a thread" "turns that threads had"
 	for threads in "${LOOK_THREADS[@]}"; do

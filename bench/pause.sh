@@ -112,7 +112,10 @@ write_pause()
 		"not wait for a CPU. What the tool says stands beside it." \
 		"Frames are those of the recursion (of libunwind all)." \
 		"eu-stack stops one thread at a time, so its dump is of no" \
-		"one moment. Milliseconds."
+		"one moment. Milliseconds. Above the aim, about half of the" \
+		"pause is asking: a last look that no call of the thread" \
+		"would be cut short, the request, the way to the stop; a" \
+		"quarter is copying stacks."
 	for case in "${PAUSE_CASES[@]}"; do
 		pause_table "$case"
 	done

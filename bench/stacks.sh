@@ -131,7 +131,9 @@ handler_table()
 	echo "In a signal handler, over the stack of what it interrupted, by" \
 		"\`bench/handler-frame.c\`: the guest's own walk, libunwind" \
 		"and libc; ns a frame, the best of five. The two" \
-		"backtraces begin in the handler itself. Aim: 10 ns a frame."
+		"backtraces begin in the handler itself. Aim: 10 ns a frame." \
+		"Above it: the row of each frame is searched for by halving," \
+		"where unw_backtrace remembers what it found."
 	table "calls deep" "sonde's guest" unw_step "ratio" unw_backtrace \
 		"ratio" "libc's backtrace" "ratio"
 	for calls in 10 50 200; do
