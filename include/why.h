@@ -81,6 +81,7 @@ struct wait {
 	pid_t holder;		/* WAIT_FILE_LOCK: process; 0: not known */
 	pid_t *children;	/* WAIT_CHILD: those it waits for */
 	size_t child_count;
+	bool vforked;		/* the one that has its memory meanwhile */
 };
 
 void wait_fini(struct wait *w);

@@ -127,7 +127,10 @@ add_file_lock(struct why *y, struct str *s, const struct wait *w)
 static void
 add_children(struct why *y, struct str *s, const struct wait *w)
 {
-	str_add(s, w->child_count ? "the end of " : "a child");
+	if (w->vforked)
+		str_add(s, "its vfork child ");
+	else
+		str_add(s, w->child_count ? "the end of " : "a child");
 	for (size_t i = 0; i < w->child_count; i++) {
 		if (i == CHILDREN_SHOWN) {
 			str_addf(s, " and %zu more", w->child_count - i);

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,12 +205,45 @@ add_children(struct wait *w, pid_t tid, pid_t only)
 	free(text);
 }
 
+/* It waits in the creation of a child that has its memory, until that runs
+ * another program or ends. */
+static bool
+is_vfork(const struct wait *w)
+{
+	const struct call_row *row = w->call < 0 ? NULL : call_find(w->call);
+	uint64_t flags = w->call == SYS_clone ? w->args[0] : 0;
+
+	/* vfork(2) itself; of the other calls none is one that creates */
+	if (row)
+		return row->kind == WAIT_CHILD && w->call != SYS_wait4 &&
+			w->call != SYS_waitid;
+	if (w->call == SYS_clone3 &&
+	    memory_read(w->pid, w->args[0], &flags, sizeof flags) < 0)
+		return false;
+	return flags & CLONE_VFORK;
+}
+
+/* The last that it made. */
+static void
+take_vforked(struct wait *w)
+{
+	add_children(w, w->tid, 0);
+	w->vforked = true;
+	if (w->child_count > 1)
+		w->children[0] = w->children[w->child_count - 1];
+	w->child_count = w->child_count > 0;
+}
+
 static void
 take_children(struct why *y, struct wait *w)
 {
 	const struct members *m = members_of(y, w->pid);
 	pid_t only = 0;
 
+	if (is_vfork(w)) {
+		take_vforked(w);
+		return;
+	}
 	if (w->call == SYS_wait4)
 		only = (pid_t)w->args[0];
 	else if (w->call == SYS_waitid && w->args[0] == 1 /* P_PID */)
@@ -237,6 +271,8 @@ understand(struct why *y, struct wait *w, const char *const *functions)
 		w->kind = WAIT_KERNEL;
 	else if (w->kind == WAIT_FILE_LOCK && !takes_lock(w))
 		w->kind = WAIT_CALL;
+	else if (w->state != 'R' && is_vfork(w))
+		w->kind = WAIT_CHILD;
 	if (row)
 		take_limit(w, row);
 	if (w->kind == WAIT_FUTEX)
