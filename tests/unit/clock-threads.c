@@ -2,11 +2,19 @@
 /*
  * mission: D1. Many and short threads: the CPU time given to samples, to ends
  * and as the rest is that of the process, whether threads live for 3 ms, are
- * 200, or are created while the clock is being opened.
+ * 200, or are created while the clock is being opened; and where they are 1000
+ * and an ordinary user's, whose limit of descriptors is the usual 1024.
  */
+#include <sys/resource.h>
+
 #include "clock-victim.h"
 
-enum { CHURN = 300, CROWD = 200 };
+enum { CHURN = 300, CROWD = 200, MANY = 1000, NOBODY = 65534 };
+
+static int crowd_size = CROWD;
+static uint64_t crowd_ns = 10000000, interval_ns = 10007000;
+static bool crowd_in_turn;
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 static void *
 short_life(void *arg)
@@ -70,8 +78,14 @@ one_of_crowd(void *arg)
 {
 	(void)arg;
 	pthread_barrier_wait(&together);
-	spin_for(10000000);
+	if (crowd_in_turn)
+		pthread_mutex_lock(&turn);
+	spin_for(crowd_ns);
+	if (crowd_in_turn)
+		pthread_mutex_unlock(&turn);
 	pthread_barrier_wait(&together);
+	while (crowd_in_turn)
+		pause();
 	return NULL;
 }
 
@@ -80,8 +94,8 @@ crowd(void)
 {
 	pthread_t t;
 
-	pthread_barrier_init(&together, NULL, CROWD + 1);
-	for (int i = 0; i < CROWD; i++)
+	pthread_barrier_init(&together, NULL, (unsigned)crowd_size + 1);
+	for (int i = 0; i < crowd_size; i++)
 		if (pthread_create(&t, NULL, one_of_crowd, NULL) != 0)
 			_exit(BROKEN);
 	victim_ready();
@@ -136,8 +150,8 @@ run(const char *name, void (*victim)(void), uint64_t cpu_wanted,
 	struct victim v = victim_start(victim);
 	const struct clock_options opt = {
 		.pid = v.pid,
-		.interval_ns = 10007000,
-		.stack_bytes = 4096,
+		.interval_ns = interval_ns,
+		.stack_bytes = 1024,
 		.form = CLOCK_FORM_THREAD,
 	};
 
@@ -171,6 +185,58 @@ run(const char *name, void (*victim)(void), uint64_t cpu_wanted,
 	return true;
 }
 
+/* Leaves with what became of it. */
+static void
+many_as_nobody(void)
+{
+	struct rlimit usual;
+	struct tally t;
+	struct clock_traits traits;
+
+	if (getrlimit(RLIMIT_NOFILE, &usual) < 0)
+		_exit(BROKEN);
+	usual.rlim_cur = 1024;
+	if (setrlimit(RLIMIT_NOFILE, &usual) < 0)
+		_exit(BROKEN);
+	if (geteuid() == 0 && (setgid(NOBODY) < 0 || setuid(NOBODY) < 0))
+		_exit(CANNOT);
+	/* changing ids makes a process undumpable */
+	prctl(PR_SET_DUMPABLE, 1);
+	crowd_size = MANY;
+	crowd_ns = 2000000;
+	interval_ns = 1000000;
+	/* or who reads got a thousandth of a CPU; and the kernel's work at
+	 * the end of threads is ours */
+	crowd_in_turn = true;
+	if (!run("crowd of an ordinary user", crowd, 0, &t, &traits))
+		_exit(strstr(fail_last()->remedy, "perf_event_paranoid=2") ?
+		      CANNOT : FAILED);
+	CHECK(!traits.kernel, "kernel mode as nobody");
+	CHECK(traits.threads == MANY + 1, "%zu opened", traits.threads);
+	CHECK(traits.not_sampled == 0, "%zu not opened", traits.not_sampled);
+	CHECK(t.kind[CLOCK_SAMPLE] > MANY / 2, "%zu samples",
+	      t.kind[CLOCK_SAMPLE]);
+	fflush(stdout);
+	_exit(failures ? FAILED : PASS);
+}
+
+static void
+check_many(void)
+{
+	int status;
+
+	fflush(stdout);
+
+	const pid_t pid = fork();
+
+	if (pid == 0)
+		many_as_nobody();
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid &&
+	      WIFEXITED(status) && (WEXITSTATUS(status) == PASS ||
+				    WEXITSTATUS(status) == CANNOT),
+	      "1000 threads of an ordinary user");
+}
+
 int
 main(void)
 {
@@ -187,6 +253,8 @@ main(void)
 		return CANNOT;
 	CHECK(traits.threads == CROWD + 1, "%zu opened", traits.threads);
 	CHECK(traits.not_sampled == 0, "%zu not opened", traits.not_sampled);
+
+	check_many();
 
 	if (!run("storm", stormer, 2000000000u, &t, &traits))
 		return CANNOT;
