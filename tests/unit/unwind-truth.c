@@ -84,8 +84,8 @@ struct run {
 	struct user_regs_struct regs;
 	unsigned char code[PAGE];
 	uint64_t code_page;
-	bool stale, verbose, leaving;
-	unsigned every;
+	bool stale, verbose, leaving, in_tick, entered;
+	unsigned every, since;		/* ticks: how often, and the last */
 	uint64_t chain_count;
 	struct unwind_trace trace;
 	unsigned long steps, frames, full, failed, bad, incomplete, signals,
@@ -482,8 +482,20 @@ next_signal(struct run *r)
 
 	if (sig != SIGTRAP && sig != SIGSTOP)
 		return sig;
-	if (!r->every || r->steps % r->every != 1 || blocks_tick(r))
+	/* the kernel drops a signal given where a handler was just entered */
+	if (!r->every || r->entered)
 		return 0;
+	/* steps of the handler do not count: the program must get on */
+	if (r->in_tick) {
+		if (blocks_tick(r))
+			return 0;
+		r->in_tick = false;
+		r->since = 0;
+	}
+	/* between two stacks no frames are true for a handler to stand on */
+	if (++r->since < r->every || r->leaving || blocks_tick(r))
+		return 0;
+	r->in_tick = true;
 	return SIGURG;
 }
 
@@ -500,6 +512,7 @@ step(struct run *r)
 		return false;
 	if (WSTOPSIG(r->status) != SIGTRAP)
 		return true;		/* a signal came; nothing was done */
+	r->entered = sig != 0;
 	if (r->stale && before.rip != r->regs.rip)
 		read_maps(r);
 	if (sig)
