@@ -322,8 +322,12 @@ remap(void)
 	int (*f)(int (*)(int), int);
 
 	ENTER();
-	if (!dladdr((void *)at, &info) || fd < 0 || fstat(fd, &st) < 0 ||
-	    copy == MAP_FAILED ||
+	/* a static program does not know where its file begins */
+	if (!dladdr((void *)at, &info)) {
+		LEAVE();
+		return;
+	}
+	if (fd < 0 || fstat(fd, &st) < 0 || copy == MAP_FAILED ||
 	    mmap(copy + 4096, 4096, PROT_READ | PROT_EXEC,
 		 MAP_PRIVATE | MAP_FIXED, fd,
 		 (off_t)(at - (uintptr_t)info.dli_fbase)) == MAP_FAILED)
