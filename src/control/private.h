@@ -121,13 +121,18 @@ void pack_note_exec(struct pack *p, const struct event *ev);
 void vfork_begins(struct target *t, struct hold *parent);
 void vfork_ends(struct target *t, struct hold *parent);
 
-/* ---- thread.c ----------------------------------------------------------- */
+/* ---- wait.c ------------------------------------------------------------- */
 
+/* Nap between two looks; *nap_ns starts at 0. */
+void wait_nap(uint64_t since, long *nap_ns);
 /* waitpid(WNOHANG) of one tracee; a trap of ours is undone before. */
 pid_t take_status(pid_t tid, int *status);
 /* Wait for a status of one tracee: 1 it came, 0 the deadline, -1 it is not
  * (any more) a tracee of this thread. */
 int wait_status(pid_t tid, uint64_t deadline, int *status);
+
+/* ---- thread.c ----------------------------------------------------------- */
+
 /* SEIZE; -1 with the true reason. */
 int seize(struct target *t, pid_t tid, unsigned long options);
 /* seize.c: an error number, 0: it is seized. Waits for an exec of the program

@@ -5,139 +5,23 @@
  * Three things would betray us. A signal the thread was about to get when we
  * let it go: it is passed on. A job-control stop: it is left in force. And
  * system calls which answer EINTR after any stop: they are made to restart.
- *
- * Waiting is by waitpid(WNOHANG) with short, growing naps. A blocking wait
- * has no time limit, and a timer or a SIGCHLD handler would be the caller's
- * business disturbed. A stop takes some 10 us once the thread is scheduled,
- * so the first 30 us are spent yielding to it.
  */
 #include "hazard.h"
 #include "private.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
-enum {
-	YIELD_NS = 30 * NS_PER_US,
-	NAP_FIRST_NS = 20 * NS_PER_US,
-	NAP_LAST_NS = NS_PER_MS,
-	SI_EVENT_SHIFT = 8,
-	FROZEN_LOOK_MS = 20,
-	WAIT_FROZEN = -2,
-};
+enum { SI_EVENT_SHIFT = 8 };
 
 pid_t
 tracer_tid(void)
 {
 	return (pid_t)syscall(SYS_gettid);
-}
-
-/* ---- waiting ------------------------------------------------------------ */
-
-/* Nap between two looks; *nap starts at 0. */
-static void
-nap(uint64_t since, long *nap_ns)
-{
-	if (now_ns() - since < YIELD_NS) {
-		sched_yield();
-		return;
-	}
-	*nap_ns = *nap_ns ? *nap_ns * 2 : NAP_FIRST_NS;
-	if (*nap_ns > NAP_LAST_NS)
-		*nap_ns = NAP_LAST_NS;
-
-	const struct timespec ts = { .tv_nsec = *nap_ns };
-
-	(void)nanosleep(&ts, NULL);	/* being woken early is no harm */
-}
-
-pid_t
-take_status(pid_t tid, int *status)
-{
-	(void)breakpoint_put_back(tid);
-	return waitpid(tid, status, WAIT_FLAGS | WNOHANG);
-}
-
-int
-wait_status(pid_t tid, uint64_t deadline, int *status)
-{
-	const uint64_t since = now_ns();
-	long nap_ns = 0;
-
-	for (;;) {
-		const pid_t got = take_status(tid, status);
-
-		if (got == tid)
-			return 1;
-		if (got < 0 && errno != EINTR)
-			return -1;
-		if (now_ns() >= deadline)
-			return 0;
-		nap(since, &nap_ns);
-	}
-}
-
-static enum event_kind
-gone_kind(struct target *t, pid_t tid, int status)
-{
-	if (!t || tid != t->pid)
-		return EVENT_THREAD_GONE;
-	target_note_exit(t, status);
-	return EVENT_ENDED;
-}
-
-/* In slices: a thread whose group was frozen meanwhile will not come. */
-static int
-wait_unfrozen(struct target *t, pid_t tid, uint64_t deadline, int *status)
-{
-	for (;;) {
-		const uint64_t slice = deadline_in_ms(FROZEN_LOOK_MS);
-		const int r = wait_status(tid, slice < deadline ? slice :
-					  deadline, status);
-
-		if (r || now_ns() >= deadline)
-			return r;
-		if (t && handled(HAZARD_FROZEN) &&
-		    cgroup_check_frozen(t, tid) < 0)
-			return WAIT_FROZEN;
-	}
-}
-
-int
-thread_wait(pid_t tid, uint64_t timeout_ns, struct event *ev)
-{
-	struct hold *h = NULL;
-	struct target *t = target_of_tid(tid, &h);
-	int status = -1;
-	const int r = wait_unfrozen(t, tid, now_ns() + timeout_ns, &status);
-
-	*ev = (struct event){ .tid = tid };
-	if (r == WAIT_FROZEN)
-		return -1;
-	if (r == 0)
-		return fail(FAIL_GENERAL, "thread %d did not stop within "
-			    "%" PRIu64 " ms", (int)tid,
-			    timeout_ns / NS_PER_MS);
-	if (r == 1)
-		*ev = event_of_status(tid, status);
-	if (r == 1 && ev->kind != EVENT_THREAD_GONE) {
-		if (h)
-			hold_note(h, ev);
-		return 0;
-	}
-	if (t && r == 1)
-		pack_drop(&t->pack, tid);
-	else if (t)
-		hold_vanished(&t->pack, tid);
-	ev->status = status;
-	ev->kind = r == 1 ? gone_kind(t, tid, status) : EVENT_THREAD_GONE;
-	return fail(FAIL_MISSING, "thread %d has ended", (int)tid);
 }
 
 /* ---- what a stop is ----------------------------------------------------- */
@@ -269,7 +153,7 @@ await_stoppable(struct target *t, pid_t tid, uint64_t deadline)
 			return fail(FAIL_GENERAL, "thread %d waits in the "
 				    "kernel and cannot be stopped (state D)",
 				    (int)tid);
-		nap(since, &nap_ns);
+		wait_nap(since, &nap_ns);
 	}
 	if (!state_alive(state))
 		return fail(FAIL_MISSING, "thread %d has ended", (int)tid);
