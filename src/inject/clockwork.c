@@ -10,6 +10,7 @@
 #include "private.h"
 
 enum { STOP_TRIES = 2 };
+#define AGAIN_NS	UINT64_C(1000000000)
 
 void
 guest_heartbeat(struct guest *g)
@@ -84,6 +85,7 @@ stop(struct guest *g, struct inject_report *report)
 int
 guest_stop(struct guest *g, struct inject_report *report)
 {
+	const uint64_t since = now_ns();
 	int r = 0;
 
 	memset(report, 0, sizeof *report);
@@ -95,8 +97,10 @@ guest_stop(struct guest *g, struct inject_report *report)
 		}
 		r = stop(g, report);
 		g->stopped = r == 0;
-		if (r < 0 && fail_last()->kind != FAIL_MISSING)
-			break;		/* not at once again */
+		/* what took long is not begun at once again */
+		if (r < 0 && fail_last()->kind != FAIL_MISSING &&
+		    now_ns() - since > AGAIN_NS)
+			break;
 	}
 	if (r == 0)
 		return 0;

@@ -54,7 +54,8 @@ device_of_memfds(dev_t *dev)
 	return r;
 }
 
-static bool
+/* 1, 0, or -1: it cannot be known. */
+static int
 has_name(int fd, const char *name)
 {
 	char link[64], path[128], wanted[128];
@@ -63,7 +64,9 @@ has_name(int fd, const char *name)
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	snprintf(wanted, sizeof wanted, "/memfd:%s (deleted)", name);
 	n = readlink(link, path, sizeof path - 1);
-	path[n > 0 ? n : 0] = 0;
+	if (n < 0)
+		return fail_errno("read the name of a descriptor");
+	path[n] = 0;
 	return strcmp(path, wanted) == 0;
 }
 
@@ -81,8 +84,9 @@ is_fresh(int look, const char *name, struct file_id *id)
 	if (!handled(HAZARD_TAKEN_NUMBER))
 		return 1;
 	*id = (struct file_id){ st.st_dev, st.st_ino };
-	return S_ISREG(st.st_mode) && st.st_dev == dev && st.st_size == 0 &&
-		has_name(look, name);
+	if (!S_ISREG(st.st_mode) || st.st_dev != dev || st.st_size != 0)
+		return 0;
+	return has_name(look, name);
 }
 
 /* From outside, without opening it. */
