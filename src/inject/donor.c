@@ -70,6 +70,8 @@ rank_of(const struct plan *p, pid_t tid)
 	struct thread_facts f;
 	int rank = RANK_RUNS;
 
+	if (tid == p->helper)
+		return RANK_NEVER;
 	if (p->files_of && inject_share_descriptors(p->files_of, tid) != 1)
 		return RANK_NEVER;
 	if (target_thread_facts(p->t, tid, &f) < 0 ||

@@ -39,7 +39,10 @@ create_beside_standing(struct errand *e)
 {
 	const uint32_t many = 1;
 	struct borrow *b = xcalloc(1, sizeof *b);
-	int r = donor_take(e->p, 0, b, e->report);
+	int r;
+
+	e->p->helper = e->helper;
+	r = donor_take(e->p, 0, b, e->report);
 
 	if (r == 0) {
 		r = thread_resume(e->helper, RUN_TO_SYSCALL, 0);

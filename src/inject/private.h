@@ -96,6 +96,7 @@ struct plan {
 	 * by an owner who has ended; who gets no ticks. 0: not chosen yet */
 	int signo, signal_left;
 	uint32_t ndeaf, deaf[RECORD_DEAF];
+	pid_t helper;		/* ours, which is nobody's donor; 0: none */
 	pid_t files_of;		/* whose descriptors a donor must have; 0: any */
 	const struct step_tables *tables;	/* of all of it, when given */
 };

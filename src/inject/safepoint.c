@@ -187,32 +187,51 @@ safepoint_close(struct safepoint *sp)
 
 /* ---- one look ----------------------------------------------------------------------- */
 
+/* From there on. It may have grown since the maps were read. */
+static int
+copy_stack(struct safepoint *sp, uint64_t from, struct step_stack *stack)
+{
+	const struct module *m = modules_find(&sp->p->mods, from);
+
+	*stack = (struct step_stack){ .data = sp->stack, .base = from };
+	if (!m && from < sp->p->main_stack_end)
+		stack->size = sp->p->main_stack_end - from;
+	else if (m)
+		stack->size = m->end - from;
+	if (stack->size > STACK_MAX)
+		stack->size = STACK_MAX;
+	return target_read(sp->p->t, stack->base, sp->stack, stack->size);
+}
+
+/* A handler with a stack of its own interrupted code on another. */
+static bool
+is_elsewhere(const struct step_regs *regs, const struct step_stack *stack)
+{
+	return regs->exact && (regs->sp < stack->base ||
+			       regs->sp - stack->base >= stack->size);
+}
+
 /* All frames, or 0 when the walk did not reach the outermost one. */
 static size_t
 walk(struct safepoint *sp, const struct user_regs_struct *r,
      struct frame *frames)
 {
-	const struct module *m = modules_find(&sp->p->mods, r->rsp);
 	struct step_regs regs = {
 		.pc = r->rip, .sp = r->rsp, .fp = r->rbp, .exact = 1
 	};
-	struct step_stack stack = { .data = sp->stack, .base = r->rsp };
+	struct step_stack stack;
 	enum step_result res;
 	size_t n = 0;
 
-	/* The stack may have grown since the maps were read. */
-	if (!m && r->rsp < sp->p->main_stack_end)
-		stack.size = sp->p->main_stack_end - r->rsp;
-	else if (m)
-		stack.size = m->end - r->rsp;
-	if (stack.size > STACK_MAX)
-		stack.size = STACK_MAX;
-	if (target_read(sp->p->t, stack.base, sp->stack, stack.size) < 0)
+	if (copy_stack(sp, regs.sp, &stack) < 0)
 		return 0;
 	do {
 		if (n == FRAMES_MAX)
 			return 0;
 		frames[n++] = (struct frame){ regs.pc, regs.exact };
+		if (is_elsewhere(&regs, &stack) &&
+		    copy_stack(sp, regs.sp, &stack) < 0)
+			return 0;
 		res = step_frame(sp->tables, &stack, &regs);
 	} while (res == STEP_OK);
 	return res == STEP_OUTERMOST ? n : 0;
