@@ -44,7 +44,7 @@ struct waits {
 	uint64_t brief_booked_ns;
 	uint64_t clock_start_ns;	/* of the process */
 	uint64_t span_ns;	/* between looks, now */
-	bool moved;		/* somebody waits who did not before */
+	bool moved;		/* somebody had a turn since the last */
 	bool on;
 };
 
@@ -71,8 +71,8 @@ look_at(struct waits *w, struct waiter *th)
 		look = look_at_waiting(&w->looker, &th->of, &t);
 	if (look.ended)
 		return false;
-	w->moved |= !same && (look.blocked ||
-		account_new_blocked(th, now_ns(), &t) > LAG_NS);
+	/* also when it runs by now: its waits may be short and many */
+	w->moved |= t.switches != th->last.switches;
 	account_look(&w->accounts, th, now_ns(), &t, same ? NULL : &look);
 	return true;
 }
