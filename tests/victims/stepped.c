@@ -9,7 +9,7 @@
  * of its own frames that are open, as the compiler gives them. At `begin` it
  * stops by SIGSTOP.
  */
-#ifdef OPTIMIZE
+#if defined OPTIMIZE && !defined __clang__	/* which has no such pragma */
 /* the user's CFLAGS come last and have a level of their own */
 #define PRAGMA(text) _Pragma(#text)
 #define OPTIMIZE_AS(level) PRAGMA(GCC optimize level)
@@ -34,6 +34,10 @@ OPTIMIZE_AS(OPTIMIZE)
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
+#ifdef __clang__		/* knows no noclone, and does not clone */
+#undef NOINLINE
+#define NOINLINE __attribute__((noinline))
+#endif
 #define BARRIER() __asm__ volatile("" ::: "memory")
 
 enum { CHAIN_MAX = 4096, SIDE_STACK = 64 * 1024 };
@@ -130,7 +134,7 @@ large(int n)
 	return r;
 }
 
-__attribute__((cold, noinline, noclone)) static int
+NOINLINE __attribute__((cold)) static int
 seldom(int n)
 {
 	ENTER();

@@ -103,17 +103,25 @@ in_gap(void)
 	return true;
 }
 
-/* Between the stack and the thread's descriptor, in one mapping with both. */
+/* Between the stack and the thread's descriptor, in one mapping with both.
+ * Once somebody else has mapped something into the hole, it stays. */
 static bool
 by_hole(char *stack)
 {
+	char *const hole = stack + 2 * STACK;
+	const size_t size = WHOLE - 3 * STACK;
+	bool ours = true;
+
 	while (!atomic_load(&victim_over)) {
 		if (!go_there(stack, HALF_NS))
 			return false;
-		munmap(stack + 2 * STACK, WHOLE - 3 * STACK);
+		if (ours)
+			munmap(hole, size);
 		if (!go_there(stack, HALF_NS))
 			return false;
-		map_at((uintptr_t)stack + 2 * STACK, WHOLE - 3 * STACK);
+		ours = ours && mmap(hole, size, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS |
+				    MAP_FIXED_NOREPLACE, -1, 0) == hole;
 	}
 	return true;
 }
