@@ -126,6 +126,7 @@ miss_data(void)
 
 	for (int i = 0; i < PAGES; i++)
 		sum += data[i * PAGE];
+	(void)sum;
 }
 
 NOINLINE static void
@@ -143,6 +144,7 @@ miss_file(const unsigned char *map, uint64_t since)
 
 	while (!phase_over(since))
 		sum += map[victim_random(&seed) % FILE_PAGES * PAGE];
+	(void)sum;
 }
 
 NOINLINE static void
