@@ -4,9 +4,12 @@
  * the layout of its thread descriptors as it tells libthread_db.
  */
 #include <stdlib.h>
+#include <time.h>
 
 #include "hazard.h"
 #include "private.h"
+
+enum { LOADER_LOOKS = 50 };	/* a millisecond apart */
 
 /* libc and ld.so in one, and nothing of GNU. */
 static bool
@@ -202,23 +205,40 @@ find_code(struct plan *p)
 	return 0;
 }
 
-static int
-find_single(struct plan *p)
+/* How many threads, and what libc believes; -1 on failure. */
+static ssize_t
+count_threads(const struct plan *p, unsigned char *flag)
 {
 	pid_t *tids = NULL;
 	size_t cap = 0;
 	const ssize_t n = target_threads(p->t, &tids, &cap);
-	unsigned char flag = n == 1;
 
 	free(tids);
-	if (n < 0 || (p->single_flag &&
-		      target_read(p->t, p->single_flag, &flag, 1) < 0))
+	*flag = n == 1;
+	return p->single_flag &&
+		target_read(p->t, p->single_flag, flag, 1) < 0 ? -1 : n;
+}
+
+/* Before its libc works the flag is not set either. A program whose other
+ * threads have ended is asked again: it may load something just now. */
+static int
+find_single(struct plan *p)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	unsigned char flag;
+	ssize_t n;
+
+	for (int i = 0; i < LOADER_LOOKS; i++) {
+		n = count_threads(p, &flag);
+		if (n != 1 || (p->single_flag && flag) ||
+		    !handled(HAZARD_STARTING) || !plan_loader_works(p))
+			break;
+		if (i + 1 == LOADER_LOOKS)
+			return not_begun();
+		(void)nanosleep(&moment, NULL);
+	}
+	if (n < 0)
 		return -1;
-	/* Before its libc works the flag is not set either. A program whose
-	 * other threads have ended is asked again. */
-	if (n == 1 && !(p->single_flag && flag) &&
-	    handled(HAZARD_STARTING) && plan_loader_works(p))
-		return not_begun();
 	p->single = flag != 0;
 	if (p->single && n > 1)
 		return plan_refuse("its libc believes there is one thread, but "
