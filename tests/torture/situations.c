@@ -230,7 +230,8 @@ const struct situation situations[] = {
 	{ .name = "traced", .argv = { "@waits", "nanosleep", "2" },
 	  .traits = QUIET | TRACED | NEVER, .refusal = "traced|trac" },
 	{ .name = "race-1", .argv = { "@memory", "malloc", "1" },
-	  .traits = RACE, .refusal = "recorded|records|another|trac|busy" },
+	  .traits = RACE,
+	  .refusal = "recorded|records|another|trac|busy|did not stop" },
 	{ .name = "race-4", .argv = { "@waits", "any", "4" },
 	  .traits = RACE, .refusal = "recorded|records|another|trac|busy" },
 

@@ -212,17 +212,11 @@ visit_short_lives(const struct situation *s, struct count *c, unsigned visits)
 }
 
 /* Threads of ours whose visit was killed stand with a process that a signal
- * has stopped, and end when it is continued. */
-static void
-let_ours_end(struct victim *v, unsigned threads)
+ * has stopped, and end when it is continued: by then it is told to end. */
+static bool
+ours_stand_with(const struct victim *v, unsigned threads)
 {
-	int i;
-
-	if (!(v->s->traits & STOPPED) || threads_of(v) == threads)
-		return;
-	(void)kill(v->pid, SIGCONT);
-	for (i = 0; i < 1000 && threads_of(v) != threads; i++)
-		rest_ms(10);
+	return v->s->traits & STOPPED && threads_of(v) > threads;
 }
 
 static bool
@@ -245,8 +239,7 @@ visit_one_life(const struct situation *s, struct count *c, unsigned visits)
 			return true;
 		}
 	}
-	let_ours_end(&v, threads);
-	if (health_compare(was, &v) > 0) {
+	if (!ours_stand_with(&v, threads) && health_compare(was, &v) > 0) {
 		c->unclean++;
 		victim_print_words();
 	}
