@@ -220,7 +220,9 @@ static void *
 interrupted_read(void *arg)
 {
 	struct sigaction sa = { .sa_handler = on_usr1 };
-	const struct itimerval soon = { { 0, 0 }, { 0, 20000 } };
+	/* Where it gets no processor for 20 ms before it reads, the signal is
+	 * over by then; the next one comes after 30 s. */
+	const struct itimerval soon = { { 30, 0 }, { 0, 20000 } };
 	int fd[2];
 	char c;
 
@@ -228,12 +230,17 @@ interrupted_read(void *arg)
 	if (pipe(fd) < 0)
 		exit(99);
 	while (!over()) {
+		const uint64_t set = now_ms();
+		uint64_t begun;
 		ssize_t r;
 
 		setitimer(ITIMER_REAL, &soon, NULL);
-		r = read(fd[0], &c, 1);		/* hangs when it is lost */
+		begun = now_ms();
+		r = read(fd[0], &c, 1);
 		if (r != -1 || errno != EINTR)
 			WRONG(r);
+		if (now_ms() - begun > 20000 && begun - set < 10)
+			WRONG(1);		/* it was lost */
 		round_done();
 	}
 	return arg;
