@@ -10,9 +10,9 @@
  *	thread C	     execve: kills A, waits until we have reaped A ..
  *
  * So a timer takes us out of the call, those that have ended are reaped, and
- * the call begins again. The kernel restarts it after any signal (ERESTARTNOINTR), so the handler leaves
- * by siglongjmp; whether the call had succeeded just then is seen from who
- * the tracer is.
+ * the call begins again. The kernel restarts it after any signal
+ * (ERESTARTNOINTR), so the handler leaves by siglongjmp; whether the call had
+ * succeeded just then is seen from who the tracer is.
  */
 #include "hazard.h"
 #include "private.h"
@@ -27,11 +27,17 @@
 enum { PATIENCE_MS = 10, TRIES = 300, NOT_YET = -1 };
 
 static __thread sigjmp_buf way_out;
+static __thread volatile sig_atomic_t may_leave;
 
+/* Before Linux 6.13 a signal that is pending outlives its timer, and comes
+ * when there is nothing to leave any more. */
 static void
 leave_call(int signal)
 {
 	(void)signal;
+	if (!may_leave)
+		return;
+	may_leave = 0;
 	siglongjmp(way_out, 1);
 }
 
@@ -54,10 +60,12 @@ seize_within(pid_t tid, unsigned long options, timer_t timer,
 
 	if (sigsetjmp(way_out, 1))
 		return NOT_YET;
+	may_leave = 1;
 	(void)timer_settime(timer, 0, &on, NULL);
 	(void)pthread_sigmask(SIG_UNBLOCK, alarm, NULL);
 	error = seize_once(tid, options);
 	(void)pthread_sigmask(SIG_BLOCK, alarm, NULL);
+	may_leave = 0;
 	(void)timer_settime(timer, 0, &off, NULL);
 	return error;
 }
@@ -126,7 +134,7 @@ seize_call(struct target *t, pid_t tid, unsigned long options)
 	sigaddset(&alarm, SIGRTMIN);
 	(void)pthread_sigmask(SIG_BLOCK, &alarm, &mask);
 	error = seize_patiently(t, tid, options, timer, &alarm);
-	(void)timer_delete(timer);	/* what is pending goes with it */
+	(void)timer_delete(timer);
 	(void)pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	return error;
 }
