@@ -45,28 +45,6 @@ run_program(const char *page)
 	return 0;
 }
 
-static int
-visit(struct target *t)
-{
-	const struct guest_options opt = {
-		.windows = 8, .window_bytes = RECORD_WINDOW_MIN,
-		.table_bytes = 65536, .interval_ns = 10000000,
-	};
-	struct inject_report report;
-	struct guest *g = guest_open(t, &opt, &report);
-	int r;
-
-	if (!g) {
-		printf("FAILED: %s\n", fail_last()->reason);
-		return -1;
-	}
-	r = guest_stop(g, &report);
-	if (r < 0)
-		printf("FAILED: stop: %s\n", fail_last()->reason);
-	guest_close(g);
-	return r;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -81,7 +59,7 @@ main(int argc, char **argv)
 		t = pid > 0 ? target_open(pid) : NULL;
 		if (!t)
 			return 99;
-		failed = visit(t) < 0;
+		failed = victim_visit(t, 0) < 0;
 		shared->stop = 1;
 		target_close(t);
 		waitpid(pid, &status, 0);

@@ -86,29 +86,6 @@ run_program(const char *page)
 	return 0;
 }
 
-static int
-visit(struct target *t, unsigned seed)
-{
-	struct inject_report report;
-	const struct guest_options opt = {
-		.windows = 8, .window_bytes = RECORD_WINDOW_MIN,
-		.table_bytes = 65536, .interval_ns = 10000000,
-		.donor_seed = seed,
-	};
-	struct guest *g = guest_open(t, &opt, &report);
-	int r;
-
-	if (!g) {
-		printf("FAILED: seed %u: %s\n", seed, fail_last()->reason);
-		return -1;
-	}
-	r = guest_stop(g, &report);
-	if (r < 0)
-		printf("FAILED: stop: %s\n", fail_last()->reason);
-	guest_close(g);
-	return r;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -124,7 +101,7 @@ main(int argc, char **argv)
 	if (!t)
 		return 99;
 	for (seed = 1; seed <= VISITS && !failed; seed++)
-		failed = visit(t, seed) < 0;
+		failed = victim_visit(t, seed) < 0;
 	shared->at.stop = 1;
 	target_close(t);
 	waitpid(pid, &status, 0);

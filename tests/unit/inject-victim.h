@@ -14,6 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base.h"
+#include "inject.h"
+
 struct victim_page {
 	volatile int ready;	/* the victim sets it when all its threads run */
 	volatile int stop;	/* the test sets it; the victim ends */
@@ -86,6 +89,30 @@ count_threads(pid_t pid)
 	if (dir)
 		closedir(dir);
 	return n;
+}
+
+/* One whole visit; a seed draws the donor. */
+static inline int
+victim_visit(struct target *t, unsigned seed)
+{
+	const struct guest_options opt = {
+		.windows = 8, .window_bytes = RECORD_WINDOW_MIN,
+		.table_bytes = 65536, .interval_ns = 10000000,
+		.donor_seed = seed,
+	};
+	struct inject_report report;
+	struct guest *g = guest_open(t, &opt, &report);
+	int r;
+
+	if (!g) {
+		printf("FAILED: seed %u: %s\n", seed, fail_last()->reason);
+		return -1;
+	}
+	r = guest_stop(g, &report);
+	if (r < 0)
+		printf("FAILED: stop: %s\n", fail_last()->reason);
+	guest_close(g);
+	return r;
 }
 
 /* A number from the environment: how often, or a seed to repeat a run. */
