@@ -16,7 +16,10 @@
 #include "../src/collector/private.h"
 #include "../tests/unit/unwind-help.h"
 
-enum { ROUNDS = 500, FRAMES_MAX = 1000, BEST_OF = 5 };
+enum {
+	ROUNDS = 500, FRAMES_MAX = 1000, BEST_OF = 5,
+	TABLES_AT = RECORD_HEADER_BYTES + STEP_MEMO * 8,
+};
 
 struct guest_state guest;	/* hot_stack.c asks it for the first thread */
 
@@ -38,16 +41,17 @@ publish(void)
 
 	help_space_open(&space, getpid(), (uint64_t)(uintptr_t)&end, &end);
 	from = unwind_space_tables(space.space);
-	area = xcalloc(1, RECORD_HEADER_BYTES + sizeof *t +
+	area = xcalloc(1, TABLES_AT + sizeof *t +
 		       from->count * sizeof *ranges);
-	t = (void *)((char *)area + RECORD_HEADER_BYTES);
+	area->memo_at = RECORD_HEADER_BYTES;
+	t = (void *)((char *)area + TABLES_AT);
 	ranges = (void *)(t + 1);
 	memcpy(ranges, from->ranges, from->count * sizeof *ranges);
 	for (uint32_t i = 0; i < from->count; i++)
 		ranges[i].rows -= (uintptr_t)t;
 	t->ranges_at = t->stacks_at = sizeof *t;
 	t->ranges = from->count;
-	area->tables_at[0] = RECORD_HEADER_BYTES;
+	area->tables_at[0] = TABLES_AT;
 	area->tables = RECORD_HALF_0;
 	area->main_stack_end = end;
 	area->main_stack_floor = end - (8 << 20);

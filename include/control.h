@@ -86,6 +86,7 @@ enum stat_field {		/* as proc(5) numbers them */
 };
 struct task_stat {
 	char state;		/* its letter, 0: gone */
+	char name[16];		/* as its owner gave it: not tame (base.h) */
 	uint64_t field[STAT_FIELDS];	/* by stat_field; times in ticks */
 };
 int task_stat_of(int dir_fd, const char *path, struct task_stat *st);

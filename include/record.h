@@ -5,8 +5,8 @@
  * store into it can neither fault nor wait for a disk, and its pages are not
  * charged to the target.
  *
- *   [ record_area | record_window x windows | tickers | ring x windows
- *     | table half 0 | table half 1 ]
+ *   [ record_area | record_window x windows | tickers | memo
+ *     | ring x windows | table half 0 | table half 1 ]
  *
  * One window belongs to one thread at a time and has one writer (whoever has
  * set `busy`; all signals are masked in the handler) and one reader (the
@@ -33,7 +33,7 @@
 #define RECORD_PC_EXACT	(UINT64_C(1) << 63)
 
 enum {
-	RECORD_VERSION = 3,
+	RECORD_VERSION = 4,
 	RECORD_DEPTH_LEAST = 1000,	/* frames that a record has room for */
 	RECORD_DEPTH_MAX = 20000,	/* ... if there is that much room */
 	RECORD_DEAF = 1024,		/* threads that get no timer */
@@ -140,7 +140,8 @@ struct record_area {
 	uint64_t tables_at[2];
 	uint64_t table_bytes;	/* of one half */
 	uint64_t tickers_at;	/* uint32_t x RECORD_TICKERS */
-	uint64_t constant_pad[6];
+	uint64_t memo_at;	/* uint64_t x STEP_MEMO; the guest's */
+	uint64_t constant_pad[5];
 
 	/* Written by the tracer. */
 	uint32_t on;		/* 0: handlers pass through */

@@ -87,12 +87,18 @@ struct step_range {
 _Static_assert(sizeof(struct step_range) == 40, "fixed layout");
 
 /* Sorted by start, not overlapping. origin is NULL in the tracer (then
- * `rows` is the pointer itself) and the mapped table area in the guest. */
+ * `rows` is the pointer itself) and the mapped table area in the guest. memo
+ * has STEP_MEMO words, or is NULL: where rows were found before. It is written
+ * here, by several threads at once; what it says is checked, so anything may
+ * stand in it. */
 struct step_tables {
 	const unsigned char *origin;
 	const struct step_range *ranges;
 	uint32_t count;
+	uint64_t *memo;
 };
+
+enum { STEP_MEMO_BITS = 12, STEP_MEMO = 1 << STEP_MEMO_BITS };
 
 /* A window of stack: bytes of [base, base + size) stand at data. In the
  * guest data is base itself. The last `doubtful` of them may be gone, and are

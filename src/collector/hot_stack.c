@@ -139,14 +139,16 @@ end_of(enum step_result r)
 }
 
 static void
-walk(const struct record_tables *t, const struct step_stack *stack,
-     struct step_regs *regs, struct record *rec, uint32_t most)
+walk(struct record_area *area, const struct record_tables *t,
+     const struct step_stack *stack, struct step_regs *regs, struct record *rec,
+     uint32_t most)
 {
 	const struct step_tables tables = {
 		.origin = (const unsigned char *)t,
 		.ranges = (const struct step_range *)
 			((const char *)t + t->ranges_at),
 		.count = t->ranges,
+		.memo = (uint64_t *)((char *)area + area->memo_at),
 	};
 	enum step_result r = STEP_OK;
 
@@ -182,6 +184,6 @@ hot_stack_walk(struct record_area *area, const void *context,
 	if (!t)
 		return;
 	find_stack(area, t, rec->tid, &stack);
-	walk(t, &stack, &regs, rec, most);
+	walk(area, t, &stack, &regs, rec, most);
 	leave(area, half);
 }

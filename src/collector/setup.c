@@ -250,10 +250,12 @@ handler_in(uint32_t signo)
 		return 0;
 	if (now.handler != (void *)SIG_DFL)
 		return -EBUSY;
+	/* said first: whoever works for us may be let go in the midst of it */
 	guest.before = now;
+	sonde_owner.signo = guest.signo = signo;
 	r = disposition_change(signo, (void *)SIG_DFL, &ours);
-	if (r == 0)
-		sonde_owner.signo = guest.signo = signo;
+	if (r < 0)
+		sonde_owner.signo = guest.signo = 0;
 	return r;
 }
 
@@ -269,9 +271,12 @@ handler_out(struct collector_call *call)
 	r = disposition_swap(guest.signo, NULL, &now);
 	if (r < 0)
 		return r;
-	r = now.handler != (void *)hot_signal ? -EBUSY :
-		disposition_change(guest.signo, (void *)hot_signal,
-				   &guest.before);
+	if (now.handler == guest.before.handler)
+		r = 0;		/* we came no further than to say it */
+	else
+		r = now.handler != (void *)hot_signal ? -EBUSY :
+			disposition_change(guest.signo, (void *)hot_signal,
+					   &guest.before);
 	call->handler_kept = r == -EBUSY;
 	if (r == 0 || r == -EBUSY)
 		sonde_owner.signo = guest.signo = 0;

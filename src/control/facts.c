@@ -4,10 +4,12 @@
  */
 #include "private.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool
 text_is_partial(const char *text, long nr)
@@ -19,37 +21,50 @@ text_is_partial(const char *text, long nr)
 		      &a[4], &a[5]) == 6 && call_is_partial(nr, a);
 }
 
-/* "232 0x3 ... sp pc", "-1 sp pc", or "running". */
+/* "232 0x3 ... sp pc", "-1 sp pc", or "running": at one reading. */
 static void
-read_syscall(struct target *t, pid_t tid, struct thread_facts *f)
+read_syscall(const struct target *t, pid_t tid, struct thread_facts *f)
 {
-	char path[64];
+	char text[256];
+	ssize_t n = -1;
+	const int fd = call_open(t, tid);
 
-	f->syscall = -1;
-	(void)snprintf(path, sizeof path, "task/%d/syscall", (int)tid);
-
-	char *text = file_read_at(t->proc_fd, path, NULL);
-	char *last = text ? strrchr(text, ' ') : NULL;
-
-	if (last && *text != 'r') {
-		f->pc = strtoull(last + 1, NULL, 16);
-		*last = '\0';
-		last = strrchr(text, ' ');
-		f->sp = last ? strtoull(last + 1, NULL, 16) : 0;
-		f->syscall = strtol(text, NULL, 10);
-		f->in_syscall = f->syscall >= 0;
-		f->partial = f->in_syscall && text_is_partial(text, f->syscall);
+	if (fd >= 0) {
+		n = pread(fd, text, sizeof text - 1, 0);
+		close(fd);
 	}
-	free(text);
+	text[n > 0 ? n : 0] = '\0';
+
+	char *last = strrchr(text, ' ');
+
+	if (!last)
+		return;
+	f->pc = strtoull(last + 1, NULL, 16);
+	*last = '\0';
+	last = strrchr(text, ' ');
+	f->sp = last ? strtoull(last + 1, NULL, 16) : 0;
+	f->syscall = strtol(text, NULL, 10);
+	f->in_syscall = f->syscall >= 0;
+	f->partial = f->in_syscall && text_is_partial(text, f->syscall);
 }
 
 int
-facts_read_switches(const struct target *t, pid_t tid, struct thread_facts *f)
+facts_open_switches(const struct target *t, pid_t tid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "task/%d/schedstat", (int)tid);
+	return openat(t->proc_fd, path, O_RDONLY | O_CLOEXEC);
+}
+
+int
+facts_read_switches(const struct target *t, pid_t tid, int schedstat,
+		    struct thread_facts *f)
 {
 	struct task_turns turns;
 	struct proc_status st;
 
-	if (target_thread_turns(t, tid, &turns) == 0) {
+	if (task_turns_at(schedstat, &turns) == 0) {
 		f->cpu_ns = turns.cpu_ns;
 		f->wait_ns = turns.wait_ns;
 		f->switches = turns.switches;
@@ -64,25 +79,29 @@ facts_read_switches(const struct target *t, pid_t tid, struct thread_facts *f)
 
 /* The switches are read before sp and pc: who peeks relies on it. */
 int
-target_thread_facts(struct target *t, pid_t tid, struct thread_facts *f)
+facts_read(const struct target *t, pid_t tid, int schedstat,
+	   struct thread_facts *f)
 {
-	char path[64];
+	struct task_stat st;
 
-	*f = (struct thread_facts){ .state = proc_thread_state(t, tid),
-				    .syscall = -1 };
+	(void)target_thread_stat(t, tid, &st);	/* gone is a state, too */
+	*f = (struct thread_facts){ .state = st.state, .syscall = -1 };
 	if (!f->state || f->state == 'X')
 		return fail(FAIL_MISSING, "thread %d has ended", (int)tid);
-	(void)snprintf(path, sizeof path, "task/%d/comm", (int)tid);
-
-	char *comm = file_read_at(t->proc_fd, path, NULL);
-
-	if (comm) {
-		comm[strcspn(comm, "\n")] = '\0';
-		(void)snprintf(f->name, sizeof f->name, "%s",
-			       str_tame(comm));
-	}
-	free(comm);
-	(void)facts_read_switches(t, tid, f);	/* 0 says unknown */
+	st.name[strcspn(st.name, "\n")] = '\0';
+	(void)snprintf(f->name, sizeof f->name, "%s", str_tame(st.name));
+	(void)facts_read_switches(t, tid, schedstat, f); /* 0 says unknown */
 	read_syscall(t, tid, f);
 	return 0;
+}
+
+int
+target_thread_facts(struct target *t, pid_t tid, struct thread_facts *f)
+{
+	const int schedstat = facts_open_switches(t, tid);
+	const int r = facts_read(t, tid, schedstat, f);
+
+	if (schedstat >= 0)
+		close(schedstat);
+	return r;
 }

@@ -58,11 +58,7 @@ struct glance {
 static void
 open_counts(const struct glance *g, struct asked *a)
 {
-	char path[64];
-
-	(void)snprintf(path, sizeof path, "task/%d/schedstat",
-		       (int)a->copy->tid);
-	a->schedstat = openat(g->t->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	a->schedstat = facts_open_switches(g->t, a->copy->tid);
 	(void)task_turns_at(a->schedstat, &a->before);
 }
 

@@ -79,8 +79,8 @@ enum { REST_US = 2000, LOOKS = 4, AGAIN_US = 60, LONG_LOOKS = 40,
 
 enum where { ELSEWHERE, IN_PARTIAL, RUNS };
 
-static int
-open_call(const struct target *t, pid_t tid)
+int
+call_open(const struct target *t, pid_t tid)
 {
 	char path[64];
 
@@ -112,7 +112,7 @@ look_at_call(int fd, long *nr, uint64_t *pc)
 static enum where
 look_closely(const struct target *t, pid_t tid, long *nr, uint64_t *pc)
 {
-	const int fd = open_call(t, tid);
+	const int fd = call_open(t, tid);
 	const enum where w = look_at_call(fd, nr, pc);
 
 	if (fd >= 0)
@@ -208,7 +208,7 @@ keep_calls_open(struct pack *p)
 		struct hold *h = &p->items[i];
 
 		if (h->call_fd < 0)
-			h->call_fd = open_call(p->target, h->tid);
+			h->call_fd = call_open(p->target, h->tid);
 		if (!descriptor_is_reserve(h->call_fd))
 			continue;
 		close(h->call_fd);

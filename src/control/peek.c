@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 /* As far as there is memory: the stack's end cuts it. */
 static ssize_t
@@ -27,14 +28,13 @@ moved(pid_t tid)
 	return fail(FAIL_GENERAL, "thread %d runs", (int)tid);
 }
 
-int
-peek_thread(struct target *t, pid_t tid, size_t max_stack,
-	    struct snapshot_thread *out)
+static int
+peek(struct target *t, pid_t tid, int schedstat, size_t max_stack,
+     struct snapshot_thread *out)
 {
 	struct thread_facts after = { 0 };
 
-	*out = (struct snapshot_thread){ .tid = tid };
-	if (target_thread_facts(t, tid, &out->facts) < 0)
+	if (facts_read(t, tid, schedstat, &out->facts) < 0)
 		return -1;
 	if (!out->facts.sp || !out->facts.switches)
 		return moved(tid);
@@ -48,7 +48,7 @@ peek_thread(struct target *t, pid_t tid, size_t max_stack,
 
 	if (n < 0)
 		return fail_errno("read the stack of thread %d", (int)tid);
-	if (facts_read_switches(t, tid, &after) < 0 ||
+	if (facts_read_switches(t, tid, schedstat, &after) < 0 ||
 	    after.switches != out->facts.switches ||
 	    after.cpu_ns != out->facts.cpu_ns)
 		return moved(tid);
@@ -59,4 +59,19 @@ peek_thread(struct target *t, pid_t tid, size_t max_stack,
 	out->regs.reg[arch.reg_sp] = out->facts.sp;
 	out->ok = true;
 	return 0;
+}
+
+int
+peek_thread(struct target *t, pid_t tid, size_t max_stack,
+	    struct snapshot_thread *out)
+{
+	const int schedstat = facts_open_switches(t, tid);
+
+	*out = (struct snapshot_thread){ .tid = tid };
+
+	const int r = peek(t, tid, schedstat, max_stack, out);
+
+	if (schedstat >= 0)
+		close(schedstat);
+	return r;
 }

@@ -211,6 +211,8 @@ bool descriptor_waits(struct target *t, pid_t tid, int fd);
 
 /* ---- partial.c ---------------------------------------------------------- */
 
+/* What tells the call that a thread is in, open; -1: none. */
+int call_open(const struct target *t, pid_t tid);
 /* Has this blocked call perhaps done a part of its work? */
 bool call_is_partial(long nr, const uint64_t args[6]);
 /* Wait, bounded, until it is not: -1 with the reason. */
@@ -248,9 +250,14 @@ int sentry_wait(struct target *t, pid_t tid, uint64_t deadline,
 
 /* ---- facts.c ------------------------------------------------------------ */
 
-/* cpu_ns, wait_ns, switches. */
-int facts_read_switches(const struct target *t, pid_t tid,
+/* cpu_ns, wait_ns, switches; of an open schedstat, or -1. */
+int facts_read_switches(const struct target *t, pid_t tid, int schedstat,
 			struct thread_facts *f);
+/* The thread's schedstat, open; -1: none. */
+int facts_open_switches(const struct target *t, pid_t tid);
+/* target_thread_facts with an open schedstat, or -1. */
+int facts_read(const struct target *t, pid_t tid, int schedstat,
+	       struct thread_facts *f);
 
 /* ---- snapshot.c --------------------------------------------------------- */
 

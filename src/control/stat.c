@@ -32,6 +32,23 @@ read_fields(const char *at, struct task_stat *st)
 	return 0;
 }
 
+/* It stands in brackets; of a new line and of a backslash are made two. */
+static void
+read_name(const char *text, const char *end, char *name, size_t size)
+{
+	const char *at = strchr(text, '(');
+	size_t n = 0;
+
+	while (at && ++at < end && n + 1 < size) {
+		char c = *at;
+
+		if (c == '\\' && at + 1 < end)
+			c = *++at == 'n' ? '\n' : *at;
+		name[n++] = c;
+	}
+	name[n] = '\0';
+}
+
 /* 52 numbers and a name: the kernel gives it whole, at one reading. */
 int
 task_stat_at(int fd, struct task_stat *st)
@@ -43,8 +60,10 @@ task_stat_at(int fd, struct task_stat *st)
 	*st = (struct task_stat){ 0 };
 	text[n > 0 ? n : 0] = '\0';
 	after = strrchr(text, ')');
-	if (after && read_fields(after, st) == 0)
+	if (after && read_fields(after, st) == 0) {
+		read_name(text, after, st->name, sizeof st->name);
 		return 0;
+	}
 	*st = (struct task_stat){ 0 };
 	return -1;
 }

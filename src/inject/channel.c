@@ -52,6 +52,8 @@ lay_out(struct record_area *a, const struct guest_options *opt)
 			sizeof(struct record_window));
 	a->tickers_at = at;
 	at += RECORD_TICKERS * sizeof(uint32_t);
+	a->memo_at = at;
+	at += STEP_MEMO * sizeof(uint64_t);
 	a->rings_at = at;
 	at = round_page(at + (uint64_t)a->windows * a->window_bytes);
 	a->table_bytes = round_page(opt->table_bytes + PAGE);

@@ -119,7 +119,9 @@ look_at_all(struct view *v, struct crowd *c)
 			if (done[i])
 				continue;
 			done[i] = look_at(v, th);
-			spare[i] |= thread_in_transfer(v->target, th->tid);
+			if (!done[i])
+				spare[i] |= thread_in_transfer(v->target,
+							       th->tid);
 			left -= done[i];
 		}
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One frame up the stack, by table. Nothing here allocates, locks, calls or
- * remembers; the only memory read besides the tables is the stack window, and
- * every read of it is checked. So the same file serves the tracer, over copied
+ * One frame up the stack, by table. Nothing here allocates, locks or calls;
+ * the only memory read besides the tables is the stack window, and every read
+ * of it is checked. The only memory written is the memo. So the same file serves the tracer, over copied
  * stacks, and the guest, inside a signal handler.
  */
 #include "step.h"
@@ -51,16 +51,85 @@ step_range_find(const struct step_tables *tables, uint64_t pc)
 	return NULL;
 }
 
-struct step_row
-step_row_find(const struct step_tables *tables, const struct step_range *range,
-	      uint64_t pc)
+static const struct step_row *
+rows_of(const struct step_tables *tables, const struct step_range *range)
 {
-	const struct step_row *rows = (const struct step_row *)
+	return (const struct step_row *)
 		((uintptr_t)tables->origin + (uintptr_t)range->rows);
+}
+
+/* ---- the memo: half of a walk's time was the search for rows ------------ */
+
+/*
+ * An entry is the number of a range and where the row lies, counted in rows
+ * from the first range's: so that a row that is remembered is one read away,
+ * and what it is checked against is read meanwhile.
+ */
+static uint64_t *
+memo_entry(const struct step_tables *tables, uint64_t pc)
+{
+	return &tables->memo[pc * UINT64_C(0x9e3779b97f4a7c15) >>
+			     (64 - STEP_MEMO_BITS)];
+}
+
+static void
+memo_keep(const struct step_tables *tables, const struct step_range *range,
+	  const struct step_row *row, uint64_t pc)
+{
+	const uint64_t i = (uint64_t)(range - tables->ranges);
+	const int64_t bytes = (int64_t)((uintptr_t)row -
+					(uintptr_t)rows_of(tables,
+							   tables->ranges));
+	const int64_t at = bytes / (int64_t)sizeof *row;
+
+	if (at == (int32_t)at && bytes % (int64_t)sizeof *row == 0)
+		__atomic_store_n(memo_entry(tables, pc),
+				 i << 32 | (uint32_t)at, __ATOMIC_RELAXED);
+}
+
+/* Is it the last row of its range that starts at or before pc? One without
+ * unwind data is searched for. */
+static int
+is_row_of(const struct step_tables *tables, const struct step_range *range,
+	  const struct step_row *row, uint64_t pc)
+{
+	const uint64_t at = pc - range->base;
+	const uint64_t bytes = (uintptr_t)row -
+		(uintptr_t)rows_of(tables, range);
+	const uint64_t k = bytes / sizeof *row;
+
+	return pc >= range->start && pc < range->end && at <= UINT32_MAX &&
+		k < range->count && bytes % sizeof *row == 0 &&
+		row->pc <= at && (k + 1 == range->count || row[1].pc > at) &&
+		row->kind != STEP_NONE;
+}
+
+static const struct step_row *
+memo_row(const struct step_tables *tables, uint64_t pc)
+{
+	const struct step_row *row;
+	uint64_t entry;
+
+	if (!tables->memo || tables->count == 0)
+		return NULL;
+	entry = __atomic_load_n(memo_entry(tables, pc), __ATOMIC_RELAXED);
+	row = rows_of(tables, tables->ranges) + (int32_t)(uint32_t)entry;
+	return entry >> 32 < tables->count &&
+		is_row_of(tables, &tables->ranges[entry >> 32], row, pc) ?
+		row : NULL;
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
+/* The last one that starts at or before pc. */
+static const struct step_row *
+search(const struct step_tables *tables, const struct step_range *range,
+       uint64_t pc)
+{
+	const struct step_row *rows = rows_of(tables, range);
 	const uint64_t at = pc - range->base;
 	uint32_t low = 0, high = range->count;
 
-	/* the answer is the last row that starts at or before `at` */
 	while (low < high) {
 		const uint32_t mid = low + (high - low) / 2;
 
@@ -69,9 +138,20 @@ step_row_find(const struct step_tables *tables, const struct step_range *range,
 		else
 			high = mid;
 	}
-	if (low == 0 || at > UINT32_MAX)
+	return low == 0 || at > UINT32_MAX ? NULL : &rows[low - 1];
+}
+
+struct step_row
+step_row_find(const struct step_tables *tables, const struct step_range *range,
+	      uint64_t pc)
+{
+	const struct step_row *row = search(tables, range, pc);
+
+	if (!row)
 		return (struct step_row){ .kind = STEP_NONE };
-	return rows[low - 1];
+	if (tables->memo)
+		memo_keep(tables, range, row, pc);
+	return *row;
 }
 
 struct step_row
@@ -233,9 +313,9 @@ apply_linked(struct step_row row, const struct step_stack *stack,
 	return STEP_OK;
 }
 
-enum step_result
-step_apply(struct step_row row, const struct step_stack *stack,
-	   struct step_regs *regs)
+static inline enum step_result
+apply(struct step_row row, const struct step_stack *stack,
+      struct step_regs *regs)
 {
 	const uint64_t size = row.cfa * 8ull;
 	uint64_t cfa;
@@ -265,6 +345,13 @@ step_apply(struct step_row row, const struct step_stack *stack,
 	return STEP_NEEDS_FULL;
 }
 
+enum step_result
+step_apply(struct step_row row, const struct step_stack *stack,
+	   struct step_regs *regs)
+{
+	return apply(row, stack, regs);
+}
+
 /* A frame pointer is only a guess; a return into data refutes it. */
 static enum step_result
 step_guessed(const struct step_tables *tables, struct step_row row,
@@ -281,20 +368,31 @@ step_guessed(const struct step_tables *tables, struct step_row row,
 	return STEP_OK;
 }
 
+static struct step_row
+row_of_frame(const struct step_tables *tables, const struct step_regs *regs)
+{
+	const uint64_t pc = regs->pc - !regs->exact;
+	const struct step_row *known = memo_row(tables, pc);
+	const struct step_range *range;
+
+	if (known)
+		return *known;
+	range = step_range_find(tables, pc);
+	if (!range)
+		return (struct step_row){ .kind = STEP_NONE };
+	return regs->exact ? step_row_find(tables, range, pc) :
+		step_row_returned(tables, range, regs->pc);
+}
+
 enum step_result
 step_frame(const struct step_tables *tables, const struct step_stack *stack,
 	   struct step_regs *regs)
 {
-	const uint64_t pc = regs->pc - !regs->exact;
-	const struct step_range *range = step_range_find(tables, pc);
-	struct step_row row = { .kind = STEP_NONE };
+	const struct step_row row = row_of_frame(tables, regs);
 	struct step_stack sure;
 	enum step_result result;
 	uint32_t guessed;
 
-	if (range)
-		row = regs->exact ? step_row_find(tables, range, pc) :
-			step_row_returned(tables, range, regs->pc);
 	guessed = regs->guessed | (row.kind == STEP_NONE);
 	if (guessed && stack->doubtful) {
 		sure = *stack;
@@ -304,7 +402,7 @@ step_frame(const struct step_tables *tables, const struct step_stack *stack,
 	/* no copy of regs for a row: copies took half of the time */
 	result = row.kind == STEP_NONE ?
 		step_guessed(tables, row, stack, regs) :
-		step_apply(row, stack, regs);
+		apply(row, stack, regs);
 	if (result == STEP_OK)
 		regs->guessed = guessed;
 	return result;

@@ -95,7 +95,7 @@ publish(struct guest *g, const uint64_t pad[5])
 {
 	static const struct step_row rows[ROWS];
 	struct step_range ranges[RANGES];
-	const struct step_tables tables = { NULL, ranges, RANGES };
+	const struct step_tables tables = { NULL, ranges, RANGES, NULL };
 	uint32_t i;
 
 	for (i = 0; i < RANGES; i++)

@@ -238,23 +238,27 @@ is_untouched(pid_t pid, uint64_t start, bool behind_library)
 
 /*
  * Where no arena has room malloc maps each piece by itself, and says so in the
- * word in front of it: its size, and bit 1 (IS_MMAPPED, glibc's malloc.c).
+ * word in front of it: its size, and bit 1 (IS_MMAPPED, glibc's malloc.c). The
+ * kernel may show it as one with what lies beside it. Its size, 0: no piece.
  */
-static bool
-is_piece_of_libc(pid_t pid, struct span s)
+static uint64_t
+piece_of_libc(pid_t pid, uint64_t at, uint64_t end)
 {
+	uint64_t size;
 	char path[64];
 	uint64_t head[2] = {0};
 	FILE *mem;
 
 	snprintf(path, sizeof path, "/proc/%d/mem", pid);
 	mem = fopen(path, "r");
-	if (mem && (fseek(mem, (long)s.start, SEEK_SET) < 0 ||
+	if (mem && (fseek(mem, (long)at, SEEK_SET) < 0 ||
 		    fread(head, sizeof head, 1, mem) != 1))
 		head[1] = 0;
 	if (mem)
 		fclose(mem);
-	return head[0] == 0 && head[1] == ((s.end - s.start) | 2);
+	size = head[1] & ~(uint64_t)7;
+	return head[0] == 0 && (head[1] & 7) == 2 && size % 4096 == 0 &&
+	       size <= end - at ? size : 0;
 }
 
 static unsigned
@@ -270,8 +274,14 @@ new_memory(pid_t pid, const struct health *was, const struct health *now)
 		for (page = s.start; page < s.end; page += 4096)
 			if (!covered(&was->maps, page) &&
 			    !may_be_new(was, now, page)) {
-				if (is_piece_of_libc(pid, s) ||
-				    is_untouched(pid, s.start, i &&
+				const uint64_t piece =
+					piece_of_libc(pid, page, s.end);
+
+				if (piece) {
+					page += piece - 4096;
+					continue;
+				}
+				if (is_untouched(pid, s.start, i &&
 				    strstr(now->maps.item[i - 1],
 					   "sonde-collector")))
 					break;
