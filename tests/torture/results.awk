@@ -33,6 +33,7 @@ function stop_row(what, text, others, of,   list, n)
 }
 
 {
+	gsub("/[^ ]*/sonde-torture[.][A-Za-z0-9]*/", "", $17)
 	how[NR] = $2
 	if ($2 == "missing") {
 		absent = absent "\n- " $1 ": " $17 " is not there"
