@@ -67,7 +67,7 @@ write_look()
 		"best of five. The whole command has start, names and output" \
 		"in it. A stop would give a thread a turn on a CPU. Aim: 7 us" \
 		"a thread, no turn. Above it, most of a look is opening and" \
-		"reading five files of /proc."
+		"reading three files of /proc."
 	table threads "a look, us a thread" "complete stacks" \
 		"\`sonde dump -p PID\`, us a thread" "turns that threads had"
 	for threads in "${LOOK_THREADS[@]}"; do

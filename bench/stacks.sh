@@ -6,7 +6,7 @@
 
 STACK_THREADS=16
 STACK_DEPTH=35
-STACK_VARIANTS=(sonde gdb eu-stack)
+STACK_VARIANTS=(sonde gdb eu-stack eu-lines)
 
 measure_stacks()
 {
@@ -75,6 +75,7 @@ dump_by()
 	sonde) words=("$SONDE" dump -p "$VPID") ;;
 	gdb) words=("${GDB[@]}" -p "$VPID" -ex 'thread apply all bt') ;;
 	eu-stack) words=(eu-stack -p "$VPID") ;;
+	eu-lines) words=(eu-stack -i -s -p "$VPID") ;;
 	esac
 	have "${words[0]}" || return 1
 	"$PROGRAMS/timed" "$TMP/timed" "${words[@]}" >"$TMP/tool.out" \
@@ -131,9 +132,9 @@ handler_table()
 	echo "In a signal handler, over the stack of what it interrupted, by" \
 		"\`bench/handler-frame.c\`: the guest's own walk, libunwind" \
 		"and libc; ns a frame, the best of five. The two" \
-		"backtraces begin in the handler itself. Aim: 10 ns a frame." \
-		"Above it: the row of each frame is searched for by halving," \
-		"where unw_backtrace remembers what it found."
+		"backtraces begin in the handler itself. Aim: 10 ns a frame" \
+		"and 100 ns. sonde remembers where rows were found, and" \
+		"checks it; unw_backtrace remembers what it found."
 	table "calls deep" "sonde's guest" unw_step "ratio" unw_backtrace \
 		"ratio" "libc's backtrace" "ratio"
 	for calls in 10 50 200; do
@@ -156,6 +157,7 @@ dump_text()
 	case $1 in
 	sonde) echo '`sonde dump -p PID`' ;;
 	gdb) echo '`gdb -batch -p PID -ex "thread apply all bt"`' ;;
-	eu-stack) echo '`eu-stack -p PID`' ;;
+	eu-stack) echo '`eu-stack -p PID`: no lines, no inlined calls' ;;
+	eu-lines) echo '`eu-stack -i -s -p PID`: with these, as sonde' ;;
 	esac
 }
