@@ -264,7 +264,11 @@ full_begin(struct full_walk *walk, struct unwind_space *space,
 	       -1 : 0;
 }
 
-/* Was the caller of this frame interrupted by a signal? */
+/*
+ * Was the caller of this frame interrupted by a signal? Restorers without
+ * unwind data have a description of ours. libunwind itself is not asked: 1.6
+ * tells of the frame below, and so of the first one in generated code.
+ */
 static bool
 stands_at_signal(struct full_walk *walk)
 {
@@ -275,7 +279,7 @@ stands_at_signal(struct full_walk *walk)
 			  &frames, &bias);
 
 	if (!fde)
-		return unw_is_signal_frame(&walk->cursor) > 0;
+		return false;
 	return fde->insn ? frames->cies[fde->cie].signal :
 			   fde->fixed_kind == STEP_SIGNAL;
 }

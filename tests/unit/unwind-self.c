@@ -6,7 +6,8 @@
  * stack, both engines, and glibc's backtrace() as a third opinion. From plain
  * calls, a libc callback, signal handlers on both stacks, a realigned frame,
  * a recursion 10,000 deep, a second thread; then with a window cut short,
- * with a depth limit, and through text that has no unwind data at all.
+ * with a depth limit, and through text that has no unwind data at all, also
+ * where a signal has interrupted that.
  */
 #include <alloca.h>
 #include <execinfo.h>
@@ -246,18 +247,35 @@ below_jit(void)
 	help_space_close(&h);
 }
 
+/* int3 where the call was; the handler looks by both engines */
+static const unsigned char interrupted_code[] = {
+	0x55, 0x48, 0x89, 0xe5, 0xcc, 0x90, 0x5d, 0xc3,
+};
+
 static void
-generated_code(void)
+run_generated(const unsigned char *bytes, size_t n, void (*then)(void))
 {
 	void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (code == MAP_FAILED)
 		return;
-	memcpy(code, jit_code, sizeof jit_code);
+	memcpy(code, bytes, n);
 	if (mprotect(code, 4096, PROT_READ | PROT_EXEC) == 0)
-		((void (*)(void (*)(void)))(uintptr_t)code)(below_jit);
+		((void (*)(void (*)(void)))(uintptr_t)code)(then);
 	munmap(code, 4096);
+}
+
+static void
+generated_code(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	run_generated(jit_code, sizeof jit_code, below_jit);
+	sigaction(SIGTRAP, &action, NULL);
+	where = "signal in generated code";
+	expected_end = UNWIND_COMPLETE;
+	run_generated(interrupted_code, sizeof interrupted_code, NULL);
 }
 
 int
@@ -282,6 +300,6 @@ main(void)
 	reader = help_read;
 	deep(1000, cut_with_memory);
 	generated_code();
-	CHECK(captures == 11, "%d captures", captures);
+	CHECK(captures == 12, "%d captures", captures);
 	return failures ? 1 : 0;
 }
