@@ -39,16 +39,15 @@ _Static_assert(sizeof(struct packet_head) == 4, "packet head");
 
 struct clock_packet {
 	struct packet_head head;
-	uint32_t pad;
-	int64_t lwp, thread;
-	int32_t cpu;		/* EXPERIMENT_BOOKED: no sample */
-	uint32_t pad2;
+	int32_t thread;		/* and the LWP: on Linux they are one */
 	int64_t time;		/* absolute */
 	uint64_t frinfo;
+	int32_t cpu;		/* EXPERIMENT_BOOKED: no sample */
 	int32_t state;
 	int32_t ticks;		/* of ptimer microseconds each */
+	uint32_t pad;
 };
-_Static_assert(sizeof(struct clock_packet) == 56, "clock packet");
+_Static_assert(sizeof(struct clock_packet) == 40, "clock packet");
 
 /* A frame packet holds infos; an info of kind 1 is a native stack. */
 struct frame_packet {

@@ -129,8 +129,8 @@ add_clock_packets(struct str *out)
 	} fields[] = {
 #define FIELD(name, text, type, member) \
 		{ name, text, type, offsetof(struct clock_packet, member) }
-		FIELD("LWPID", "Lightweight process id", "INT64", lwp),
-		FIELD("THRID", "Thread number", "INT64", thread),
+		FIELD("LWPID", "Lightweight process id", "INT32", thread),
+		FIELD("THRID", "Thread number", "INT32", thread),
 		FIELD("CPUID", "CPU id", "INT32", cpu),
 		FIELD("TSTAMP", "High resolution timestamp", "INT64", time),
 		FIELD("FRINFO", "Call stack", "INT64", frinfo),

@@ -123,7 +123,7 @@ experiment_clock(struct experiment *exp, uint64_t time_ns, pid_t tid, int cpu,
 	const uint64_t us = take_microseconds(exp, tid, state, weight_ns);
 	const struct clock_packet packet = {
 		.head = { sizeof packet, PACKET_CLOCK },
-		.lwp = tid, .thread = tid, .cpu = cpu, .state = (int)state,
+		.thread = tid, .cpu = cpu, .state = (int)state,
 		.time = (int64_t)time_ns, .frinfo = frinfo,
 	};
 
@@ -149,7 +149,7 @@ writer_settle(struct experiment *exp)
 			continue;
 		const struct clock_packet packet = {
 			.head = { sizeof packet, PACKET_CLOCK },
-			.lwp = exp->pid, .thread = exp->pid,
+			.thread = exp->pid,
 			.cpu = EXPERIMENT_BOOKED,
 			.time = (int64_t)exp->last_ns, .state = state,
 			.frinfo = exp->lost_frinfo,

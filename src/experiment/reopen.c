@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -96,6 +97,24 @@ take_losses(struct experiment *exp, const struct experiment_reader *rd)
 	}
 }
 
+/* By a sonde that writes packets as we do: readers go by the one declaration
+ * that the log has. */
+static bool
+has_our_packets(const struct experiment_reader *rd)
+{
+	const struct layout *l = NULL;
+
+	for (size_t i = 0; i < rd->files.len && !l; i++) {
+		const struct data_file *file = rd->files.items[i];
+
+		if (strcmp(file->name, "profile") == 0)
+			l = layout_find(file, PACKET_CLOCK);
+	}
+	return l && l->fields[ROLE_THREAD].type == FIELD_INT32 &&
+		l->fields[ROLE_TICKS].offset ==
+			offsetof(struct clock_packet, ticks);
+}
+
 static int
 take_log(struct experiment *exp, const struct experiment_left *left)
 {
@@ -110,6 +129,8 @@ take_log(struct experiment *exp, const struct experiment_left *left)
 	else if (!pid || atoi(pid) != left->pid ||
 		 !has_token(rd, left->token))
 		fail(FAIL_UNSUITABLE, "the experiment is another");
+	else if (!has_our_packets(rd))
+		fail(FAIL_UNSUITABLE, "the experiment is of another version");
 	else
 		r = 0;
 	exp->pid = left->pid;

@@ -18,7 +18,7 @@ static struct {
 } sound[ARRAY_LEN(files)];
 static char where[4096];
 static struct experiment_left left = {
-	.pid = 42, .token = TOKEN, .kept = 168,
+	.pid = 42, .token = TOKEN, .kept = 3 * 40,
 };
 
 static void

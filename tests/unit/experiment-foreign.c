@@ -508,6 +508,31 @@ test_recorded(void)
 	experiment_reader_free(rd);
 }
 
+/* ---- of another version ------------------------------------------------ */
+
+/* Packets of ours, behind a declaration of others, would mean anything. */
+static void
+test_other_layout(void)
+{
+	const struct experiment_info info = test_info("left.er");
+	struct experiment *exp = test_create(&info);
+	struct experiment_left left = { .pid = info.pid, .token = 1 };
+	static char where[4096];
+
+	check(experiment_where(exp, where, sizeof where, &left) == 0, "%s",
+	      fail_last()->reason);
+	experiment_event(exp, TEST_START, "sonde_records",
+			 (const char *const[]){ "token", "0000000000000001",
+						NULL });
+	check(experiment_leave(exp) == 0, "leave: %s", fail_last()->reason);
+	exp = experiment_reopen(&left);
+	if (check(exp, "reopen: %s", fail_last()->reason))
+		(void)experiment_leave(exp);
+	check(system("sed -i '/NTICK/s/offset=\"[0-9]*\"/offset=\"52\"/' "
+		     "left.er/log.xml") == 0, "sed");
+	check(!experiment_reopen(&left), "it goes on with other packets");
+}
+
 int
 main(void)
 {
@@ -517,6 +542,7 @@ main(void)
 	test_32_bit();
 	test_old();
 	test_recorded();
+	test_other_layout();
 	scratch_leave(dir);
 	return failures > 0;
 }

@@ -19,7 +19,7 @@
 #define US UINT64_C(1000)
 
 /* RESERVE is kept for what must be written last. */
-enum { PACKETS = 20000, CLOCK_PACKET = 56, RESERVE = 4096 };
+enum { PACKETS = 20000, CLOCK_PACKET = 40, RESERVE = 4096 };
 
 static void
 limit_files(rlim_t bytes)
