@@ -306,14 +306,15 @@ look()
 	sed -e '/ \[heap\]$/d; / \[stack\]$/d' -e 's/^/map /' "/proc/$1/maps"
 }
 
-# no_moment PID: no thread is just being born, or ending: then libc blocks all
-# signals of it, its own two (32 and 33) as well.
+# no_moment PID: no thread is just being born, or ending: then glibc blocks all
+# signals of it, its own two (32 and 33) as well, and musl all but its own three.
 no_moment()
 {
 	local name mask
 
 	while read -r name mask; do
 		(( (16#$mask & 0x180000000) != 0x180000000 )) || return 1
+		[ "$mask" != fffffffc7ffbfeff ] || return 1
 	done < <(grep -h '^SigBlk:' "/proc/$1/task"/*/status 2>/dev/null)
 }
 
