@@ -9,7 +9,9 @@
  *	differ JUDGE FRAMES BUILD-ID FUNCTION OBJECT TID AT OURS THEIRS
  *
  * JUDGE is libunwind or eu-stack; FRAMES, how many are not the same; BUILD-ID,
- * FUNCTION, OBJECT, of the last frame that is: there it goes wrong.
+ * FUNCTION, OBJECT, of the last frame that is: there it goes wrong. OBJECT is
+ * "generated" where code is in no file, or "generated-leaf" if that was about
+ * to run.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -133,7 +135,7 @@ ask_engines(struct process *p)
 /* ---- comparing ------------------------------------------------------------------- */
 
 static void
-tell_place(struct process *p, uint64_t pc)
+tell_place(struct process *p, uint64_t pc, bool leaf)
 {
 	const struct module *m = modules_find(&p->maps, pc);
 	struct symfile *sf;
@@ -141,7 +143,8 @@ tell_place(struct process *p, uint64_t pc)
 	const char *id, *name;
 
 	if (!m || m->path[0] != '/') {
-		printf("- - %s", m && m->path[0] ? m->path : "generated");
+		printf("- - %s", m && m->path[0] ? m->path : leaf ?
+		       "generated-leaf" : "generated");
 		return;
 	}
 	sf = symfile_open(m->path, m->path, "");
@@ -170,7 +173,7 @@ compare(struct process *p, const struct thread *th, const char *judge,
 	if (head == longer)
 		return;
 	printf("differ %s %zu ", judge, longer - head - tail);
-	tell_place(p, ours->pcs[head ? head - 1 : 0]);
+	tell_place(p, ours->pcs[head ? head - 1 : 0], head == 1);
 	printf(" %d %zu %#" PRIx64 " %#" PRIx64 " %zu/%zu\n", (int)th->tid,
 	       head, head < ours->len ? ours->pcs[head] : 0,
 	       head < theirs->len ? theirs->pcs[head] : 0, ours->len,
