@@ -5,18 +5,13 @@
  */
 #include "client.h"
 #include "clock.h"
-#include "hazard.h"
 #include "inject.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -349,67 +344,4 @@ session_wait(struct session *s, int timeout_ms, struct session_event *ev)
 		return 0;
 	take_event(s, ev);
 	return 1;
-}
-
-/* ---- other people's recordings ------------------------------------------------------------------ */
-
-/* A link would lead to a socket of somebody else. */
-static bool
-is_socket(int dir, const char *name)
-{
-	struct stat st;
-
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
-	errno = ENOENT;
-	return S_ISSOCK(st.st_mode) || !handled(HAZARD_PLANTED_LINK);
-}
-
-static int
-connect_control(const char *path)
-{
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	const int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (dir < 0)
-		return fail_errno("open experiment %s", path);
-
-	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	snprintf(at.sun_path, sizeof at.sun_path,
-		 "/proc/self/fd/%d/control", dir);
-	if (fd < 0 || !is_socket(dir, "control") ||
-	    connect(fd, (void *)&at, sizeof at) < 0) {
-		if (errno == ENOENT || errno == ECONNREFUSED) {
-			fail(FAIL_MISSING, "experiment %s is not being "
-			     "recorded", path);
-			fail_remedy("look at it: sonde report %s -header",
-				    path);
-		} else {
-			fail_errno("reach the recorder of %s", path);
-		}
-		if (fd >= 0)
-			close(fd);
-		close(dir);
-		return -1;
-	}
-	close(dir);
-	return fd;
-}
-
-int
-session_stop_experiment(const char *path, char **receipt)
-{
-	struct session s = { .fd = connect_control(path) };
-	struct wire_message request;
-
-	if (s.fd < 0)
-		return -1;
-	wire_init(&request, WIRE_STOP_RECORDING);
-
-	const int result = client_ask_text(&s, &request, receipt);
-
-	close(s.fd);
-	vec_free_items(&s.events);
-	return result;
 }
