@@ -22,26 +22,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define THREADS_NS	UINT64_C(300000000)	/* for reading them all */
-
 enum {
 	AGAIN_MAX = 40, AGAIN_US = 5000, NAMED_MAX = 6,
 	SCRATCH_MOST = 1 << 20,		/* bytes, with what lies behind it */
-};
-
-/* One look: what it finds goes to note. */
-struct look {
-	struct look_back *lb;
-	void (*note)(struct look *l, enum trace what, uint64_t where,
-		     uint64_t size);
-	struct str found, unlooked;
-	unsigned n;
-	uint64_t lib, lib_end;	/* the library and its data; 0: none */
 };
 
 static void
@@ -53,8 +40,8 @@ look_fini(struct look *l)
 
 /* ---- what is told -------------------------------------------------------------- */
 
-static void __attribute__((format(printf, 2, 3)))
-tell(struct look *l, const char *fmt, ...)
+void
+look_tell(struct look *l, const char *fmt, ...)
 {
 	va_list ap;
 	char *text;
@@ -97,21 +84,21 @@ note_after(struct look *l, enum trace what, uint64_t where, uint64_t size)
 		return;
 	switch (what) {
 	case TRACE_DESCRIPTOR:
-		tell(l, "descriptor %u", (unsigned)where);
+		look_tell(l, "descriptor %u", (unsigned)where);
 		if (where >> 32 && l->n <= NAMED_MAX)
 			str_addf(&l->found, " of thread %d",
 				 (int)(where >> 32));
 		break;
 	case TRACE_AREA:
-		tell(l, "%" PRIu64 " KB of record memory at %" PRIx64,
-		     size / 1024, where);
+		look_tell(l, "%" PRIu64 " KB of record memory at %" PRIx64,
+			  size / 1024, where);
 		break;
 	case TRACE_SCRATCH:
-		tell(l, "%" PRIu64 " KB of scratch memory at %" PRIx64,
-		     size / 1024, where);
+		look_tell(l, "%" PRIu64 " KB of scratch memory at %" PRIx64,
+			  size / 1024, where);
 		break;
 	case TRACE_TIMER:
-		tell(l, "timer %" PRIu64, where);
+		look_tell(l, "timer %" PRIu64, where);
 		break;
 	}
 }
@@ -238,9 +225,10 @@ look_at_text(struct look *l)
 	if (n < 0)
 		not_looked(l, "its text");
 	if (n == 1)
-		tell(l, "a trap at %" PRIx64, addr);
+		look_tell(l, "a trap at %" PRIx64, addr);
 	if (n > 1)
-		tell(l, "%d traps, at %" PRIx64 " and elsewhere", n, addr);
+		look_tell(l, "%d traps, at %" PRIx64 " and elsewhere", n,
+			  addr);
 }
 
 /* ---- timers ------------------------------------------------------------------------- */
@@ -278,104 +266,7 @@ look_at_timers(struct look *l)
 	free(text);
 }
 
-/* ---- the process, and its threads ------------------------------------------------ */
-
-/* The number behind a name in a status file; 0: it is not there. */
-static uint64_t
-number_of(const char *text, const char *name, int base)
-{
-	const char *at = strstr(text, name);
-
-	return at ? strtoull(at + strlen(name), NULL, base) : 0;
-}
-
-static char
-state_of(const char *text)
-{
-	const char *at = strstr(text, "\nState:\t");
-
-	return at ? at[strlen("\nState:\t")] : 0;
-}
-
-static char *
-status_of(const struct look_back *lb, pid_t tid)
-{
-	char path[64];
-
-	snprintf(path, sizeof path, "task/%d/status", (int)tid);
-	return file_read_at(target_proc(lb->t), path, NULL);
-}
-
-static bool
-is_of_ours(uint64_t tracer)
-{
-	char path[64];
-
-	if (!tracer)
-		return false;
-	snprintf(path, sizeof path, "/proc/self/task/%" PRIu64, tracer);
-	return access(path, F_OK) == 0;
-}
-
-static bool
-keeps_our_mask(const struct look_back *lb, pid_t tid, uint64_t blocked)
-{
-	const unsigned n = lb->nborrowed < BORROWED_MAX ? lb->nborrowed :
-		BORROWED_MAX;
-
-	if (blocked != inject_busy_mask())
-		return false;
-	for (unsigned i = 0; i < n; i++)
-		if (lb->borrowed[i].tid == tid &&
-		    lb->borrowed[i].mask != blocked)
-			return true;
-	return false;
-}
-
-static void
-look_at_thread(struct look *l, pid_t tid, bool stays_stopped)
-{
-	char *text = status_of(l->lb, tid);
-
-	if (!text)
-		return;		/* it has ended */
-	if (is_of_ours(number_of(text, "\nTracerPid:", 10)))
-		tell(l, "thread %d traced by us", (int)tid);
-	else if (state_of(text) == 'T' && !l->lb->stopped && !stays_stopped)
-		tell(l, "thread %d stopped", (int)tid);
-	if (keeps_our_mask(l->lb, tid, number_of(text, "\nSigBlk:", 16)))
-		tell(l, "signals of thread %d blocked", (int)tid);
-	free(text);
-}
-
-static void
-look_at_threads(struct look *l, bool stays_stopped)
-{
-	const uint64_t end = now_ns() + THREADS_NS;
-	pid_t *tids = NULL;
-	size_t cap = 0;
-	const ssize_t n = target_threads(l->lb->t, &tids, &cap);
-	ssize_t i;
-
-	for (i = 0; i < n && (i % 64 || now_ns() < end); i++)
-		look_at_thread(l, tids[i], stays_stopped);
-	if (i < n)
-		str_addf(&l->unlooked, "%s%zd of its %zd threads",
-			 l->unlooked.len ? ", " : "", n - i, n);
-	free(tids);
-}
-
-static void
-look_at_signals(struct look *l)
-{
-	const int signal = l->lb->signal;
-	const uint64_t bit = signal ? UINT64_C(1) << (signal - 1) : 0;
-	char *text = status_of(l->lb, target_live_thread(l->lb->t));
-
-	if (text && number_of(text, "\nSigCgt:", 16) & ~l->lb->caught & bit)
-		tell(l, "a handler of SIG%s", sigabbrev_np(signal));
-	free(text);
-}
+/* ---- all of it ---------------------------------------------------------------- */
 
 static void
 look_at_all(struct look *l)
@@ -392,15 +283,9 @@ look_back_new(struct target *t)
 {
 	struct look_back *lb = xcalloc(1, sizeof *lb);
 	struct look l = { .lb = lb, .note = note_before };
-	char *text;
 
 	lb->t = t;
-	text = status_of(lb, target_live_thread(t));
-	if (text) {
-		lb->caught = number_of(text, "\nSigCgt:", 16);
-		lb->stopped = state_of(text) == 'T';
-	}
-	free(text);
+	look_note_before(lb);
 	look_at_all(&l);
 	lb->visited |= l.lib != 0;
 	look_fini(&l);

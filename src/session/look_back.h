@@ -61,6 +61,27 @@ typedef void look_found(void *arg, uint64_t where);
  * could be seen; both with errno. */
 int look_at_files(struct target *t, look_found *found, void *arg);
 
+/* ---- look_threads.c ------------------------------------------------------ */
+
+/* One look: what it finds goes to note, or is told. */
+struct look {
+	struct look_back *lb;
+	void (*note)(struct look *l, enum trace what, uint64_t where,
+		     uint64_t size);
+	struct str found, unlooked;
+	unsigned n;
+	uint64_t lib, lib_end;	/* the library and its data; 0: none */
+};
+
+/* Found, and of our making. (look_back.c) */
+void __attribute__((format(printf, 2, 3)))
+look_tell(struct look *l, const char *fmt, ...);
+
+/* Its signals and job control, as they are when we come. */
+void look_note_before(struct look_back *lb);
+void look_at_threads(struct look *l, bool stays_stopped);
+void look_at_signals(struct look *l);
+
 /* ---- orphan.c ------------------------------------------------------------ */
 
 /* The first look found this. */
