@@ -15,211 +15,18 @@
  * events then, and none is opened for the new program.
  */
 #include "control.h"
-#include "private.h"
+#include "signals.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
 	SIDE_BAND_RING = 64 << 10, SIDE_BAND_LEAST = 16 << 10,
-	TIMES_MAX = 256,	/* threads whose ticks have exact times */
 };
 
-struct ticker {
-	pid_t tid;
-	int fd;			/* -1: it ended */
-	uint64_t before;	/* CPU ns that it used before it was opened */
-	uint64_t at_end;	/* its count when it ended */
-	struct tick_times times;
-};
-
-struct signal_clock {
-	pid_t pid, except;
-	uint64_t interval_ns;
-	int signo;		/* 0: not told yet */
-	bool (*wanted)(void *arg, int fd, pid_t tid);
-	void *wanted_arg;
-	bool on, lost, execed;
-	struct perf_kernel kernel;
-	struct rings rings;
-	int *sides;		/* per CPU, or the watch */
-	size_t sides_len;
-	struct watch watch;
-	struct ticker *tickers;
-	size_t len, cap, unserved;
-	size_t *ended;		/* since the last drain: their times stay */
-	size_t ended_len, ended_cap, timed;
-	struct map by_tid;	/* tid -> place of its latest ticker */
-};
-
-/* ---- one thread ---------------------------------------------------------- */
-
-/* What a thread that started while we ran had used before we noticed. */
-static uint64_t
-used_before(const struct signal_clock *c, pid_t tid)
-{
-	struct task_turns turns;
-	char path[64];
-
-	if (!c->on)
-		return 0;
-	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat",
-		       (int)c->pid, (int)tid);
-	(void)task_turns_of(-1, path, &turns);	/* gone: 0 */
-	return turns.cpu_ns;
-}
-
-static int
-set_sending(int fd, bool on)
-{
-	return fcntl(fd, F_SETFL, on ? O_ASYNC | O_NONBLOCK : O_NONBLOCK);
-}
-
-static int
-send_to(const struct signal_clock *c, int fd, pid_t tid)
-{
-	struct f_owner_ex owner = { .type = F_OWNER_TID, .pid = tid };
-
-	if (!c->signo)
-		return 0;
-	if (fcntl(fd, F_SETSIG, c->signo) < 0 ||
-	    fcntl(fd, F_SETOWN_EX, &owner) < 0)
-		return -1;
-	return set_sending(fd, !c->wanted ||
-			   c->wanted(c->wanted_arg, fd, tid));
-}
-
-static int
-open_ticker(struct signal_clock *c, pid_t tid)
-{
-	const struct perf_event_attr a = attr_ticker(c->interval_ns);
-	const int fd = perf_open(&c->kernel, &a, tid, -1);
-
-	if (fd < 0)
-		return -1;
-	if (descriptor_is_reserve(fd))
-		errno = EMFILE;
-	else if (send_to(c, fd, tid) == 0 &&
-		 (!c->on || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0))
-		return fd;
-
-	const int error = errno;
-
-	(void)close(fd);
-	errno = error;
-	return -1;
-}
-
-static bool
-ticking(const struct signal_clock *c, pid_t tid)
-{
-	uint64_t at;
-
-	return map_get(&c->by_tid, (uint64_t)tid, &at) &&
-		c->tickers[at].fd >= 0;
-}
-
-/* 0 also for a thread that is gone, or not to be sampled. */
-static int
-add_thread(struct signal_clock *c, pid_t tid)
-{
-	if (tid == c->except || c->execed || ticking(c, tid))
-		return 0;
-
-	const uint64_t before = used_before(c, tid);
-	const int fd = open_ticker(c, tid);
-
-	if (fd < 0 && errno == ESRCH)
-		return 0;
-	if (fd < 0) {
-		c->unserved++;
-		return -1;
-	}
-	c->tickers = xgrow(c->tickers, &c->cap, c->len + 1,
-			   sizeof *c->tickers);
-	c->tickers[c->len] = (struct ticker){
-		.tid = tid, .fd = fd, .before = before,
-	};
-	if (c->timed < TIMES_MAX &&
-	    tick_times_open(&c->tickers[c->len].times, fd, c->interval_ns))
-		c->timed++;
-	map_put(&c->by_tid, (uint64_t)tid, c->len++);
-	return 0;
-}
-
-/* The count stands when the thread ended, and nobody inherited the event. */
-static void
-end_thread(struct signal_clock *c, pid_t tid)
-{
-	uint64_t at;
-
-	if (!map_get(&c->by_tid, (uint64_t)tid, &at))
-		return;
-
-	struct ticker *t = &c->tickers[at];
-
-	if (t->fd < 0)
-		return;
-	if (read(t->fd, &t->at_end, sizeof t->at_end) !=
-	    sizeof t->at_end)
-		t->at_end = 0;
-	(void)close(t->fd);
-	t->fd = -1;
-	c->ended = xgrow(c->ended, &c->ended_cap, c->ended_len + 1,
-			 sizeof *c->ended);
-	c->ended[c->ended_len++] = at;
-}
-
-static void
-forget_times(struct signal_clock *c)
-{
-	for (size_t i = 0; i < c->ended_len; i++) {
-		struct tick_times *t = &c->tickers[c->ended[i]].times;
-
-		c->timed -= t->page != NULL;
-		tick_times_close(t);
-	}
-	c->ended_len = 0;
-}
-
-/* ---- all threads --------------------------------------------------------- */
-
-static ssize_t
-add_listed(struct signal_clock *c, pid_t **tids, size_t *cap)
-{
-	const size_t before = c->len;
-	const ssize_t n = threads_list(c->pid, tids, cap);
-
-	if (n < 0)
-		return -1;
-	for (ssize_t i = 0; i < n; i++)
-		if (add_thread(c, (*tids)[i]) < 0 && c->len == 0)
-			return -1;	/* the first is refused: all are */
-	return (ssize_t)(c->len - before);
-}
-
-/* A thread may be born while we list: until nobody is new. */
-static int
-add_all(struct signal_clock *c)
-{
-	pid_t *tids = NULL;
-	size_t cap = 0;
-	ssize_t new;
-
-	errno = ESRCH;
-	do {
-		new = add_listed(c, &tids, &cap);
-	} while (new > 0);
-
-	const int error = errno;
-
-	free(tids);
-	errno = error;
-	return c->len > 0 ? 0 : -1;
-}
+/* ---- opening ------------------------------------------------------------- */
 
 static int
 open_side_band(struct signal_clock *c)
@@ -245,7 +52,7 @@ open_all(struct signal_clock *c)
 	if (rings_open(&c->rings, &c->kernel, SIDE_BAND_RING, SIDE_BAND_LEAST,
 		       c->pid) < 0)
 		return -1;
-	if (open_side_band(c) < 0 || add_all(c) < 0)
+	if (open_side_band(c) < 0 || tickers_add_all(c) < 0)
 		return fail_refused(errno, c->pid,
 				    "perf_event_open on the threads");
 	return 0;
@@ -275,7 +82,7 @@ static void
 follow_exec(struct signal_clock *c)
 {
 	for (size_t i = 0; i < c->len; i++)
-		end_thread(c, c->tickers[i].tid);
+		tickers_end(c, c->tickers[i].tid);
 	c->execed = true;
 }
 
@@ -295,9 +102,9 @@ take(void *arg, size_t ring, const unsigned char *record)
 	}
 	if (raw.r.kind == CLOCK_FORK && raw.r.pid == c->pid)
 		/* refused: counted as unserved */
-		(void)add_thread(c, raw.r.tid);
+		(void)tickers_add(c, raw.r.tid);
 	if (raw.r.kind == CLOCK_EXIT)
-		end_thread(c, raw.r.tid);
+		tickers_end(c, raw.r.tid);
 	if (raw.r.kind == CLOCK_EXEC)
 		follow_exec(c);
 	d->n++;
@@ -378,7 +185,7 @@ signal_clock_signal(struct signal_clock *c, int signo,
 		const struct ticker *t = &c->tickers[i];
 
 		/* one that has ended gets none, and no error for it */
-		if (t->fd >= 0 && send_to(c, t->fd, t->tid) < 0 &&
+		if (t->fd >= 0 && ticker_send_to(c, t->fd, t->tid) < 0 &&
 		    errno != ESRCH)
 			done = fail_errno("have the clock of thread %d send a "
 					  "signal", (int)t->tid);
@@ -393,7 +200,7 @@ signal_clock_send(struct signal_clock *c, pid_t tid, bool on)
 
 	if (map_get(&c->by_tid, (uint64_t)tid, &at) &&
 	    c->tickers[at].fd >= 0)
-		(void)set_sending(c->tickers[at].fd, on);
+		(void)ticker_set_sending(c->tickers[at].fd, on);
 }
 
 size_t
@@ -414,26 +221,14 @@ signal_clock_drain(struct signal_clock *c, clock_sink sink, void *arg)
 {
 	struct side_delivery d = { .c = c, .sink = sink, .arg = arg };
 
-	forget_times(c);
+	tickers_forget_times(c);
 	(void)rings_drain(&c->rings, UINT64_MAX, take, &d);
 	if (c->lost) {
 		c->lost = false;
 		/* whom we miss now is gone, or told by a record to come */
-		(void)add_all(c);
+		(void)tickers_add_all(c);
 	}
 	return d.n;
-}
-
-static uint64_t
-cpu_of(const struct ticker *t)
-{
-	uint64_t count;
-
-	if (t->fd < 0)
-		return t->before + t->at_end;
-	if (read(t->fd, &count, sizeof count) != sizeof count)
-		return t->before;
-	return t->before + count;
 }
 
 uint64_t
@@ -452,7 +247,7 @@ signal_clock_cpu(struct signal_clock *c, pid_t tid, uint64_t *cpu_ns)
 
 	if (!map_get(&c->by_tid, (uint64_t)tid, &at))
 		return fail(FAIL_MISSING, "thread %d has no clock", (int)tid);
-	*cpu_ns = cpu_of(&c->tickers[at]);
+	*cpu_ns = ticker_cpu(&c->tickers[at]);
 	return 0;
 }
 
@@ -462,5 +257,5 @@ signal_clock_each(struct signal_clock *c,
 		  void *arg)
 {
 	for (size_t i = 0; i < c->len; i++)
-		visit(arg, c->tickers[i].tid, cpu_of(&c->tickers[i]));
+		visit(arg, c->tickers[i].tid, ticker_cpu(&c->tickers[i]));
 }
