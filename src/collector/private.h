@@ -89,6 +89,15 @@ forked(void)
 	return origin && !*origin;
 }
 
+/* ---- handler.c --------------------------------------------------------------- */
+
+/* Only where the default is in place; -EBUSY: the program uses the signal. */
+int64_t handler_in(uint32_t signo);
+/* As it was, where it is still ours; call->handler_kept: it was not. */
+int64_t handler_out(struct collector_call *call);
+/* call->handler_kept: the program has put its own there. */
+int64_t handler_look(struct collector_call *call);
+
 /* ---- timers.c ---------------------------------------------------------------- */
 
 /* For all threads but the deaf, which lose theirs. */
