@@ -259,7 +259,7 @@ int facts_open_switches(const struct target *t, pid_t tid);
 int facts_read(const struct target *t, pid_t tid, int schedstat,
 	       struct thread_facts *f);
 
-/* ---- snapshot.c --------------------------------------------------------- */
+/* ---- snapshot_copy.c ---------------------------------------------------- */
 
 /* Room for that many bytes at t->arena: kept from copy to copy, so that its
  * pages are there already. Each copy overwrites the one before. */

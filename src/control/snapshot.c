@@ -11,26 +11,20 @@
  * the tracer's main thread holds already is copied by the main thread, since
  * a thread has one tracer.
  */
-#include "private.h"
+#include "snapshot.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 enum {
 	MAPS_AGE_MS = 1000,
-	BATCH = 1024,		/* UIO_MAXIOV */
 	RELEASE_LIMIT_MS = 5000,
-	ARENA_STEP = 1 << 20,
-	PAGE = 4096,		/* the smallest there is */
 	STACK_GUESS = 64 << 10,
 	PREPARE_MAX = 256 << 20,
 };
@@ -38,17 +32,6 @@ enum {
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23		/* since Linux 5.14 */
 #endif
-
-struct shot {
-	struct target *t;
-	pid_t only;
-	size_t max_stack;
-	struct pack *pack;
-	struct snapshot *snap;
-	size_t *at;		/* of each thread's stack in the arena */
-	pid_t tracer;
-	int result;
-};
 
 /* ---- before ------------------------------------------------------------- */
 
@@ -99,35 +82,6 @@ list_threads(struct shot *s)
 	return 0;
 }
 
-static size_t
-stack_extent(const struct shot *s, uint64_t base)
-{
-	const struct module *m = modules_find(&s->t->maps, base);
-
-	if (!m || m->end - base > s->max_stack)
-		return s->max_stack;
-	return (size_t)(m->end - base);
-}
-
-bool
-target_arena(struct target *t, size_t need)
-{
-	const size_t size = (need + ARENA_STEP) & ~(size_t)(ARENA_STEP - 1);
-	void *p;
-
-	if (need <= t->arena_size)
-		return true;
-	p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (p == MAP_FAILED)
-		return false;
-	if (t->arena)
-		munmap(t->arena, t->arena_size);
-	t->arena = p;
-	t->arena_size = size;
-	return true;
-}
-
 /*
  * Memory for what will be copied, there before anybody stands. How much that
  * is the listing tells of those who sleep; for the others a guess must do.
@@ -140,7 +94,7 @@ prepare_arena(struct shot *s)
 	for (size_t i = 0; i < s->snap->len; i++) {
 		const uint64_t sp = s->snap->threads[i].facts.sp & ~UINT64_C(7);
 
-		need += sp ? stack_extent(s, sp) : STACK_GUESS;
+		need += sp ? shot_stack_extent(s, sp) : STACK_GUESS;
 	}
 	need += need / 8;
 	if (need > PREPARE_MAX || !target_arena(s->t, need))
@@ -150,193 +104,7 @@ prepare_arena(struct shot *s)
 	(void)madvise(s->t->arena, need, MADV_POPULATE_WRITE);
 }
 
-/* ---- while it stands ---------------------------------------------------- */
-
-static struct snapshot_thread *
-thread_of(struct shot *s, pid_t tid, size_t *listed)
-{
-	struct snapshot *snap = s->snap;
-
-	for (size_t i = *listed; i < snap->len; i++)
-		if (snap->threads[i].tid == tid) {
-			*listed = i + 1;
-			return &snap->threads[i];
-		}
-	for (size_t i = 0; i < snap->len; i++)
-		if (snap->threads[i].tid == tid)
-			return &snap->threads[i];
-	/* born after the listing */
-	snap->threads = xrealloc(snap->threads, (snap->len + 1) *
-				 sizeof *snap->threads);
-
-	struct snapshot_thread *th = &snap->threads[snap->len++];
-
-	*th = (struct snapshot_thread){ .tid = tid,
-		.facts = { .state = 'R', .syscall = -1 } };
-	return th;
-}
-
-/* Within its page, since the next may not be there. */
-static void
-note_futex(struct snapshot_thread *th, uint64_t word)
-{
-	const uint64_t page = word & ~(uint64_t)(PAGE - 1);
-	uint64_t end = word + FUTEX_BYTES - FUTEX_BEFORE;
-
-	th->futex_at = word - FUTEX_BEFORE;
-	if (th->futex_at < page || word < FUTEX_BEFORE)
-		th->futex_at = page;
-	if (end > page + PAGE)
-		end = page + PAGE;
-	th->futex_size = word % 4 == 0 ? (size_t)(end - th->futex_at) : 0;
-}
-
-/* Registers of all, and their repair, which needs them standing. */
-static void
-copy_registers(struct shot *s, bool repair)
-{
-	size_t listed = 0;
-
-	for (size_t i = 0; i < s->pack->len; i++) {
-		const struct hold *h = &s->pack->items[i];
-		struct user_regs_struct regs;
-		struct iovec iov = { &regs, sizeof regs };
-
-		if (!h->stopped || h->foreign ||
-		    (s->only && h->tid != s->only) ||
-		    ptrace(PTRACE_GETREGSET, h->tid, 1, &iov) < 0 ||
-		    iov.iov_len != sizeof regs)
-			continue;
-
-		struct snapshot_thread *th = thread_of(s, h->tid, &listed);
-
-		arch.from_ptrace(&regs, &th->regs);
-		th->facts.pc = machine_pc(&regs);
-		th->facts.sp = machine_sp(&regs);
-		th->facts.syscall = machine_syscall(&regs);
-		th->facts.in_syscall = th->facts.syscall >= 0;
-		if (th->facts.syscall == SYS_futex)
-			note_futex(th, machine_first_word(&regs));
-		th->stack_base = th->facts.sp & ~UINT64_C(7);
-		th->stack_size = stack_extent(s, th->stack_base);
-		th->ok = true;
-		if (repair && (machine_interrupted(&regs) != INTERRUPTED_NO ||
-			       machine_sleeps_on(&regs)))
-			hold_repair(s->t, h);
-	}
-}
-
-/*
- * One call for up to a thousand stacks. It ends at the first memory that is
- * not there: that stack is as long as what came, and the rest is asked for
- * again.
- */
-static void
-read_batch(pid_t tid, const struct iovec *to, const struct iovec *from,
-	   struct snapshot_thread *const *of, size_t n)
-{
-	for (size_t i = 0; i < n;) {
-		ssize_t got = process_vm_readv(tid, to + i, n - i, from + i,
-					       n - i, 0);
-
-		got = got < 0 ? 0 : got;
-		while (i < n && (size_t)got >= to[i].iov_len)
-			got -= (ssize_t)to[i++].iov_len;
-		if (i < n)
-			of[i++]->stack_size = (size_t)got & ~(size_t)7;
-	}
-}
-
-static void
-copy_stacks(struct shot *s)
-{
-	const pid_t tid = s->pack->len ? s->pack->items[0].tid : s->t->pid;
-	struct snapshot_thread *of[BATCH];
-	struct iovec to[BATCH], from[BATCH];
-	size_t need = 0, n = 0, end = 0;
-
-	for (size_t i = 0; i < s->snap->len; i++)
-		need += s->snap->threads[i].stack_size;
-	s->at = xcalloc(s->snap->len, sizeof *s->at);
-	if (!target_arena(s->t, need)) {
-		for (size_t i = 0; i < s->snap->len; i++)
-			s->snap->threads[i].stack_size = 0;
-		return;
-	}
-	for (size_t i = 0; i < s->snap->len; i++) {
-		struct snapshot_thread *th = &s->snap->threads[i];
-
-		if (!th->stack_size)
-			continue;
-		s->at[i] = end;
-		to[n] = (struct iovec){ s->t->arena + end, th->stack_size };
-		from[n] = (struct iovec){ (void *)(uintptr_t)th->stack_base,
-					  th->stack_size };
-		of[n++] = th;
-		end += th->stack_size;
-		if (n == BATCH) {
-			read_batch(tid, to, from, of, n);
-			n = 0;
-		}
-	}
-	read_batch(tid, to, from, of, n);
-}
-
-/* Who was read in part, and those behind, is not known. */
-static void
-read_words(pid_t tid, const struct iovec *to, const struct iovec *from,
-	   struct snapshot_thread *const *of, size_t n)
-{
-	ssize_t got = n ? process_vm_readv(tid, to, n, from, n, 0) : 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (got < (ssize_t)to[i].iov_len)
-			of[i]->futex_size = 0;
-		got -= (ssize_t)to[i].iov_len;
-	}
-}
-
-/* What threads wait at, for who wants to know who held it then. */
-static void
-copy_words(struct shot *s)
-{
-	const pid_t tid = s->pack->len ? s->pack->items[0].tid : s->t->pid;
-	struct snapshot_thread *of[BATCH];
-	struct iovec to[BATCH], from[BATCH];
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->snap->len; i++) {
-		struct snapshot_thread *th = &s->snap->threads[i];
-
-		if (!th->futex_size)
-			continue;
-		to[n] = (struct iovec){ th->futex, th->futex_size };
-		from[n] = (struct iovec){ (void *)(uintptr_t)th->futex_at,
-					  th->futex_size };
-		of[n++] = th;
-		if (n == BATCH) {
-			read_words(tid, to, from, of, n);
-			n = 0;
-		}
-	}
-	read_words(tid, to, from, of, n);
-}
-
-/* ---- after -------------------------------------------------------------- */
-
-static void
-keep_stacks(struct shot *s)
-{
-	for (size_t i = 0; i < s->snap->len; i++) {
-		struct snapshot_thread *th = &s->snap->threads[i];
-
-		if (!th->ok || !th->stack_size)
-			continue;
-		th->stack = xmalloc(th->stack_size);
-		memcpy(th->stack, s->t->arena + s->at[i], th->stack_size);
-	}
-	free(s->at);
-}
+/* ---- the thread that stops it -------------------------------------------- */
 
 /*
  * A joined thread may still be on its way through the kernel, where it lets
@@ -395,9 +163,9 @@ tracing_thread(void *arg)
 	s->result = s->only ? pack_stop_one(s->pack, s->only) :
 		pack_stop(s->pack);
 	if (s->result == 0) {
-		copy_registers(s, true);
-		copy_stacks(s);
-		copy_words(s);
+		shot_copy_registers(s, true);
+		shot_copy_stacks(s);
+		shot_copy_words(s);
 		let_ticking_go(s);
 	} else {
 		/* some may stand that cannot be let go with EINTR in hand */
@@ -449,9 +217,9 @@ shoot_here(struct shot *s)
 	s->pack = &s->t->pack;
 	if (target_hold_all(s->t) < 0)
 		return -1;
-	copy_registers(s, false);
-	copy_stacks(s);
-	copy_words(s);
+	shot_copy_registers(s, false);
+	shot_copy_stacks(s);
+	shot_copy_words(s);
 	if (!stood && target_continue_all(s->t) < 0)
 		return -1;
 	s->snap->pause_ns = stood ? 0 : target_pause_ns(s->t);
@@ -514,7 +282,7 @@ snapshot_take(struct target *t, pid_t only, size_t max_stack,
 		snapshot_fini(snap);
 		return fail_in("snapshot of process %d", (int)t->pid);
 	}
-	keep_stacks(&s);
+	shot_keep_stacks(&s);
 	look_at_spared(&s);
 	if (only && (!snap->len || !snap->threads[0].ok)) {
 		snapshot_fini(snap);

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a snapshot copies of threads that stand: registers, used stacks, and
+ * the words of memory that they wait at. It comes into memory that is there
+ * already, and is given to its owners when they run again.
+ */
+#include "snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+enum {
+	BATCH = 1024,		/* UIO_MAXIOV */
+	ARENA_STEP = 1 << 20,
+	PAGE = 4096,		/* the smallest there is */
+};
+
+size_t
+shot_stack_extent(const struct shot *s, uint64_t base)
+{
+	const struct module *m = modules_find(&s->t->maps, base);
+
+	if (!m || m->end - base > s->max_stack)
+		return s->max_stack;
+	return (size_t)(m->end - base);
+}
+
+bool
+target_arena(struct target *t, size_t need)
+{
+	const size_t size = (need + ARENA_STEP) & ~(size_t)(ARENA_STEP - 1);
+	void *p;
+
+	if (need <= t->arena_size)
+		return true;
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	if (t->arena)
+		munmap(t->arena, t->arena_size);
+	t->arena = p;
+	t->arena_size = size;
+	return true;
+}
+
+static struct snapshot_thread *
+thread_of(struct shot *s, pid_t tid, size_t *listed)
+{
+	struct snapshot *snap = s->snap;
+
+	for (size_t i = *listed; i < snap->len; i++)
+		if (snap->threads[i].tid == tid) {
+			*listed = i + 1;
+			return &snap->threads[i];
+		}
+	for (size_t i = 0; i < snap->len; i++)
+		if (snap->threads[i].tid == tid)
+			return &snap->threads[i];
+	/* born after the listing */
+	snap->threads = xrealloc(snap->threads, (snap->len + 1) *
+				 sizeof *snap->threads);
+
+	struct snapshot_thread *th = &snap->threads[snap->len++];
+
+	*th = (struct snapshot_thread){ .tid = tid,
+		.facts = { .state = 'R', .syscall = -1 } };
+	return th;
+}
+
+/* Within its page, since the next may not be there. */
+static void
+note_futex(struct snapshot_thread *th, uint64_t word)
+{
+	const uint64_t page = word & ~(uint64_t)(PAGE - 1);
+	uint64_t end = word + FUTEX_BYTES - FUTEX_BEFORE;
+
+	th->futex_at = word - FUTEX_BEFORE;
+	if (th->futex_at < page || word < FUTEX_BEFORE)
+		th->futex_at = page;
+	if (end > page + PAGE)
+		end = page + PAGE;
+	th->futex_size = word % 4 == 0 ? (size_t)(end - th->futex_at) : 0;
+}
+
+/* Registers of all, and their repair, which needs them standing. */
+void
+shot_copy_registers(struct shot *s, bool repair)
+{
+	size_t listed = 0;
+
+	for (size_t i = 0; i < s->pack->len; i++) {
+		const struct hold *h = &s->pack->items[i];
+		struct user_regs_struct regs;
+		struct iovec iov = { &regs, sizeof regs };
+
+		if (!h->stopped || h->foreign ||
+		    (s->only && h->tid != s->only) ||
+		    ptrace(PTRACE_GETREGSET, h->tid, 1, &iov) < 0 ||
+		    iov.iov_len != sizeof regs)
+			continue;
+
+		struct snapshot_thread *th = thread_of(s, h->tid, &listed);
+
+		arch.from_ptrace(&regs, &th->regs);
+		th->facts.pc = machine_pc(&regs);
+		th->facts.sp = machine_sp(&regs);
+		th->facts.syscall = machine_syscall(&regs);
+		th->facts.in_syscall = th->facts.syscall >= 0;
+		if (th->facts.syscall == SYS_futex)
+			note_futex(th, machine_first_word(&regs));
+		th->stack_base = th->facts.sp & ~UINT64_C(7);
+		th->stack_size = shot_stack_extent(s, th->stack_base);
+		th->ok = true;
+		if (repair && (machine_interrupted(&regs) != INTERRUPTED_NO ||
+			       machine_sleeps_on(&regs)))
+			hold_repair(s->t, h);
+	}
+}
+
+/*
+ * One call for up to a thousand stacks. It ends at the first memory that is
+ * not there: that stack is as long as what came, and the rest is asked for
+ * again.
+ */
+static void
+read_batch(pid_t tid, const struct iovec *to, const struct iovec *from,
+	   struct snapshot_thread *const *of, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		ssize_t got = process_vm_readv(tid, to + i, n - i, from + i,
+					       n - i, 0);
+
+		got = got < 0 ? 0 : got;
+		while (i < n && (size_t)got >= to[i].iov_len)
+			got -= (ssize_t)to[i++].iov_len;
+		if (i < n)
+			of[i++]->stack_size = (size_t)got & ~(size_t)7;
+	}
+}
+
+void
+shot_copy_stacks(struct shot *s)
+{
+	const pid_t tid = s->pack->len ? s->pack->items[0].tid : s->t->pid;
+	struct snapshot_thread *of[BATCH];
+	struct iovec to[BATCH], from[BATCH];
+	size_t need = 0, n = 0, end = 0;
+
+	for (size_t i = 0; i < s->snap->len; i++)
+		need += s->snap->threads[i].stack_size;
+	s->at = xcalloc(s->snap->len, sizeof *s->at);
+	if (!target_arena(s->t, need)) {
+		for (size_t i = 0; i < s->snap->len; i++)
+			s->snap->threads[i].stack_size = 0;
+		return;
+	}
+	for (size_t i = 0; i < s->snap->len; i++) {
+		struct snapshot_thread *th = &s->snap->threads[i];
+
+		if (!th->stack_size)
+			continue;
+		s->at[i] = end;
+		to[n] = (struct iovec){ s->t->arena + end, th->stack_size };
+		from[n] = (struct iovec){ (void *)(uintptr_t)th->stack_base,
+					  th->stack_size };
+		of[n++] = th;
+		end += th->stack_size;
+		if (n == BATCH) {
+			read_batch(tid, to, from, of, n);
+			n = 0;
+		}
+	}
+	read_batch(tid, to, from, of, n);
+}
+
+/* Who was read in part, and those behind, is not known. */
+static void
+read_words(pid_t tid, const struct iovec *to, const struct iovec *from,
+	   struct snapshot_thread *const *of, size_t n)
+{
+	ssize_t got = n ? process_vm_readv(tid, to, n, from, n, 0) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (got < (ssize_t)to[i].iov_len)
+			of[i]->futex_size = 0;
+		got -= (ssize_t)to[i].iov_len;
+	}
+}
+
+/* What threads wait at, for who wants to know who held it then. */
+void
+shot_copy_words(struct shot *s)
+{
+	const pid_t tid = s->pack->len ? s->pack->items[0].tid : s->t->pid;
+	struct snapshot_thread *of[BATCH];
+	struct iovec to[BATCH], from[BATCH];
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->snap->len; i++) {
+		struct snapshot_thread *th = &s->snap->threads[i];
+
+		if (!th->futex_size)
+			continue;
+		to[n] = (struct iovec){ th->futex, th->futex_size };
+		from[n] = (struct iovec){ (void *)(uintptr_t)th->futex_at,
+					  th->futex_size };
+		of[n++] = th;
+		if (n == BATCH) {
+			read_words(tid, to, from, of, n);
+			n = 0;
+		}
+	}
+	read_words(tid, to, from, of, n);
+}
+
+void
+shot_keep_stacks(struct shot *s)
+{
+	for (size_t i = 0; i < s->snap->len; i++) {
+		struct snapshot_thread *th = &s->snap->threads[i];
+
+		if (!th->ok || !th->stack_size)
+			continue;
+		th->stack = xmalloc(th->stack_size);
+		memcpy(th->stack, s->t->arena + s->at[i], th->stack_size);
+	}
+	free(s->at);
+}
