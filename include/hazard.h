@@ -65,6 +65,7 @@ enum hazard {
 	HAZARD_SETUID,		/* libc's signal to change the user */
 	HAZARD_SHARED_MEMORY,	/* another process in the same memory */
 	HAZARD_SIGNAL_MASK,	/* the program's handlers on top of ours */
+	HAZARD_SIGRETURN,	/* a sleep that it makes the kernel forget */
 	HAZARD_STARTING,	/* a loader that has not set up its libc */
 	HAZARD_STRAY_STACK,	/* holes between a stack and what is above */
 	HAZARD_TAKEN_NUMBER,	/* its own file at the number of a descriptor of ours */

@@ -89,16 +89,26 @@ nap_ms(void)
 	(void)sys4(__NR_nanosleep, (uint64_t)&ms, 0, 0, 0);
 }
 
+/* Who works for us here may wait: a helper of ours, and no thread of the
+ * program's, which would wait alone if its borrower were killed. */
+static bool
+may_wait(const struct collector_call *call)
+{
+	return call->helper != 0;
+}
+
 /* No handler is inside any more; false: one does not come out. */
 static bool
-handlers_left(void)
+handlers_left(const struct collector_call *call)
 {
+	const int looks = may_wait(call) ? 2000 : 1;
 	int i;
 
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < looks; i++) {
+		if (i > 0)
+			nap_ms();
 		if (__atomic_load_n(&guest.inside, __ATOMIC_SEQ_CST) == 0)
 			return true;
-		nap_ms();
 	}
 	return false;
 }
@@ -152,7 +162,7 @@ forget_parent(void)
 }
 
 static int64_t
-unmap_area(void)
+unmap_area(const struct collector_call *call)
 {
 	struct record_area *area = guest.area;
 	const uint32_t *origin = guest.origin;
@@ -162,7 +172,7 @@ unmap_area(void)
 	__atomic_store_n(&guest.area, NULL, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&guest.origin, NULL, __ATOMIC_SEQ_CST);
 	/* A thread that was frozen in a handler keeps its memory. */
-	if (!handlers_left())
+	if (!handlers_left(call))
 		return -EBUSY;
 	if (origin)
 		(void)sys4(__NR_munmap, (uint64_t)origin, PAGE_BYTES, 0, 0);
@@ -205,16 +215,17 @@ owner_set(const struct collector_owner *o)
 	__atomic_store_n(&sonde_owner.token, o->token, __ATOMIC_SEQ_CST);
 }
 
-/* His heart beats: surely soon, or not within the lease. */
+/* His heart beats: surely soon, or not within the lease. Without the time to
+ * look it does. */
 static bool
-owner_lives(void)
+owner_lives(const struct collector_call *call)
 {
 	const struct record_area *area = guest.area;
 	const uint64_t ms = RECORD_LEASE_NS / 1000000;
 	uint64_t beat, i;
 
-	if (!area)
-		return false;
+	if (!area || !may_wait(call))
+		return area;
 	beat = __atomic_load_n(&area->beat, __ATOMIC_ACQUIRE);
 	for (i = 0; i < ms; i++) {
 		nap_ms();
@@ -236,13 +247,13 @@ take_over(const struct collector_call *call)
 
 	if (!token)
 		return 0;
-	if (!ended && owner_lives())
+	if (!ended && owner_lives(call))
 		return -EBUSY;
 	if (guest.area)
 		__atomic_store_n(&guest.area->left, 1, __ATOMIC_RELEASE);
 	timers_stop();
 	(void)handler_out(&out);
-	(void)unmap_area();	/* what a frozen handler holds stays */
+	(void)unmap_area(call);	/* what a frozen handler holds stays */
 	__atomic_store_n(&sonde_owner.token, 0, __ATOMIC_SEQ_CST);
 	return 0;
 }
@@ -262,9 +273,9 @@ map(const struct collector_call *call)
 }
 
 static int64_t
-unmap(void)
+unmap(const struct collector_call *call)
 {
-	const int64_t r = handled(HAZARD_AREA_STAYS) ? unmap_area() : 0;
+	const int64_t r = handled(HAZARD_AREA_STAYS) ? unmap_area(call) : 0;
 
 	__atomic_store_n(&sonde_owner.token, 0, __ATOMIC_SEQ_CST);
 	return r;
@@ -305,7 +316,7 @@ obey(struct collector_call *call)
 	case COLLECTOR_MAP:
 		return map(call);
 	case COLLECTOR_UNMAP:
-		return unmap();
+		return unmap(call);
 	case COLLECTOR_START:
 		return start(call);
 	case COLLECTOR_STOP:
@@ -324,14 +335,17 @@ obey(struct collector_call *call)
  * thread that crashed in here has ended, and so has its turn.
  */
 static bool
-command_begin(uint64_t pid)
+command_begin(const struct collector_call *call, uint64_t pid)
 {
-	enum { WAIT_MS = 6000 };	/* a take-over and an unmap */
+	/* a take-over and an unmap */
+	const int wait_ms = may_wait(call) ? 6000 : 1;
 	const uint32_t self = (uint32_t)sys4(__NR_gettid, 0, 0, 0, 0);
 	uint32_t other;
 	int i;
 
-	for (i = 0; i < WAIT_MS; i++) {
+	for (i = 0; i < wait_ms; i++) {
+		if (i > 0)
+			nap_ms();
 		other = 0;
 		if (__atomic_compare_exchange_n(&sonde_owner.commander, &other, self,
 						false, __ATOMIC_ACQ_REL,
@@ -342,7 +356,6 @@ command_begin(uint64_t pid)
 						false, __ATOMIC_ACQ_REL,
 						__ATOMIC_RELAXED))
 			return true;
-		nap_ms();
 	}
 	return false;
 }
@@ -354,8 +367,8 @@ collector_entry(struct collector_call *call, uint64_t size)
 
 	if (size != sizeof *call || call->version != COLLECTOR_VERSION)
 		return -EPROTO;
-	if (!command_begin(pid))
-		return call->result = -EAGAIN;
+	if (!command_begin(call, pid))
+		return call->result = -EALREADY;
 	if (forked() || (sonde_owner.token && sonde_owner.target != pid))
 		forget_parent();
 	call->result = obey(call);

@@ -112,6 +112,16 @@ refuse_timers(struct target *t)
 			   PLAN_ENGINE_RING, target_pid(t));
 }
 
+/* In the target it is still obeyed, though its owner has ended. */
+static int
+refuse_turn(const struct plan *p)
+{
+	(void)fail(FAIL_UNSUITABLE, "a thread of process %d (%s) is still at "
+		   "work for a visit that was killed", target_pid(p->t),
+		   target_name(p->t));
+	return fail_remedy("try again, or: " PLAN_ENGINE_RING);
+}
+
 /* What the guest answered, as a failure. */
 static int
 judge_answer(const struct errand *e)
@@ -126,6 +136,8 @@ judge_answer(const struct errand *e)
 					  "SIGWINCH");
 	if (last->command == COLLECTOR_START && last->result == -EAGAIN)
 		return refuse_timers(e->p->t);
+	if (e->call->result == -EALREADY || last->result == -EALREADY)
+		return refuse_turn(e->p);
 	if (e->call->command == COLLECTOR_MAP && e->call->result == -EBUSY)
 		return owner_refused(e->p);
 	if (e->call->command == COLLECTOR_MAP &&

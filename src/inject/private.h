@@ -75,6 +75,7 @@ struct plan {
 	char libc_name[24];
 	bool single;		/* libc believes there is one thread */
 	bool by_hand;		/* nothing of libc is called: by_hand.c */
+	bool standing;		/* the donor itself calls our library */
 	bool seccomp, strict;
 	bool leaves;		/* we are there, and go: nothing is asked */
 	uint64_t dlopen, dlopen_flags, dlerror;

@@ -17,6 +17,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "hazard.h"
 #include "private.h"
 
 enum {
@@ -97,20 +98,24 @@ enter(struct borrow *b, struct collector_call *call)
 	return target_read(b->p->t, at, call, sizeof *call);
 }
 
-/* A descriptor that prepare made; the mapping has its own hold on the file. */
+/*
+ * The thread is about to enter sigreturn, which must not be: the kernel would
+ * forget what sleep it interrupted, and the thread would see EINTR. Another
+ * call steps off it: the end of the descriptor that prepare made, as the
+ * mapping has its own hold on the file.
+ */
 static int
-close_area(struct borrow *b, struct errand *e)
+leave_entry(struct borrow *b, struct errand *e)
 {
-	const uint64_t args[6] = { (uint64_t)e->block.area_fd };
+	const int32_t fd = e->block.area_fd;
+	const bool close_it = fd >= 0 &&
+		descriptor_is_there(e, b->held.tid, AREA_FILE);
+	const uint64_t args[6] = { close_it ? (uint64_t)fd : UINT64_MAX };
 	int64_t result;
 
-	if (e->block.area_fd < 0)
-		return 0;
-	if (!descriptor_is_there(e, b->held.tid, AREA_FILE)) {
-		e->block.area_fd = -1;
-		return 0;
-	}
 	e->block.area_fd = -1;
+	if (!close_it && !handled(HAZARD_SIGRETURN))
+		return 0;
 	return borrow_syscall(b, SYS_close, args, &result, NULL);
 }
 
@@ -131,7 +136,7 @@ call_entry(struct borrow *b, struct errand *e)
 		result = enter(b, e->then);
 		e->result = e->then->result;
 	}
-	if (close_area(b, e) < 0)
+	if (leave_entry(b, e) < 0)
 		result = -1;
 	return result;
 }
@@ -144,8 +149,9 @@ standing_call(struct errand *e)
 	bool cut;
 	int r;
 
-	/* Nothing of libc is called: any point will do. */
+	/* Nothing of libc is called: any point will do that is not ours. */
 	e->p->single = false;
+	e->p->standing = true;
 	r = donor_take(e->p, e->seed, b, e->report) < 0 ? -1 : 1;
 	if (r == 1) {
 		r = make_room(b);
