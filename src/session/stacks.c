@@ -48,15 +48,19 @@ put_thread(struct view *v, const struct snapshot_thread *th,
 
 	const bool stands = target_held(v->target);
 
-	unwind_walk(v->space, &th->regs, &stack, stands ? mapper_read : NULL,
-		    v->mapper, FRAMES_MAX, &v->trace);
+	if (th->ok)
+		unwind_walk(v->space, &th->regs, &stack,
+			    stands ? mapper_read : NULL, v->mapper,
+			    FRAMES_MAX, &v->trace);
+	else
+		v->trace.len = 0;
 	wire_put(m, (uint64_t)th->tid);
 	wire_put(m, (uint64_t)th->facts.state);
 	wire_put_text(m, th->facts.name);
 	wire_put(m, th->facts.sp);
 	wire_put(m, th->facts.cpu_ns);
 	put_futex(m, th);
-	wire_put(m, v->trace.end == UNWIND_COMPLETE);
+	wire_put(m, th->ok && v->trace.end == UNWIND_COMPLETE);
 	wire_put(m, v->trace.len);
 	for (size_t i = 0; i < v->trace.len; i++)
 		wire_put(m, v->trace.pcs[i]);
@@ -170,6 +174,24 @@ stop_rest(struct view *v, struct crowd *c, uint64_t *pause_ns)
 	return 0;
 }
 
+/*
+ * Who could not be stopped is shown as far as a look goes, be it without a
+ * stack: one that another tracer holds, or that is in a transfer all the time.
+ * True: there is something to show.
+ */
+static bool
+look_at_last(struct view *v, struct snapshot_thread *th)
+{
+	const pid_t tid = th->tid;
+
+	if (th->ok || peek_thread(v->target, tid, STACK_MAX, th) == 0)
+		return true;
+	free(th->stack);
+	*th = (struct snapshot_thread){ .tid = tid };
+	return target_thread_facts(v->target, tid, &th->facts) == 0 &&
+		!strchr("ZX", th->facts.state);
+}
+
 static void
 crowd_fini(struct crowd *c)
 {
@@ -203,10 +225,14 @@ answer_running(struct view *v, pid_t only, struct wire_message *m,
 	if (result == 0)
 		wire_put(m, *pause_ns);
 	for (size_t i = 0; i < c.len && result == 0; i++) {
+		const bool there = look_at_last(v, &c.all[i]);
+
 		found += c.all[i].ok;
-		if (c.all[i].ok)
+		if (c.all[i].ok || (there && !only))
 			put_thread(v, &c.all[i], m);
 	}
+	if (result == 0)
+		fail_clear();		/* who has ended meanwhile */
 	if (result == 0 && only && !found)
 		result = fail(FAIL_MISSING, "thread %d did not stop or has "
 			      "ended", (int)only);

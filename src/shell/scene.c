@@ -124,7 +124,8 @@ scene_print(struct scene *l, FILE *out)
 
 		fprintf(out, "%sthread %d (%s), state %c%s\n", i ? "\n" : "",
 			st->tid, st->name, st->state, st->complete ? "" :
-			", the stack could not be walked to its end");
+			st->len ? ", the stack could not be walked to its end"
+			: ", its stack could not be looked at");
 		if (scene_wait(l, st, &w)) {
 			char *text = why_text(l->why, &w);
 

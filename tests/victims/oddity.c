@@ -3,12 +3,15 @@
  * oddity HOW: a process that is special in one way, and content.
  *
  *	plain	it is not
+ *	framed	nor is this one, but it computes below a frame of a size
+ *		that only its frame pointer tells
  *	private	not dumpable
  *	leader	its first thread has ended, another lives on and serves
  *	locked	all that it maps is locked (mlockall), and it is alone
  *	zombie	it has a child that has ended and is never waited for
  *	strict	in seccomp's strict mode: read, write and exit are all it may
  */
+#include <alloca.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -36,6 +39,16 @@ work(void *arg)
 	while (!atomic_load(&victim_over))
 		work_round();
 	return NULL;
+}
+
+static void *
+work_framed(void *arg)
+{
+	volatile char *room = alloca(64 + (size_t)getpid() % 64);
+
+	room[0] = 1;
+	(void)work(arg);
+	return room[0] ? NULL : arg;
 }
 
 /* The rest of the process, without whoever began it. */
@@ -107,7 +120,8 @@ main(int argc, char **argv)
 		victim_serve(NULL);
 		return victim_end(true);
 	}
-	if (pthread_create(&th, NULL, work, NULL))
+	if (pthread_create(&th, NULL, strcmp(how, "framed") == 0 ?
+			   work_framed : work, NULL))
 		return 99;
 	victim_ready();
 	victim_serve(NULL);
