@@ -475,11 +475,14 @@ read_cpu()
 	CPU=$((rest[11] + rest[12]))
 }
 
-# cpu_grown SECONDS: since the recording began
+# cpu_grown SECONDS: since the recording began; one decimal at most
 cpu_grown()
 {
+	local whole=${1%.*} tenths=0
+
+	[ "$whole" = "$1" ] || tenths=${1#*.}
 	read_cpu
-	[ $((CPU - cpu_begun)) -ge $(($1 * TICKS)) ]
+	[ $((CPU - cpu_begun)) -ge $(((10 * whole + tenths) * TICKS / 10)) ]
 }
 
 # expect_cpu WHAT SECONDS PERCENT: of what was recorded by record_cpu; utime
