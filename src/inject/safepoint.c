@@ -25,7 +25,7 @@
 #include "unwind.h"
 
 enum {
-	FRAMES_MAX = 512,
+	FRAMES_MAX = 20000,	/* as many as inject records */
 	STACK_MAX = 4 << 20,
 	ESCAPES = 3,
 	MOMENTS = 100,
@@ -56,6 +56,11 @@ struct range {
 	uint64_t start, end;
 };
 
+struct frame {
+	uint64_t pc;
+	bool exact;
+};
+
 struct safepoint {
 	const struct plan *p;
 	struct unwind_space *space;
@@ -63,11 +68,7 @@ struct safepoint {
 	struct range *unsafe;
 	size_t nunsafe, cap;
 	unsigned char *stack;
-};
-
-struct frame {
-	uint64_t pc;
-	bool exact;
+	struct frame *frames;
 };
 
 /* ---- what is unsafe ---------------------------------------------------------- */
@@ -161,6 +162,7 @@ safepoint_open(const struct plan *p)
 
 	sp->p = p;
 	sp->stack = xmalloc(STACK_MAX);
+	sp->frames = xcalloc(FRAMES_MAX, sizeof *sp->frames);
 	list_unsafe(sp);
 	sp->tables = p->tables;
 	if (!sp->tables) {
@@ -182,6 +184,7 @@ safepoint_close(struct safepoint *sp)
 	unwind_space_free(sp->space);
 	free(sp->unsafe);
 	free(sp->stack);
+	free(sp->frames);
 	free(sp);
 }
 
@@ -213,9 +216,9 @@ is_elsewhere(const struct step_regs *regs, const struct step_stack *stack)
 
 /* All frames, or 0 when the walk did not reach the outermost one. */
 static size_t
-walk(struct safepoint *sp, const struct user_regs_struct *r,
-     struct frame *frames)
+walk(struct safepoint *sp, const struct user_regs_struct *r)
 {
+	struct frame *frames = sp->frames;
 	struct step_regs regs = {
 		.pc = r->rip, .sp = r->rsp, .fp = r->rbp, .exact = 1
 	};
@@ -313,7 +316,7 @@ run_a_little(struct safepoint *sp, struct held *h)
 int
 safepoint_reach(struct safepoint *sp, struct held *h)
 {
-	struct frame frames[FRAMES_MAX];
+	const struct frame *frames = sp->frames;
 	int i, moments = 0;
 
 	for (i = 0; i <= ESCAPES;) {
@@ -323,7 +326,7 @@ safepoint_reach(struct safepoint *sp, struct held *h)
 
 		if (thread_get_regs(h->tid, &r) < 0)
 			return -1;
-		n = walk(sp, &r, frames);
+		n = walk(sp, &r);
 		depth = n ? unsafe_depth(sp, &r, frames, n) : 0;
 		if (n && depth == 0)
 			return 1;
