@@ -167,6 +167,7 @@ collection_take_sample(struct collection *c, const char *label)
 	const uint64_t now = now_ns();
 
 	usage_read(c->target, &c->usage);
+	usage_read_switches(c->target, &c->usage);
 	if (c->rec)
 		usage_add_waits(&c->usage, c->rec);
 	experiment_sample(c->exp, now, label, &c->usage);

@@ -43,11 +43,19 @@ start_recording(struct collection *c, enum collection_way way)
 	o.space = c->space;
 	o.mapper = c->mapper;
 	o.look = c->look;
-	collection_take_sample(c, "collector_open_experiment");
-	if (!c->settings.profile)
-		return 0;
-	if (!(c->rec = recorder_new(&o, c->settings.engine)))
+
+	const uint64_t began = now_ns();
+
+	usage_read(c->target, &c->usage);
+	if (c->settings.profile &&
+	    !(c->rec = recorder_new(&o, c->settings.engine)))
 		return -1;
+	/* many threads take milliseconds: the clocks need not wait for it */
+	usage_read_switches(c->target, &c->usage);
+	experiment_sample(c->exp, began, "collector_open_experiment",
+			  &c->usage);
+	if (!c->rec)
+		return 0;
 	collection_write_engine(c);
 	collection_write_threads(c);
 	return experiment_flush(c->exp);

@@ -64,13 +64,13 @@ read_blocks(struct target *t, struct experiment_usage *use)
 }
 
 /* Of those that live: the kernel tells nobody of the others. */
-static void
-read_switches(struct target *t, struct experiment_usage *use)
+void
+usage_read_switches(struct target *t, struct experiment_usage *use)
 {
 	uint64_t voluntary = 0, involuntary = 0;
 	pid_t *tids = NULL;
 	size_t cap = 0;
-	const ssize_t n = target_threads(t, &tids, &cap);
+	const ssize_t n = target_gone(t) ? 0 : target_threads(t, &tids, &cap);
 
 	for (ssize_t i = 0; i < n && n <= THREADS_MAX; i++) {
 		char path[64];
@@ -88,6 +88,7 @@ read_switches(struct target *t, struct experiment_usage *use)
 	free(tids);
 	advance(&use->voluntary, voluntary);
 	advance(&use->involuntary, involuntary);
+	fail_clear();
 }
 
 void
@@ -95,8 +96,6 @@ usage_read(struct target *t, struct experiment_usage *use)
 {
 	read_stat(t, use);
 	read_blocks(t, use);
-	if (!target_gone(t))
-		read_switches(t, use);
 	fail_clear();
 }
 
