@@ -17,7 +17,7 @@
 #include "base.h"
 #include "format.h"
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, STEP = 64 << 10 };	/* of space */
 
 size_t
 sink_packet(const void *data, size_t n)
@@ -70,13 +70,33 @@ within_limit(uint64_t size)
 		limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
 }
 
+/* To need bytes at least, in whole units. */
+static int
+give_space(struct sink *s, uint64_t need, uint64_t unit)
+{
+	const uint64_t end = (need + unit - 1) / unit * unit;
+	int r;
+
+	do
+		r = fallocate(s->fd, FALLOC_FL_KEEP_SIZE, (off_t)s->size,
+			      (off_t)(end - s->size));
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		s->allocated = end;
+	return r;
+}
+
+static bool
+is_full(void)
+{
+	return errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+}
+
 /* Is there room for n bytes more, with the reserve behind them? */
 static bool
 has_room(struct sink *s, size_t n)
 {
 	const uint64_t need = s->size + n + s->reserve;
-	const uint64_t end = (need + PAGE - 1) / PAGE * PAGE;
-	int r;
 
 	if (!s->reserve)
 		return true;
@@ -86,15 +106,13 @@ has_room(struct sink *s, size_t n)
 	}
 	if (need <= s->allocated)
 		return true;
-	do
-		r = fallocate(s->fd, FALLOC_FL_KEEP_SIZE, (off_t)s->size,
-			      (off_t)(end - s->size));
-	while (r < 0 && errno == EINTR);
-	if (r == 0)
-		s->allocated = end;
+	/* seldom, and so more than is needed; where that is not to be had,
+	 * what is needed */
+	if (give_space(s, need, STEP) == 0 ||
+	    (is_full() && give_space(s, need, PAGE) == 0))
+		return true;
 	/* where it cannot be done at all, the kernel decides at the write */
-	return r == 0 || (errno != ENOSPC && errno != EDQUOT &&
-			  errno != EFBIG);
+	return !is_full();
 }
 
 int
