@@ -146,15 +146,18 @@ flush(struct collection *c)
 }
 
 /* Deep stacks fill in milliseconds what others fill in a second: a drain that
- * finds it more than a quarter full comes sooner the next time. */
+ * finds it more than a quarter full comes sooner the next time. The time counts
+ * from the last drain, whatever that was for. */
 static void
 plan_drain(struct collection *c, uint64_t now)
 {
 	const unsigned crowding = c->rec && !c->paused ?
 		recorder_crowding(c->rec) : 0;
 
-	c->drain_ns = crowding > CROWDED ? c->drain_ns * CROWDED / crowding :
-		c->drain_ns * 2;
+	if (crowding > CROWDED)
+		c->drain_ns = c->drain_ns * CROWDED / crowding;
+	else if (now >= c->next_drain_ns)
+		c->drain_ns *= 2;
 	if (c->drain_ns < LEAST_DRAIN_NS)
 		c->drain_ns = LEAST_DRAIN_NS;
 	if (c->drain_ns > DRAIN_NS)
@@ -181,8 +184,7 @@ collection_work(struct collection *c)
 		}
 		c->next_sample_ns = now + c->settings.sample_period_ns;
 	}
-	if (now >= c->next_drain_ns)
-		plan_drain(c, now);
+	plan_drain(c, now);
 	check_limit(c);
 	/* A disk may keep us for as long as it likes: not while the target
 	 * stands, since we are who would notice that the shell is gone. */
