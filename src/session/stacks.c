@@ -202,6 +202,19 @@ crowd_fini(struct crowd *c)
 }
 
 static int
+nothing_of(struct target *t, pid_t tid)
+{
+	struct thread_facts facts;
+
+	if (target_thread_facts(t, tid, &facts) < 0) {
+		fail_clear();
+		return fail(FAIL_MISSING, "process %d has no thread %d",
+			    (int)target_pid(t), (int)tid);
+	}
+	return fail(FAIL_MISSING, "thread %d did not stop", (int)tid);
+}
+
+static int
 answer_running(struct view *v, pid_t only, struct wire_message *m,
 	       uint64_t *pause_ns)
 {
@@ -234,8 +247,7 @@ answer_running(struct view *v, pid_t only, struct wire_message *m,
 	if (result == 0)
 		fail_clear();		/* who has ended meanwhile */
 	if (result == 0 && only && !found)
-		result = fail(FAIL_MISSING, "thread %d did not stop or has "
-			      "ended", (int)only);
+		result = nothing_of(v->target, only);
 	crowd_fini(&c);
 	return result;
 }
