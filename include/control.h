@@ -110,6 +110,18 @@ int task_turns_of(int dir_fd, const char *path, struct task_turns *turns);
 int target_thread_turns(const struct target *t, pid_t tid,
 			struct task_turns *turns);
 
+/* ---- syscall.c: what a thread is blocked in */
+
+struct task_call {
+	long nr;		/* -1: in no call */
+	uint64_t sp, pc;
+};
+/* 1: blocked; 0: it runs; -1 with errno, without a failure (ESRCH: gone). args:
+ * NULL, or filled if it is in a call. _at: of an open file (-1: none). */
+int task_call_at(int fd, struct task_call *c, uint64_t args[6]);
+int target_thread_call(const struct target *t, pid_t tid, struct task_call *c,
+		       uint64_t args[6]);
+
 /* ---- facts.c */
 
 /* From /proc/PID/task/TID: state letter, name, CPU time by schedstat (exact,

@@ -5,47 +5,23 @@
 #include "private.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static bool
-text_is_partial(const char *text, long nr)
-{
-	uint64_t a[6];
-
-	return sscanf(text, "%*d %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-		      " %" SCNx64 " %" SCNx64, &a[0], &a[1], &a[2], &a[3],
-		      &a[4], &a[5]) == 6 && call_is_partial(nr, a);
-}
-
-/* "232 0x3 ... sp pc", "-1 sp pc", or "running": at one reading. */
 static void
-read_syscall(const struct target *t, pid_t tid, struct thread_facts *f)
+read_call(const struct target *t, pid_t tid, struct thread_facts *f)
 {
-	char text[256];
-	ssize_t n = -1;
-	const int fd = call_open(t, tid);
+	struct task_call c;
+	uint64_t args[6];
 
-	if (fd >= 0) {
-		n = pread(fd, text, sizeof text - 1, 0);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-
-	char *last = strrchr(text, ' ');
-
-	if (!last)
+	if (target_thread_call(t, tid, &c, args) != 1)
 		return;
-	f->pc = strtoull(last + 1, NULL, 16);
-	*last = '\0';
-	last = strrchr(text, ' ');
-	f->sp = last ? strtoull(last + 1, NULL, 16) : 0;
-	f->syscall = strtol(text, NULL, 10);
-	f->in_syscall = f->syscall >= 0;
-	f->partial = f->in_syscall && text_is_partial(text, f->syscall);
+	f->pc = c.pc;
+	f->sp = c.sp;
+	f->syscall = c.nr;
+	f->in_syscall = c.nr >= 0;
+	f->partial = f->in_syscall && call_is_partial(c.nr, args);
 }
 
 int
@@ -91,7 +67,7 @@ facts_read(const struct target *t, pid_t tid, int schedstat,
 	st.name[strcspn(st.name, "\n")] = '\0';
 	(void)snprintf(f->name, sizeof f->name, "%s", str_tame(st.name));
 	(void)facts_read_switches(t, tid, schedstat, f); /* 0 says unknown */
-	read_syscall(t, tid, f);
+	read_call(t, tid, f);
 	return 0;
 }
 

@@ -10,9 +10,6 @@
 #include "hazard.h"
 #include "private.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,62 +76,44 @@ enum { REST_US = 2000, LOOKS = 4, AGAIN_US = 60, LONG_LOOKS = 40,
 
 enum where { ELSEWHERE, IN_PARTIAL, RUNS };
 
-int
-call_open(const struct target *t, pid_t tid)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof path, "task/%d/syscall", (int)tid);
-	return openat(t->proc_fd, path, O_RDONLY | O_CLOEXEC);
-}
-
-/* ELSEWHERE: *nr is the call, and *pc where it returns to; -1 none. */
 static enum where
-look_at_call(int fd, long *nr, uint64_t *pc)
+where_of(int seen, const struct task_call *c, const uint64_t args[6])
 {
-	char text[256];
-	uint64_t a[6], sp;
-	const ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
-
-	*nr = -1;
-	if (n <= 0)
-		return ELSEWHERE;
-	text[n] = '\0';
-	if (*text == 'r')
+	if (seen == 0)
 		return RUNS;
-	return sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-		      " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64, nr,
-		      &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &sp,
-		      pc) == 9 && call_is_partial(*nr, a) ?
+	return seen == 1 && c->nr >= 0 && call_is_partial(c->nr, args) ?
 		IN_PARTIAL : ELSEWHERE;
 }
 
+/* ELSEWHERE: c->nr is the call, -1 none. */
 static enum where
-look_closely(const struct target *t, pid_t tid, long *nr, uint64_t *pc)
+look_closely(const struct target *t, pid_t tid, struct task_call *c)
 {
-	const int fd = call_open(t, tid);
-	const enum where w = look_at_call(fd, nr, pc);
+	uint64_t args[6];
 
-	if (fd >= 0)
-		close(fd);
-	return w;
+	*c = (struct task_call){ .nr = -1 };
+
+	const int seen = target_thread_call(t, tid, c, args);
+
+	return where_of(seen, c, args);
 }
 
 static enum where
 look_where(const struct target *t, pid_t tid)
 {
-	uint64_t pc;
-	long nr;
+	struct task_call c;
 
-	return look_closely(t, tid, &nr, &pc);
+	return look_closely(t, tid, &c);
 }
 
 enum call_where
 call_where(struct target *t, pid_t tid, uint64_t *pc)
 {
-	long nr;
+	struct task_call c;
+	const enum where w = look_closely(t, tid, &c);
 
-	switch (look_closely(t, tid, &nr, pc)) {
+	*pc = c.pc;
+	switch (w) {
 	case RUNS:
 		return CALL_NONE;
 	case IN_PARTIAL:
@@ -142,9 +121,9 @@ call_where(struct target *t, pid_t tid, uint64_t *pc)
 	case ELSEWHERE:
 		break;
 	}
-	if (nr == SYS_restart_syscall && thread_sleeping_call(t, *pc) < 0)
+	if (c.nr == SYS_restart_syscall && thread_sleeping_call(t, c.pc) < 0)
 		return CALL_SEES_EINTR;
-	return call_sees_eintr(nr) ? CALL_SEES_EINTR : CALL_BEGINS_AGAIN;
+	return call_sees_eintr(c.nr) ? CALL_SEES_EINTR : CALL_BEGINS_AGAIN;
 }
 
 bool
@@ -193,11 +172,11 @@ one_in_partial(const struct target *t, const pid_t *tids, ssize_t n)
 static enum where
 look_held(const struct target *t, const struct hold *h)
 {
-	uint64_t pc;
-	long nr;
+	struct task_call c;
+	uint64_t args[6];
 
 	return h->call_fd < 0 ? look_where(t, h->tid) :
-		look_at_call(h->call_fd, &nr, &pc);
+		where_of(task_call_at(h->call_fd, &c, args), &c, args);
 }
 
 static void

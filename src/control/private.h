@@ -209,10 +209,13 @@ bool transfer_was_cut(struct target *t, pid_t tid,
 /* A program that asked not to wait expects a part. */
 bool descriptor_waits(struct target *t, pid_t tid, int fd);
 
-/* ---- partial.c ---------------------------------------------------------- */
+/* ---- syscall.c ---------------------------------------------------------- */
 
 /* What tells the call that a thread is in, open; -1: none. */
 int call_open(const struct target *t, pid_t tid);
+
+/* ---- partial.c ---------------------------------------------------------- */
+
 /* Has this blocked call perhaps done a part of its work? */
 bool call_is_partial(long nr, const uint64_t args[6]);
 /* Wait, bounded, until it is not: -1 with the reason. */

@@ -42,18 +42,13 @@ signal_set(const char *status, const char *name)
 static uint64_t
 waited_for(struct target *t, pid_t tid)
 {
-	char path[64], *text;
-	unsigned long long at;
-	long nr;
-	uint64_t set = 0;
+	struct task_call c;
+	uint64_t args[6], set;
 
-	snprintf(path, sizeof path, "task/%d/syscall", (int)tid);
-	text = file_read_at(target_proc(t), path, NULL);
-	if (!text || sscanf(text, "%ld 0x%llx", &nr, &at) != 2 ||
-	    nr != SYS_rt_sigtimedwait || target_read(t, at, &set,
-						     sizeof set) < 0)
-		set = 0;
-	free(text);
+	if (target_thread_call(t, tid, &c, args) != 1 ||
+	    c.nr != SYS_rt_sigtimedwait ||
+	    target_read(t, args[0], &set, sizeof set) < 0)
+		return 0;
 	return set;
 }
 

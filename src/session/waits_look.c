@@ -37,11 +37,6 @@ enum {
 /* FUTEX_WAITV and FUTEX_WAIT are newer than some headers. */
 enum { CALL_FUTEX_WAITV = 449, CALL_FUTEX_WAIT = 455 };
 
-struct place {			/* of a thread that waits */
-	long call;		/* -1: none */
-	uint64_t sp, pc;
-};
-
 /* ---- /proc ----------------------------------------------------------------- */
 
 static size_t
@@ -62,36 +57,6 @@ read_small(const struct looker *k, pid_t tid, const char *name, char *text,
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* "202 0x... sp pc", "-1 sp pc", or "running". */
-static bool
-parse_place(char *text, struct place *out)
-{
-	char *last = *text == 'r' ? NULL : strrchr(text, ' ');
-
-	if (!last)
-		return false;
-	out->pc = strtoull(last + 1, NULL, 16);
-	*last = '\0';
-	last = strrchr(text, ' ');
-	out->sp = last ? strtoull(last + 1, NULL, 16) : 0;
-	out->call = strtol(text, NULL, 10);
-	return true;
-}
-
-/* false: it runs; or that may not be asked. */
-static bool
-read_place(int fd, struct place *out, bool *refused)
-{
-	char text[256];
-	const ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
-
-	*refused = n <= 0 && errno != ESRCH;
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	return parse_place(text, out);
-}
-
 static bool
 is_missing(const struct looker *k, uint64_t address)
 {
@@ -105,9 +70,9 @@ is_missing(const struct looker *k, uint64_t address)
 /* ---- what in ---------------------------------------------------------------- */
 
 static enum mstate
-state_of_call(struct looker *k, const struct place *p)
+state_of_call(struct looker *k, const struct task_call *p)
 {
-	long call = p->call;
+	long call = p->nr;
 
 	if (call < 0)
 		return is_missing(k, p->pc) ?
@@ -147,7 +112,7 @@ copy_stack(const struct looker *k, pid_t tid, uint64_t base, size_t n)
 
 /* Of this thread, by pc and sp. */
 static uint64_t *
-stack_seen(struct looker *k, pid_t tid, const struct place *p)
+stack_seen(struct looker *k, pid_t tid, const struct task_call *p)
 {
 	const uint64_t key[] = { (uint64_t)tid, p->pc, p->sp };
 
@@ -157,7 +122,7 @@ stack_seen(struct looker *k, pid_t tid, const struct place *p)
 }
 
 static uint64_t
-walk(struct looker *k, const struct place *p, size_t got, size_t asked)
+walk(struct looker *k, const struct task_call *p, size_t got, size_t asked)
 {
 	const struct step_stack stack = {
 		.data = k->stack, .base = p->sp & ~UINT64_C(7), .size = got,
@@ -170,8 +135,8 @@ walk(struct looker *k, const struct place *p, size_t got, size_t asked)
 /* Unwound and interned when the copy is known to be good. turns: from before
  * it was known to wait. */
 static uint64_t
-stack_of(struct looker *k, const struct looked_at *th, const struct place *p,
-	 const struct task_turns *turns)
+stack_of(struct looker *k, const struct looked_at *th,
+	 const struct task_call *p, const struct task_turns *turns)
 {
 	uint64_t *seen = stack_seen(k, th->tid, p), frinfo = 0;
 	struct task_turns after;
@@ -215,10 +180,11 @@ look_at_waiting(struct looker *k, const struct looked_at *th,
 		const struct task_turns *turns)
 {
 	struct look look = { .blocked = true };
-	struct place p;
-	bool refused;
+	struct task_call p;
+	const int seen = task_call_at(th->syscall, &p, NULL);
+	const bool refused = seen < 0 && errno != ESRCH;
 
-	if (!read_place(th->syscall, &p, &refused) && !refused)
+	if (seen != 1 && !refused)
 		return (struct look){ 0 };
 	if (!refused) {
 		look.state = state_of_call(k, &p);
