@@ -144,6 +144,8 @@ uint64_t hash_word(uint64_t word);
 
 /* CLOCK_MONOTONIC, nanoseconds. */
 uint64_t now_ns(void);
+/* CPU time of the calling thread, nanoseconds. */
+uint64_t thread_cpu_ns(void);
 
 /* Read a whole file (also one of /proc, whose size is unknown) relative to
  * dir_fd (AT_FDCWD). The text is NUL-ended; the caller frees it. NULL on

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "hazard.h"
@@ -88,16 +87,6 @@ set_timer(struct remote *e, uint64_t at_ns)
 	(void)timerfd_settime(e->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* CPU time of ours: waiting for a thread to stop costs nobody anything. */
-static uint64_t
-own_cpu_ns(void)
-{
-	struct timespec ts = { 0 };
-
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* The next look, after one that cost so much and let threads stand. */
 static void
 pace(struct remote *e, uint64_t cost_ns, uint64_t stood_ns, unsigned stops)
@@ -127,7 +116,7 @@ static void
 look(struct remote *e)
 {
 	struct sampler *s = &e->sampler;
-	const uint64_t began = own_cpu_ns(), stood = s->stood_ns;
+	const uint64_t began = thread_cpu_ns(), stood = s->stood_ns;
 	const uint64_t now = now_ns();
 	const unsigned stops = s->stops;
 
@@ -135,7 +124,8 @@ look(struct remote *e)
 	/* in time: whoever had our processor lost it to our timer */
 	if (!has_execed(e))
 		sampler_look(s, now - e->due_ns < COMING_NS ? e->due_ns : now);
-	pace(e, own_cpu_ns() - began, s->stood_ns - stood, s->stops - stops);
+	/* to wait for a thread to stop costs nobody anything */
+	pace(e, thread_cpu_ns() - began, s->stood_ns - stood, s->stops - stops);
 }
 
 /* ---- the engine --------------------------------------------------------- */

@@ -12,7 +12,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -134,15 +133,6 @@ forget_gone(struct waits *w, uint64_t now)
 
 /* ---- when to look ------------------------------------------------------------- */
 
-static uint64_t
-own_cpu_ns(void)
-{
-	struct timespec ts = { 0 };
-
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /*
  * A quarter more or less than the interval, so that nothing that keeps time
  * is seen at one moment of it always. While nobody begins to wait there is
@@ -176,7 +166,7 @@ pace(struct waits *w, uint64_t now, uint64_t cost_ns)
 static bool
 look(struct waits *w, uint64_t until)
 {
-	const uint64_t began = own_cpu_ns(), now = now_ns();
+	const uint64_t began = thread_cpu_ns(), now = now_ns();
 
 	if (w->plan_at == w->plan_len) {
 		if (now - w->roll.listed_at >= LIST_NS)
@@ -186,7 +176,7 @@ look(struct waits *w, uint64_t until)
 
 	const bool done = look_at_planned(w, until);
 
-	w->cost_ns += own_cpu_ns() - began;
+	w->cost_ns += thread_cpu_ns() - began;
 	if (!done)
 		return false;
 	forget_gone(w, now);
