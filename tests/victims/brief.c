@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "burn.h"
-#include "victim.h"
+#include "crew.h"
 
 enum { STEPS = 20000 };
 
@@ -63,16 +63,9 @@ mark(void)
 int
 main(int argc, char **argv)
 {
-	pthread_t thread;
-
 	if (argc > 1 && atoi(argv[1]) > 0)
 		gap_ns = 1000000000u / (unsigned)atoi(argv[1]);
 	victim_init();
-	if (pthread_create(&thread, NULL, bear, NULL) != 0)
-		return 99;
-	victim_ready();
-	victim_serve(mark);
-	pthread_join(thread, NULL);
-	mark();
+	crew_serve(1, bear, mark);
 	return victim_end(atomic_load(&wrong) == 0);
 }

@@ -6,9 +6,9 @@
 #include <pthread.h>
 
 #include "burn.h"
-#include "victim.h"
+#include "crew.h"
 
-enum { LIFE_NS = 3000000, STEPS = 20000, MAX = 64 };
+enum { LIFE_NS = 3000000, STEPS = 20000 };
 
 static _Atomic uint64_t threads_ended, wrong;
 
@@ -41,7 +41,7 @@ live(void *arg)
 static void *
 keep_going(void *arg)
 {
-	uintptr_t seed = (uintptr_t)arg;
+	uintptr_t seed = (uintptr_t)arg * 1000003;
 
 	while (!atomic_load(&victim_over)) {
 		pthread_t thread;
@@ -62,20 +62,7 @@ mark(void)
 int
 main(int argc, char **argv)
 {
-	const int n = argc > 1 ? atoi(argv[1]) : 2;
-	pthread_t keeper[MAX];
-
-	if (n < 1 || n > MAX)
-		return 99;
 	victim_init();
-	for (int i = 0; i < n; i++)
-		if (pthread_create(&keeper[i], NULL, keep_going,
-				   (void *)(uintptr_t)(i * 1000003)) != 0)
-			return 99;
-	victim_ready();
-	victim_serve(mark);
-	for (int i = 0; i < n; i++)
-		pthread_join(keeper[i], NULL);
-	mark();
+	crew_serve(argc > 1 ? atoi(argv[1]) : 2, keep_going, mark);
 	return victim_end(atomic_load(&wrong) == 0);
 }

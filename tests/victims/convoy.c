@@ -9,9 +9,9 @@
 #include <pthread.h>
 
 #include "burn.h"
-#include "victim.h"
+#include "crew.h"
 
-enum { STEPS = 100000, ROUNDS = 20, MAX = 64 };
+enum { STEPS = 100000, ROUNDS = 20 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t lock_ns, life_ns, wrong;
@@ -90,20 +90,7 @@ mark(void)
 int
 main(int argc, char **argv)
 {
-	const int n = argc > 1 ? atoi(argv[1]) : 8;
-	pthread_t threads[MAX];
-
-	if (n < 1 || n > MAX)
-		return 99;
 	victim_init();
-	for (int i = 0; i < n; i++)
-		if (pthread_create(&threads[i], NULL, work,
-				   (void *)(uintptr_t)(i + 1)) != 0)
-			return 99;
-	victim_ready();
-	victim_serve(mark);
-	for (int i = 0; i < n; i++)
-		pthread_join(threads[i], NULL);
-	mark();
+	crew_serve(argc > 1 ? atoi(argv[1]) : 8, work, mark);
 	return victim_end(atomic_load(&wrong) == 0);
 }

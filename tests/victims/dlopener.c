@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 #include "burn.h"
-#include "victim.h"
+#include "crew.h"
 
 enum { STEPS = 100000 };
 
@@ -74,17 +74,10 @@ mark(void)
 int
 main(int argc, char **argv)
 {
-	pthread_t thread;
-
 	if (argc != 2)
 		return 99;
 	dir = argv[1];
 	victim_init();
-	if (pthread_create(&thread, NULL, work, NULL) != 0)
-		return 99;
-	victim_ready();
-	victim_serve(mark);
-	pthread_join(thread, NULL);
-	mark();
+	crew_serve(1, work, mark);
 	return victim_end(atomic_load(&wrong) == 0);
 }

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "burn.h"
-#include "victim.h"
+#include "crew.h"
 
 static _Atomic uint64_t children, wrong, eintr, parent_ns;
 
@@ -63,14 +63,7 @@ mark(void)
 int
 main(void)
 {
-	pthread_t thread;
-
 	victim_init();
-	if (pthread_create(&thread, NULL, work, NULL) != 0)
-		return 99;
-	victim_ready();
-	victim_serve(mark);
-	pthread_join(thread, NULL);
-	mark();
+	crew_serve(1, work, mark);
 	return victim_end(wrong == 0 && eintr == 0);
 }

@@ -8,7 +8,7 @@
 #include <sys/time.h>
 
 #include "burn.h"
-#include "victim.h"
+#include "crew.h"
 
 static _Atomic uint64_t ticks, foreign;
 
@@ -62,16 +62,11 @@ main(void)
 	struct sigaction action = { .sa_sigaction = on_tick,
 				    .sa_flags = SA_SIGINFO | SA_RESTART };
 	const struct itimerval every = { { 0, 10000 }, { 0, 10000 } };
-	pthread_t thread;
 
 	victim_init();
 	if (sigaction(SIGPROF, &action, NULL) < 0 ||
-	    setitimer(ITIMER_PROF, &every, NULL) < 0 ||
-	    pthread_create(&thread, NULL, work, NULL) != 0)
+	    setitimer(ITIMER_PROF, &every, NULL) < 0)
 		return 99;
-	victim_ready();
-	victim_serve(mark);
-	pthread_join(thread, NULL);
-	mark();
+	crew_serve(1, work, mark);
 	return victim_end(still_ours() && atomic_load(&foreign) == 0);
 }
