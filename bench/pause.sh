@@ -48,18 +48,10 @@ pause_variants()
 # pause_run THREADS SPINNERS VARIANT
 pause_run()
 {
-	local case="pause $1:$2" result=0
+	local case="pause $1:$2"
 
 	start_victim gaps "$1" "$PAUSE_DEPTH" "$2"
-	tell reset
-	wait_line "$VOUT" '^reset$' 60
-	pause_visit "$3" || result=1
-	tell print
-	wait_line "$VOUT" '^printed$' 60
-	tell end
-	exec {VIN}>&-
-	reap "$VPID" || result=1
-	[ "$result" -eq 0 ] || return 1
+	visit_gaps pause_visit "$3" || return 1
 	put_threads "$case" "$3" stop 4
 	put "$case" "$3" told "$(pause_told "$3")"
 	put "$case" "$3" frames "$(pause_frames "$3")"

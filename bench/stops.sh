@@ -28,23 +28,31 @@ stops_round()
 # stops_run THREADS VARIANT
 stops_run()
 {
-	local case="stops $1" result=0
+	local case="stops $1"
 
 	fresh "$TMP/exp.er"
 	start_gaps "$1"
+	visit_gaps stops_visit "$case" "$2" || return 1
+	# thread TID GAP LONGEST_STOP ALL_STOPS
+	put_threads "$case" "$2" gap 3
+	put_threads "$case" "$2" stop 4
+	put_threads "$case" "$2" all 5
+}
+
+# visit_gaps VISIT ARGUMENT...: its threads' account is of this visit alone
+visit_gaps()
+{
+	local result=0
+
 	tell reset
-	wait_line "$VOUT" '^reset$'
-	stops_visit "$case" "$2" || result=1
+	wait_line "$VOUT" '^reset$' 60
+	"$@" || result=1
 	tell print
 	wait_line "$VOUT" '^printed$' 60
 	tell end
 	exec {VIN}>&-
 	reap "$VPID" || result=1
-	[ "$result" -eq 0 ] || return 1
-	# thread TID GAP LONGEST_STOP ALL_STOPS
-	put_threads "$case" "$2" gap 3
-	put_threads "$case" "$2" stop 4
-	put_threads "$case" "$2" all 5
+	return "$result"
 }
 
 # put_threads CASE VARIANT METRIC COLUMN: the worst thread, and the next
