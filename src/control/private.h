@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the files of control share: the target itself, the pack of threads
- * we have seized, and readings of /proc.
+ * What the files of control share: the target itself, and readings of /proc;
+ * the pack of threads we have seized (pack.h); the machine (machine.h).
  */
 #ifndef CONTROL_PRIVATE_H
 #define CONTROL_PRIVATE_H
@@ -12,6 +12,8 @@
 
 #include "base.h"
 #include "control.h"
+#include "machine.h"
+#include "pack.h"
 #include "symbol.h"
 
 enum {
@@ -61,119 +63,6 @@ int proc_status_thread(const struct target *t, pid_t tid,
 char proc_thread_state(const struct target *t, pid_t tid);
 /* Does a thread with this state letter still live? */
 bool state_alive(char state);
-
-/* ---- pack.c: threads seized by one tracing thread ----------------------- */
-
-enum want {
-	WANT_STOPPED,	/* held for the user, or for a snapshot */
-	WANT_RUNNING,	/* seized and running: events are wanted */
-	WANT_GONE,	/* let go as soon as it stops (it could not yet) */
-	WANT_ASIS,	/* held alone by thread_hold: its holder waits for it */
-};
-
-struct hold {
-	pid_t tid;
-	enum want want;
-	bool stopped;		/* it stands, since stopped_at */
-	bool asked;		/* INTERRUPT was sent, the stop has not come */
-	bool newborn;		/* seized by its birth, its first stop comes */
-	bool foreign;		/* another process, seized by its birth */
-	bool lift;		/* ... with a copy of our breakpoints */
-	bool vforking;		/* it waits for its vforked child */
-	bool spared;		/* it was in a call that a stop cuts short */
-	bool at_trap;		/* it hit one, and its pc is put back */
-	bool stepping;		/* by us: the trap after it is ours */
-	bool armed;		/* all watches of breakpoints are set */
-	int group_signal;	/* it stands in a group stop of this signal */
-	uint64_t stopped_at;
-	struct sentry *sentry;	/* waits for it in user mode; NULL: none */
-	int call_fd;		/* its /proc file `syscall`; -1 none */
-};
-
-struct pack {
-	struct target *target;
-	struct hold *items;
-	size_t len, cap;
-	struct map by_tid;	/* tid -> place in items + 1 */
-	unsigned long options;	/* for threads seized from now on */
-	uint64_t asked_at;	/* when pack_stop began to stop them */
-	bool spare;		/* let threads be that a stop would cut short */
-};
-
-void pack_fini(struct pack *p);
-struct hold *pack_find(const struct pack *p, pid_t tid);
-/* Valid until the next pack_add or pack_drop. */
-struct hold *pack_add(struct pack *p, pid_t tid, enum want want);
-void pack_drop(struct pack *p, pid_t tid);
-/* There is nothing to wait for: it has ended, or become another program's
- * only thread; that is let go. */
-void hold_vanished(struct pack *p, pid_t tid);
-/* Seize every thread, stop them all, again until nobody is new. */
-int pack_stop(struct pack *p);
-/* Only this one. */
-int pack_stop_one(struct pack *p, pid_t tid);
-/* Note one wait status in the books, for whatever happens next. */
-void hold_note(struct hold *h, const struct event *ev);
-/* The kernel seizes what a seized thread makes: a thread becomes want, a
- * process is let go when its first stop comes. */
-void pack_note_birth(struct pack *p, const struct event *ev, enum want want);
-void pack_note_exec(struct pack *p, const struct event *ev);
-void vfork_begins(struct target *t, struct hold *parent);
-void vfork_ends(struct target *t, struct hold *parent);
-
-/* ---- wait.c ------------------------------------------------------------- */
-
-/* Nap between two looks; *nap_ns starts at 0. */
-void wait_nap(uint64_t since, long *nap_ns);
-/* waitpid(WNOHANG) of one tracee; a trap of ours is undone before. */
-pid_t take_status(pid_t tid, int *status);
-/* Wait for a status of one tracee: 1 it came, 0 the deadline, -1 it is not
- * (any more) a tracee of this thread. */
-int wait_status(pid_t tid, uint64_t deadline, int *status);
-
-/* ---- thread.c ----------------------------------------------------------- */
-
-/* SEIZE; -1 with the true reason. */
-int seize(struct target *t, pid_t tid, unsigned long options);
-/* seize.c: an error number, 0: it is seized. Waits for an exec of the program
- * for 3 s at most (EAGAIN). */
-int seize_call(struct target *t, pid_t tid, unsigned long options);
-/* Digest one wait status on the way to a plain stop. 1: it stands; 0: it was
- * let run on towards it; -1: it is gone. */
-int hold_step(struct pack *p, pid_t tid, int status);
-/* The signal that a stopped thread is about to get and should. A trap of ours
- * is none: its pc is put back. Once only: ask again and pc differs. */
-int hold_due_signal(struct pack *p, pid_t tid);
-/* Ask for a plain stop and leave the one it stands at, with this signal:
- * nothing of the program runs in between but the entry of its handler. */
-void hold_ask_through(struct hold *h, int signal);
-/* From a stop on the way, where nothing of ours was met: run on, with what is
- * due to it. 0; it does not stop again by itself. */
-int hold_pass(struct pack *p, const struct event *ev);
-/* Bring a seized thread to a plain stop, delivering signals on the way. 1:
- * it stands; 0: not by the deadline; -1: it is gone. Clones it makes are
- * added to the pack. */
-int hold_settle(struct pack *p, pid_t tid, uint64_t deadline);
-/* Detach, with whatever signal it was about to get. 0: gone or free; 1: it
- * cannot be let go yet and stays in the pack as WANT_GONE. */
-int hold_let_go(struct pack *p, pid_t tid);
-/* Children made while we stopped a thread, or let it go, which are not to be
- * held: WANT_GONE. */
-void pack_let_newborn_go(struct pack *p);
-/* From any stop: run, with the signal it was about to get, or stay in its
- * group stop. It stays seized. */
-void hold_run_on(struct target *t, struct hold *h);
-/* Repair the call of a thread that stands at a plain stop. It goes on right
- * after: what is due to it now decides. */
-void hold_repair(struct target *t, const struct hold *h);
-/* It stands at the delivery of this signal, which it will get: repair what the
- * program would not have seen without us. */
-void hold_delivers(struct target *t, pid_t tid, const siginfo_t *si);
-/* The signal that a stopped thread is about to get, 0 for all other stops. */
-int signal_of_stop(pid_t tid, siginfo_t *info);
-/* Record why a ptrace request failed: running, gone, or errno. -1. */
-int ptrace_failed(pid_t tid, const char *what);
-pid_t tracer_tid(void);
 
 /* ---- tick.c ------------------------------------------------------------- */
 
@@ -413,65 +302,6 @@ struct cgroup_mount {
 /* Of one thread: under version 1 each has its own group. */
 int cgroup_check_frozen(struct target *t, pid_t tid);
 void cgroups_fini(struct target *t);
-
-/* ---- machine_*.c: what ptrace shows of this machine --------------------- */
-
-uint64_t machine_pc(const struct user_regs_struct *regs);
-void machine_set_pc(struct user_regs_struct *regs, uint64_t pc);
-uint64_t machine_sp(const struct user_regs_struct *regs);
-/* The number of the system call the thread is in, -1: none. */
-long machine_syscall(const struct user_regs_struct *regs);
-/* That call was cut short by our stop, and the kernel would say EINTR where
- * it would not have without us. fd_arg: the call's first argument. */
-enum interrupted { INTERRUPTED_NO, INTERRUPTED_YES, INTERRUPTED_IF_SOCKET };
-enum interrupted machine_interrupted(const struct user_regs_struct *regs);
-int machine_first_argument(const struct user_regs_struct *regs);
-/* The same as an address. */
-uint64_t machine_first_word(const struct user_regs_struct *regs);
-/* A call that moved bytes and has just ended: between fd and memory, how many
- * were asked for and got. asked 0: it is none. */
-struct transfer {
-	int fd;
-	uint64_t asked;
-	int64_t got;
-};
-struct transfer machine_transfer(const struct user_regs_struct *regs);
-/* All six arguments, and what the call has answered. */
-int64_t machine_call(const struct user_regs_struct *regs, uint64_t args[6]);
-/* Does that call end by itself some time after it began? */
-bool machine_has_time_limit(const struct user_regs_struct *regs);
-/* Make the kernel restart it unless a handler runs first. */
-void machine_restart(struct user_regs_struct *regs);
-/* The number of the call that the kernel is about to restart, or to end with
- * EINTR if a handler runs; -1: none. */
-long machine_restarts(const struct user_regs_struct *regs);
-/* Make the kernel begin that call again as call nr, behind any handler. */
-void machine_begin_again(struct user_regs_struct *regs, long nr);
-/* Its time limit, or what remains of it, is in the kernel only. */
-bool machine_sleeps_on(const struct user_regs_struct *regs);
-/* At a signal's delivery: is the thread about to enter restart_syscall? The
- * address behind that call, or 0. */
-uint64_t machine_goes_on_at(struct target *t,
-			    const struct user_regs_struct *regs);
-/* A handler that runs first makes it EINTR; else it is begun as call nr. */
-void machine_start_over(struct user_regs_struct *regs, long nr);
-/* It enters call nr in place of restart_syscall. */
-void machine_go_to_call(struct user_regs_struct *regs, long nr);
-/* The number of restart_syscall. */
-extern const long machine_restart_call;
-/* Carry out the instruction that a standing thread is at, on its registers
- * and stack. false: nothing was done, it must be stepped. */
-bool machine_emulate(struct target *t, struct user_regs_struct *regs);
-extern const unsigned char machine_trap[];
-extern const size_t machine_trap_size;
-/* How far behind the trap instruction the pc stands after it. */
-extern const size_t machine_trap_advance;
-/* perf's breakpoints work here as watch.c says. */
-extern const bool machine_can_watch;
-/* The instruction at pc is executed even where there is a watch. */
-bool machine_passes(const struct user_regs_struct *regs);
-/* And no more. */
-void machine_meet_again(struct user_regs_struct *regs);
 
 /* ---- target.c ----------------------------------------------------------- */
 

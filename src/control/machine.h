@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What ptrace shows of this machine: machine_*.c, one for each.
+ */
+#ifndef CONTROL_MACHINE_H
+#define CONTROL_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/user.h>
+
+struct target;
+
+uint64_t machine_pc(const struct user_regs_struct *regs);
+void machine_set_pc(struct user_regs_struct *regs, uint64_t pc);
+uint64_t machine_sp(const struct user_regs_struct *regs);
+/* The number of the system call the thread is in, -1: none. */
+long machine_syscall(const struct user_regs_struct *regs);
+/* That call was cut short by our stop, and the kernel would say EINTR where
+ * it would not have without us. fd_arg: the call's first argument. */
+enum interrupted { INTERRUPTED_NO, INTERRUPTED_YES, INTERRUPTED_IF_SOCKET };
+enum interrupted machine_interrupted(const struct user_regs_struct *regs);
+int machine_first_argument(const struct user_regs_struct *regs);
+/* The same as an address. */
+uint64_t machine_first_word(const struct user_regs_struct *regs);
+/* A call that moved bytes and has just ended: between fd and memory, how many
+ * were asked for and got. asked 0: it is none. */
+struct transfer {
+	int fd;
+	uint64_t asked;
+	int64_t got;
+};
+struct transfer machine_transfer(const struct user_regs_struct *regs);
+/* All six arguments, and what the call has answered. */
+int64_t machine_call(const struct user_regs_struct *regs, uint64_t args[6]);
+/* Does that call end by itself some time after it began? */
+bool machine_has_time_limit(const struct user_regs_struct *regs);
+/* Make the kernel restart it unless a handler runs first. */
+void machine_restart(struct user_regs_struct *regs);
+/* The number of the call that the kernel is about to restart, or to end with
+ * EINTR if a handler runs; -1: none. */
+long machine_restarts(const struct user_regs_struct *regs);
+/* Make the kernel begin that call again as call nr, behind any handler. */
+void machine_begin_again(struct user_regs_struct *regs, long nr);
+/* Its time limit, or what remains of it, is in the kernel only. */
+bool machine_sleeps_on(const struct user_regs_struct *regs);
+/* At a signal's delivery: is the thread about to enter restart_syscall? The
+ * address behind that call, or 0. */
+uint64_t machine_goes_on_at(struct target *t,
+			    const struct user_regs_struct *regs);
+/* A handler that runs first makes it EINTR; else it is begun as call nr. */
+void machine_start_over(struct user_regs_struct *regs, long nr);
+/* It enters call nr in place of restart_syscall. */
+void machine_go_to_call(struct user_regs_struct *regs, long nr);
+/* The number of restart_syscall. */
+extern const long machine_restart_call;
+/* Carry out the instruction that a standing thread is at, on its registers
+ * and stack. false: nothing was done, it must be stepped. */
+bool machine_emulate(struct target *t, struct user_regs_struct *regs);
+extern const unsigned char machine_trap[];
+extern const size_t machine_trap_size;
+/* How far behind the trap instruction the pc stands after it. */
+extern const size_t machine_trap_advance;
+/* perf's breakpoints work here as watch.c says. */
+extern const bool machine_can_watch;
+/* The instruction at pc is executed even where there is a watch. */
+bool machine_passes(const struct user_regs_struct *regs);
+/* And no more. */
+void machine_meet_again(struct user_regs_struct *regs);
+
+#endif
