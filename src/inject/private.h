@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the files of this room share. A `plan` is everything that was learnt
- * by reading alone; a `borrow` is a thread that we hold with all it needs to
- * be put back; a `scratch` is the memory a call lives in, inside the target.
+ * What the files of this room share. A `plan` (plan.h) is everything that was
+ * learnt by reading alone; a `borrow` is a thread that we hold with all it
+ * needs to be put back; a `scratch` (errand.h) is the memory a call lives in,
+ * inside the target.
  */
 #ifndef SONDE_INJECT_PRIVATE_H
 #define SONDE_INJECT_PRIVATE_H
@@ -12,139 +13,10 @@
 
 #include "base.h"
 #include "collector.h"
+#include "errand.h"
 #include "inject.h"
+#include "plan.h"
 #include "symbol.h"
-
-/* ---- look.c ---------------------------------------------------------------- */
-
-/* Memory of the target, read once. */
-struct look {
-	struct target *t;
-	struct map pages;	/* address -> our copy */
-};
-
-int look_read(struct look *k, uint64_t addr, void *buf, size_t n);
-void look_fini(struct look *k);
-
-/* ---- locate.c: load objects as the target's memory shows them ------------ */
-
-struct image {
-	uint64_t header;	/* where its ELF header is mapped */
-	uint64_t bias, dynamic, entry;
-	uint64_t text, text_end;
-	uint64_t symtab, strtab, strsz, gnu_hash, hash, verdef;
-	uint64_t debug;		/* value of DT_DEBUG */
-	uint64_t tls_image, tls_filesz, tls_memsz, tls_align;
-	uint64_t link_map;	/* 0: none */
-	uint64_t tls_module, tls_offset;	/* static TLS; 0: it has none */
-	bool has_interp;
-};
-
-struct symbol_at {
-	uint64_t addr, size;
-};
-
-/* The image whose ELF header is mapped at `header`. */
-int locate_image(struct look *k, uint64_t header, struct image *img);
-/* A defined dynamic symbol, by the image's hash tables. */
-bool locate_symbol(struct look *k, const struct image *img, const char *name,
-		   struct symbol_at *out);
-/* Its address, or 0. */
-uint64_t locate_address(struct look *k, const struct image *img,
-			const char *name);
-/* The highest minor version among GLIBC_2.n definitions, 0: none. */
-unsigned locate_glibc_minor(struct look *k, const struct image *img);
-/* Where bytes stand in the image's text; 0: nowhere. */
-uint64_t locate_code(struct target *t, const struct image *img,
-			 const void *code, size_t n);
-/* The start of the file mapping that `inside` belongs to. */
-uint64_t mapping_header(const struct modules *mods, uint64_t inside);
-
-/* ---- preflight.c ----------------------------------------------------------- */
-
-enum { PLAN_IMAGES_MAX = 4096 };
-
-struct plan {
-	struct target *t;
-	struct look *look;
-	struct modules mods;
-	struct image *images;	/* main namespace, in link-map order */
-	size_t nimages;
-	struct image libc, ldso;
-	unsigned glibc_minor;
-	char libc_name[24];
-	bool single;		/* libc believes there is one thread */
-	bool by_hand;		/* nothing of libc is called: by_hand.c */
-	bool standing;		/* the donor itself calls our library */
-	bool seccomp, strict;
-	bool leaves;		/* we are there, and go: nothing is asked */
-	uint64_t dlopen, dlopen_flags, dlerror;
-	uint64_t pthread_create, attr_init, attr_setstack, attr_setdetach;
-	uint64_t ctype_init, single_flag;
-	uint64_t debug;		/* struct r_debug */
-	uint64_t thread_keys, call_tls_dtors;
-	uint32_t sizeof_pthread, off_tid, off_list, off_specific;
-	uint32_t off_modid, off_tlsoff;
-	int64_t rseq_offset;	/* 0: none */
-	uint64_t gadget;	/* syscall; ret */
-	uint64_t restore_rt;	/* mov $15, %rax; syscall */
-	uint64_t vdso_clock;
-	uint64_t main_stack_end, main_stack_floor;
-	uint64_t library;	/* bias of our library when it is there */
-	uint64_t library_entry, library_leave, library_name;
-	uint64_t library_map;	/* its link map */
-	/* The signal that ticks; one that our handler was left in place for
-	 * by an owner who has ended; who gets no ticks. 0: not chosen yet */
-	int signo, signal_left;
-	uint32_t ndeaf, deaf[RECORD_DEAF];
-	pid_t helper;		/* ours, which is nobody's donor; 0: none */
-	pid_t files_of;		/* whose descriptors a donor must have; 0: any */
-	const struct step_tables *tables;	/* of all of it, when given */
-};
-
-int plan_make(struct target *t, struct plan *p);
-void plan_fini(struct plan *p);
-/* FAIL_UNSUITABLE, with the other engine as remedy. */
-int plan_refuse(const char *reason);
-/* As the option of a verb, and as a command. */
-#define PLAN_ENGINE_RING "--engine ring (in the shell: collector engine ring)"
-#define PLAN_OTHER_ENGINE PLAN_ENGINE_RING " loads nothing"
-
-/* ---- idle.c ---------------------------------------------------------------- */
-
-int plan_choose_signal(struct plan *p);
-/* FAIL_UNSUITABLE; why says what the program does with the signals. */
-int plan_refuse_signal(const struct plan *p, const char *why);
-
-/* ---- room.c ---------------------------------------------------------------- */
-
-/* Has it room for what we bring, and `bytes` more of address space? Refuses by
- * the name of the limit, before anything is begun. */
-int room_check(struct target *t, uint64_t bytes);
-/* And for a timer of each thread? */
-int room_check_timers(struct target *t);
-
-/* ---- objects.c ------------------------------------------------------------- */
-
-/* The head of the main namespace's link maps, 0: there is no ld.so. */
-uint64_t plan_link_maps(struct plan *p);
-/* Its dynamic loader is setting up the program, or adding to it. */
-bool plan_loader_works(const struct plan *p);
-/* The load objects of these link maps. */
-int plan_walk_links(struct plan *p, uint64_t head);
-/* Refuse for want of link maps. */
-int plan_no_loader(const struct plan *p);
-/* Where our library is, when it is there already. */
-void plan_find_library(struct plan *p);
-/* Calls are for the library whose entry this is: of another build, perhaps,
- * that understands the same commands. false: there is none. */
-bool plan_choose_library(struct plan *p, uint64_t entry);
-/* Is there one that may understand others, and keeps its books otherwise? */
-bool plan_has_other_version(const struct plan *p);
-/* The name by which it was preloaded becomes its own. The target is held. */
-int plan_rename_library(const struct plan *p);
-
-struct errand;
 
 /* ---- by_hand.c --------------------------------------------------------------- */
 
@@ -158,10 +30,6 @@ int by_hand_load(struct errand *e, pid_t helper,
 		 const struct user_regs_struct *regs);
 /* Find off_tid by a thread whose thread pointer is known. */
 int by_hand_find_tid(struct plan *p, pid_t tid, uint64_t tp);
-
-/* ---- libc.c ---------------------------------------------------------------- */
-
-int plan_read_libc(struct plan *p);
 
 /* ---- call.c: a thread that we borrow ---------------------------------------- */
 
@@ -238,132 +106,6 @@ void safepoint_close(struct safepoint *sp);
 /* Bring the held thread to a point where libc has nothing half done: 1 it
  * stands there, 0 not yet (let it run and try again), -1 failed. */
 int safepoint_reach(struct safepoint *sp, struct held *h);
-
-/* ---- helper.c, stub.c: the threads that do the work ----------------------- */
-
-/* What the code in the target is told, and tells. stub.c knows the offsets. */
-enum our_file { LIBRARY_FILE, AREA_FILE, OUR_FILES };
-
-struct file_id {
-	uint64_t dev, ino;	/* 0: unknown */
-};
-
-struct block {
-	uint32_t state;
-	int32_t create_error;
-	int32_t library_fd, area_fd;
-	uint64_t ctype_init, attr_init, attr_setstack, attr_setdetach;
-	uint64_t pthread_create, stack, stack_size;
-	uint64_t dlopen, dlopen_flags, dlerror, handle, base, entry_offset;
-	uint64_t function, result, saved_sp;
-	uint64_t pthread, tid_offset, leave, area, area_size;
-	uint64_t args[6];
-	uint64_t attr[8];
-	char error[256];
-	char path[128];
-	/* What the helper's thread-specific data is forgotten with. */
-	uint64_t specific_offset, thread_keys, call_tls_dtors;
-	uint64_t then;		/* what the function gets next, 0: nothing */
-	uint64_t name_offset;	/* of what the loader shall call the library */
-	/* Where the kernel has put the helper's tid: is it over? */
-	uint64_t helper_tid_at;
-	uint64_t unblock;	/* signals that the thread must take */
-	/* Behind library_fd and area_fd; another's is not closed. */
-	struct file_id files[OUR_FILES];
-};
-
-/* libc's own, to every thread on its list: change your user as well. */
-enum { SIGNAL_SETXID = 33 };
-
-enum block_state {
-	BLOCK_READY, BLOCK_STARTED, BLOCK_LOADING, BLOCK_CALLING, BLOCK_DONE,
-	BLOCK_NOT_LOADED, BLOCK_WRONG_LIBRARY, BLOCK_CANCELLED,
-	BLOCK_NO_THREAD, BLOCK_FAULTED,
-};
-
-enum { STUB_NOTIFY = 0x736e6465, STUB_BLOCK = 4096, THEN_AT = 512 };
-extern const unsigned char stub_begin[], stub_end[];
-extern const unsigned char stub_helper[], stub_thread[], stub_fault[];
-
-/* Where things are in the scratch memory; offsets, but for `at`. */
-struct scratch {
-	uint64_t at;		/* 0: not mapped yet */
-	size_t size;
-	size_t call, then, frame, frame_size, stack_top;
-	size_t tls, tls_size, tp;
-	size_t thread_stack, thread_stack_size;
-};
-
-struct errand;
-/* Called while the helper (or whoever makes the call) stands; regs are
- * good for remote_syscall. It may put descriptors made in the target into
- * block->area_fd, which are closed after the call. */
-typedef int (*errand_prepare)(struct errand *e, pid_t tid,
-			      const struct user_regs_struct *regs);
-
-/* One call on a fresh real thread of the target. */
-struct errand {
-	struct plan *p;
-	bool entry;		/* our library's entry: load it if need be */
-	uint64_t function;	/* else this */
-	uint64_t guest;		/* the library with this entry, 0: ours */
-	uint64_t args[6];
-	/* For the entry: copied into the target and back afterwards. `then`
-	 * is for a second call right after one that gave 0; NULL: none. */
-	struct collector_call *call, *then;
-	errand_prepare prepare;	/* NULL: nothing */
-	/* Work for us while the thread is busy loading; may not be called. */
-	void (*meanwhile)(struct errand *e);
-	void *arg;
-	/* Of the whole target, for finding a safe point; NULL: to be made. */
-	const struct step_tables *tables;
-	struct inject_limits limits;
-	unsigned seed;
-	bool only_present;	/* load nothing: the library is there */
-	bool leaves;		/* it takes away what is there */
-	uint64_t room;		/* address space that the call takes */
-	int64_t result;
-	struct inject_report *report;
-
-	/* While it runs. */
-	struct scratch s;
-	struct block block;
-	uint64_t name_at;	/* there prepare may write a name */
-	pid_t helper, thread;	/* 0: none, or gone */
-	struct urgent scheduled; /* the helper as it was born; 0: left alone */
-	bool at_bell;		/* the helper stands at its last call */
-	bool left_behind;	/* the scratch must stay */
-	char fault[64];		/* what a thread of ours did: "crashed" */
-	uint64_t ended_ns;	/* the call was ended then; 0: not */
-};
-
-/* Sizes of everything; static TLS offsets are read from the link maps. */
-int scratch_plan(struct plan *p, struct scratch *s);
-/* Code, block, first stack word and TLS, into the mapped scratch. */
-int scratch_write(const struct plan *p, const struct scratch *s,
-		  const struct block *block, const struct collector_call *call,
-		  uint64_t donor_tp);
-/* What libc gave the helper (an arena, a cache) becomes the thread's, which
- * hands it back when it ends; the helper ends without libc's knowledge. */
-int tls_hand_over(const struct plan *p, const struct scratch *s,
-		  uint64_t thread_tp);
-int errand_run(struct errand *e);
-
-/* ---- birth.c --------------------------------------------------------------- */
-
-/* The scratch and the helper, by a borrowed thread. */
-int helper_make(struct errand *e);
-
-/* ---- watch.c --------------------------------------------------------------- */
-
-/* Until the thread exists (or cannot be made). The helper stands then. */
-int helper_run_to_birth(struct errand *e);
-/* Until the thread has ended and the helper says so; it stands then. */
-int helper_run_to_bell(struct errand *e);
-int block_read(struct errand *e);
-int block_set_state(struct errand *e, uint32_t state);
-/* Let go of a thread (0: none) that goes on without us. */
-void thread_abandon(pid_t tid);
 
 /* ---- urgent.c ---------------------------------------------------------------- */
 

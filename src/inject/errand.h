@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One call on a fresh thread of the target: the memory it lives in there, the
+ * code in it, the threads that do the work, and those who watch them.
+ */
+#ifndef SONDE_INJECT_ERRAND_H
+#define SONDE_INJECT_ERRAND_H
+
+#include <sys/user.h>
+
+#include "base.h"
+#include "collector.h"
+#include "inject.h"
+#include "plan.h"
+
+/* ---- helper.c, stub.c: the threads that do the work ----------------------- */
+
+/* What the code in the target is told, and tells. stub.c knows the offsets. */
+enum our_file { LIBRARY_FILE, AREA_FILE, OUR_FILES };
+
+struct file_id {
+	uint64_t dev, ino;	/* 0: unknown */
+};
+
+struct block {
+	uint32_t state;
+	int32_t create_error;
+	int32_t library_fd, area_fd;
+	uint64_t ctype_init, attr_init, attr_setstack, attr_setdetach;
+	uint64_t pthread_create, stack, stack_size;
+	uint64_t dlopen, dlopen_flags, dlerror, handle, base, entry_offset;
+	uint64_t function, result, saved_sp;
+	uint64_t pthread, tid_offset, leave, area, area_size;
+	uint64_t args[6];
+	uint64_t attr[8];
+	char error[256];
+	char path[128];
+	/* What the helper's thread-specific data is forgotten with. */
+	uint64_t specific_offset, thread_keys, call_tls_dtors;
+	uint64_t then;		/* what the function gets next, 0: nothing */
+	uint64_t name_offset;	/* of what the loader shall call the library */
+	/* Where the kernel has put the helper's tid: is it over? */
+	uint64_t helper_tid_at;
+	uint64_t unblock;	/* signals that the thread must take */
+	/* Behind library_fd and area_fd; another's is not closed. */
+	struct file_id files[OUR_FILES];
+};
+
+/* libc's own, to every thread on its list: change your user as well. */
+enum { SIGNAL_SETXID = 33 };
+
+enum block_state {
+	BLOCK_READY, BLOCK_STARTED, BLOCK_LOADING, BLOCK_CALLING, BLOCK_DONE,
+	BLOCK_NOT_LOADED, BLOCK_WRONG_LIBRARY, BLOCK_CANCELLED,
+	BLOCK_NO_THREAD, BLOCK_FAULTED,
+};
+
+enum { STUB_NOTIFY = 0x736e6465, STUB_BLOCK = 4096, THEN_AT = 512 };
+extern const unsigned char stub_begin[], stub_end[];
+extern const unsigned char stub_helper[], stub_thread[], stub_fault[];
+
+/* Where things are in the scratch memory; offsets, but for `at`. */
+struct scratch {
+	uint64_t at;		/* 0: not mapped yet */
+	size_t size;
+	size_t call, then, frame, frame_size, stack_top;
+	size_t tls, tls_size, tp;
+	size_t thread_stack, thread_stack_size;
+};
+
+struct errand;
+/* Called while the helper (or whoever makes the call) stands; regs are
+ * good for remote_syscall. It may put descriptors made in the target into
+ * block->area_fd, which are closed after the call. */
+typedef int (*errand_prepare)(struct errand *e, pid_t tid,
+			      const struct user_regs_struct *regs);
+
+/* One call on a fresh real thread of the target. */
+struct errand {
+	struct plan *p;
+	bool entry;		/* our library's entry: load it if need be */
+	uint64_t function;	/* else this */
+	uint64_t guest;		/* the library with this entry, 0: ours */
+	uint64_t args[6];
+	/* For the entry: copied into the target and back afterwards. `then`
+	 * is for a second call right after one that gave 0; NULL: none. */
+	struct collector_call *call, *then;
+	errand_prepare prepare;	/* NULL: nothing */
+	/* Work for us while the thread is busy loading; may not be called. */
+	void (*meanwhile)(struct errand *e);
+	void *arg;
+	/* Of the whole target, for finding a safe point; NULL: to be made. */
+	const struct step_tables *tables;
+	struct inject_limits limits;
+	unsigned seed;
+	bool only_present;	/* load nothing: the library is there */
+	bool leaves;		/* it takes away what is there */
+	uint64_t room;		/* address space that the call takes */
+	int64_t result;
+	struct inject_report *report;
+
+	/* While it runs. */
+	struct scratch s;
+	struct block block;
+	uint64_t name_at;	/* there prepare may write a name */
+	pid_t helper, thread;	/* 0: none, or gone */
+	struct urgent scheduled; /* the helper as it was born; 0: left alone */
+	bool at_bell;		/* the helper stands at its last call */
+	bool left_behind;	/* the scratch must stay */
+	char fault[64];		/* what a thread of ours did: "crashed" */
+	uint64_t ended_ns;	/* the call was ended then; 0: not */
+};
+
+/* Sizes of everything; static TLS offsets are read from the link maps. */
+int scratch_plan(struct plan *p, struct scratch *s);
+/* Code, block, first stack word and TLS, into the mapped scratch. */
+int scratch_write(const struct plan *p, const struct scratch *s,
+		  const struct block *block, const struct collector_call *call,
+		  uint64_t donor_tp);
+/* What libc gave the helper (an arena, a cache) becomes the thread's, which
+ * hands it back when it ends; the helper ends without libc's knowledge. */
+int tls_hand_over(const struct plan *p, const struct scratch *s,
+		  uint64_t thread_tp);
+int errand_run(struct errand *e);
+
+/* ---- birth.c --------------------------------------------------------------- */
+
+/* The scratch and the helper, by a borrowed thread. */
+int helper_make(struct errand *e);
+
+/* ---- watch.c --------------------------------------------------------------- */
+
+/* Until the thread exists (or cannot be made). The helper stands then. */
+int helper_run_to_birth(struct errand *e);
+/* Until the thread has ended and the helper says so; it stands then. */
+int helper_run_to_bell(struct errand *e);
+int block_read(struct errand *e);
+int block_set_state(struct errand *e, uint32_t state);
+/* Let go of a thread (0: none) that goes on without us. */
+void thread_abandon(pid_t tid);
+
+#endif
