@@ -18,33 +18,21 @@
  * ready comes when all of them wait. eintr counts calls that came back with
  * EINTR, turns how often the waiting threads were on a processor.
  */
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <pthread.h>
-#include <semaphore.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "victim.h"
-
-enum { MEMBERS_MAX = 64 };
-
-struct member {
-	char name[16];
-	void (*wait)(struct member *me);
-	long call;		/* that it is to be seen in; -1: it runs */
-	int number;
-	_Atomic pid_t tid;
-	pthread_t thread;
-};
+#include "waiter.h"
 
 static struct member members[MEMBERS_MAX];
 static int member_count;
 static atomic_uint eintr;
-static pthread_mutex_t mutexes[MEMBERS_MAX];
+pthread_mutex_t mutexes[MEMBERS_MAX];
+int empty[2];
+pid_t child;
 static pthread_barrier_t all_hold;
 
 /* ---- who waits ---------------------------------------------------------- */
@@ -60,7 +48,7 @@ begin(void *arg)
 	return NULL;
 }
 
-static struct member *
+struct member *
 add(const char *name, long call, void (*wait)(struct member *me))
 {
 	struct member *m = &members[member_count];
@@ -119,233 +107,39 @@ mark(void)
 	victim_say("eintr", atomic_load(&eintr));
 }
 
-static void
+void
 say_word(const struct member *m, const void *word)
 {
 	printf("%s_word 0x%lx\n", m->name, (unsigned long)word);
 }
 
-static void
+void
 say_fd(const struct member *m, int fd)
 {
 	printf("%s_fd %d\n", m->name, fd);
 }
 
-static void
+void
 note(long result)
 {
 	if (result < 0 && errno == EINTR)
 		atomic_fetch_add(&eintr, 1);
 }
 
-/* ---- kinds -------------------------------------------------------------- */
-
-static int empty[2], full[2], pair[2], listener, tcp_here, tcp_there, epoll;
-static sem_t semaphore;
-static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
-static pthread_mutex_t of_condition = PTHREAD_MUTEX_INITIALIZER;
-static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
-static pthread_barrier_t barrier;
-static struct member *joined;
-static pid_t child;
-
-static void
-wait_read(struct member *me)
-{
-	char c;
-
-	say_fd(me, empty[0]);
-	note(read(empty[0], &c, 1));
-}
-
-static void
-wait_write(struct member *me)
-{
-	say_fd(me, full[1]);
-	note(write(full[1], "x", 1));
-}
-
-static void
-wait_poll(struct member *me)
-{
-	struct pollfd fds[] = { { .fd = empty[0], .events = POLLIN },
-				{ .fd = pair[0], .events = POLLIN } };
-
-	say_fd(me, pair[0]);
-	note(poll(fds, 2, 1000000));
-}
-
-static void
-wait_epoll(struct member *me)
-{
-	struct epoll_event ev;
-
-	say_fd(me, epoll);
-	note(epoll_wait(epoll, &ev, 1, -1));
-}
-
-static void
-wait_accept(struct member *me)
-{
-	say_fd(me, listener);
-	note(accept(listener, NULL, NULL));
-}
-
-static void
-wait_unix(struct member *me)
-{
-	char c;
-
-	say_fd(me, pair[1]);
-	note(recv(pair[1], &c, 1, 0));
-}
-
-static void
-wait_tcp(struct member *me)
-{
-	char c;
-
-	say_fd(me, tcp_here);
-	note(recv(tcp_here, &c, 1, 0));
-}
-
-static void
-wait_semaphore(struct member *me)
-{
-	say_word(me, &semaphore);
-	note(sem_wait(&semaphore));
-}
-
-static void
-wait_condition(struct member *me)
-{
-	say_word(me, &condition);
-	pthread_mutex_lock(&of_condition);
-	pthread_cond_wait(&condition, &of_condition);
-}
-
-static void
-wait_rwlock(struct member *me)
-{
-	say_word(me, &rwlock);
-	pthread_rwlock_rdlock(&rwlock);
-}
-
-static void
-wait_barrier(struct member *me)
-{
-	say_word(me, &barrier);
-	pthread_barrier_wait(&barrier);
-}
-
-static void
+void
 wait_mutex(struct member *me)
 {
 	say_word(me, &mutexes[0]);
 	pthread_mutex_lock(&mutexes[0]);
 }
 
-static void
-wait_sleep(struct member *me)
+void
+read_one(struct member *me, int fd)
 {
-	const struct timespec long_time = { 5000, 0 };
+	char c;
 
-	(void)me;
-	note(nanosleep(&long_time, NULL));
-}
-
-static void
-wait_join(struct member *me)
-{
-	(void)me;
-	pthread_join(joined->thread, NULL);
-}
-
-static void
-wait_signal(struct member *me)
-{
-	sigset_t set;
-
-	(void)me;
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR2);
-	sigwaitinfo(&set, NULL);
-}
-
-static void
-wait_child(struct member *me)
-{
-	(void)me;
-	printf("%s_child %d\n", me->name, (int)child);
-	note(waitpid(child, NULL, 0));
-}
-
-static void
-connect_tcp(void)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	socklen_t size = sizeof at;
-
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	listener = socket(AF_INET, SOCK_STREAM, 0);
-	tcp_here = socket(AF_INET, SOCK_STREAM, 0);
-	if (bind(listener, (void *)&at, sizeof at) < 0 ||
-	    listen(listener, 5) < 0 ||
-	    getsockname(listener, (void *)&at, &size) < 0 ||
-	    connect(tcp_here, (void *)&at, sizeof at) < 0 ||
-	    (tcp_there = accept(listener, NULL, NULL)) < 0)
-		exit(99);
-	victim_say("port", ntohs(at.sin_port));
-}
-
-static void
-fill(int fd)
-{
-	char block[4096] = "";
-
-	fcntl(fd, F_SETFL, O_NONBLOCK);
-	while (write(fd, block, sizeof block) > 0)
-		;
-	fcntl(fd, F_SETFL, 0);
-}
-
-static void
-start_kinds(void)
-{
-	struct epoll_event ev = { .events = EPOLLIN };
-
-	if (pipe(empty) < 0 || pipe(full) < 0 ||
-	    socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
-		exit(99);
-	connect_tcp();
-	fill(full[1]);
-	epoll = epoll_create1(0);
-	epoll_ctl(epoll, EPOLL_CTL_ADD, empty[0], &ev);
-	epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &ev);
-	sem_init(&semaphore, 0, 0);
-	pthread_barrier_init(&barrier, NULL, 2);
-	pthread_rwlock_wrlock(&rwlock);
-	pthread_mutex_lock(&mutexes[0]);
-	child = fork();
-	if (child == 0)
-		for (;;)
-			pause();
-	add("read", SYS_read, wait_read);
-	add("write", SYS_write, wait_write);
-	add("poll", SYS_poll, wait_poll);
-	add("epoll", SYS_epoll_wait, wait_epoll);
-	add("accept", SYS_accept, wait_accept);
-	add("unix", SYS_recvfrom, wait_unix);
-	add("tcp", SYS_recvfrom, wait_tcp);
-	add("semaphore", SYS_futex, wait_semaphore);
-	add("condition", SYS_futex, wait_condition);
-	add("rwlock", SYS_futex, wait_rwlock);
-	add("barrier", SYS_futex, wait_barrier);
-	add("mutex", SYS_futex, wait_mutex);
-	joined = add("sleep", SYS_clock_nanosleep, wait_sleep);
-	add("join", SYS_futex, wait_join);
-	add("signal", SYS_rt_sigtimedwait, wait_signal);
-	add("child", SYS_wait4, wait_child);
+	say_fd(me, fd);
+	note(read(fd, &c, 1));
 }
 
 /* ---- who waits for whom ------------------------------------------------- */
@@ -466,10 +260,7 @@ static int to_child[2], to_parent[2];
 static void
 read_parent_end(struct member *me)
 {
-	char c;
-
-	say_fd(me, to_parent[0]);
-	note(read(to_parent[0], &c, 1));
+	read_one(me, to_parent[0]);
 }
 
 /* The main thread of a stuck process is stuck too: nothing ends it but a
