@@ -51,7 +51,8 @@ draw(const struct situation *s, bool last)
 		.engine = draw_engine(last),
 		.ms = 1 + (unsigned)random_below(25),
 		.seed = 1 + (unsigned)random_below(1000000),
-		.by_shell = random_below(100) < 15,
+		.by_shell = random_below(100) < 25,
+		.stands = random_below(100) < 50,
 		.states = random_below(100) < 50,
 		.creators = random_below(100) < 50,
 	};

@@ -100,6 +100,7 @@ struct visit {
 	const char *engine;
 	unsigned ms, seed;
 	bool by_shell;		/* commands, not the verb record */
+	bool stands;		/* ... to a program that they have stopped */
 	bool states;		/* time of those that wait, too */
 	bool creators;		/* who created each thread */
 	enum who kill;

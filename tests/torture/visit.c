@@ -47,22 +47,25 @@ become_record(pid_t pid, const struct visit *v, const char *exp)
 	      v->creators ? "--creators" : (char *)NULL, (char *)NULL);
 }
 
+/* Where it stands from the beginning, it runs on for a moment in between. */
 static void
 become_shell(pid_t pid, const struct visit *v, const char *exp)
 {
-	char p[16], commands[512];
+	char attach[64], between[64], commands[512];
 
-	snprintf(p, sizeof p, "%d", pid);
+	snprintf(attach, sizeof attach, "attach%s %d", v->stands ? " -stop" :
+		 "", pid);
+	snprintf(between, sizeof between, v->stands ?
+		 "when timer 0.%03u { stop; }; cont" :
+		 "sh sleep 0.%03u; collector sample record x", v->ms);
 	snprintf(commands, sizeof commands,
-		 "collector engine %s; collector store experiment %s; "
+		 "%s; collector engine %s; collector store experiment %s; "
 		 "collector profile timer 1m; collector states %s; "
-		 "collector creators %s; "
-		 "collector enable; where; "
-		 "sh sleep 0.%03u; collector sample record x; "
-		 "collector disable; detach", v->engine, exp,
+		 "collector creators %s; collector enable; where; %s; "
+		 "collector disable; detach", attach, v->engine, exp,
 		 v->states ? "on" : "off", v->creators ? "on" : "off",
-		 v->ms);
-	execl(sonde, sonde, "--batch", "-p", p, "-c", commands, (char *)NULL);
+		 between);
+	execl(sonde, sonde, "--batch", "-c", commands, (char *)NULL);
 }
 
 static int
