@@ -278,9 +278,13 @@ settle_all(struct pack *p, uint64_t deadline)
 			i++;
 			continue;
 		}
-		if (hold_settle(p, tid, deadline) >= 0)
-			i++;
-		/* else it is gone and another has taken its place */
+		if (hold_settle(p, tid, deadline) < 0)
+			continue;	/* another has taken its place */
+		/* at once: a debugger's stop lasts, and we may be killed in it;
+		 * letting go finds it done. Snapshots do it as they copy. */
+		if (!p->spare)
+			hold_repair(p->target, &p->items[i]);
+		i++;
 	}
 }
 

@@ -254,18 +254,6 @@ same_program(const struct plan *p)
 		code[0] == 0x0f && code[1] == 0x05;
 }
 
-/* In the library already, for a visit that was killed, or in our handler: it
- * would come there twice. */
-static bool
-is_in_library(const struct plan *p, const struct held *h)
-{
-	const size_t size = (size_t)(collector_image_end - collector_image);
-	struct user_regs_struct r;
-
-	return p->standing && (thread_get_regs(h->tid, &r) < 0 ||
-			       r.rip - p->library < size);
-}
-
 static int
 another_program(void)
 {
@@ -291,7 +279,7 @@ try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
 	if (sp && safe == 1 && !same_program(p))
 		safe = another_program();
 	if (safe == 1 && (has_own_fault(tid) || is_confined(p, tid) ||
-			  is_in_library(p, &b->held)))
+			  (p->standing && owner_turn_is(p, tid))))
 		safe = 0;
 	if (safe == 1 && set_options(p, &b->held) == 0 &&
 	    (!p->seccomp || p->leaves || filter_check(tid) == 0) &&

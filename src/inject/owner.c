@@ -212,20 +212,35 @@ owner_refused(const struct plan *p)
 	return fail_remedy("try again");
 }
 
-void
-owner_end_turn(const struct plan *p, pid_t tid)
+/* Where the thread's number stands while it obeys a command; 0: it does not. */
+static uint64_t
+turn_of(const struct plan *p, pid_t tid)
 {
 	const uint32_t inner = (uint32_t)thread_inner_tid(p->t, tid);
-	const uint32_t nobody = 0;
 	uint64_t at = owner_place(p, p->library + p->library_entry);
 	uint32_t has_it = 0;
 
 	if (!at)
-		return;
+		return 0;
 	at += offsetof(struct collector_owner, commander);
-	if (target_read(p->t, at, &has_it, sizeof has_it) == 0 &&
-	    has_it == inner)
-		/* else the next one waits, and says that it cannot */
+	return target_read(p->t, at, &has_it, sizeof has_it) == 0 &&
+		has_it == inner ? at : 0;
+}
+
+bool
+owner_turn_is(const struct plan *p, pid_t tid)
+{
+	return turn_of(p, tid) != 0;
+}
+
+void
+owner_end_turn(const struct plan *p, pid_t tid)
+{
+	const uint32_t nobody = 0;
+	const uint64_t at = turn_of(p, tid);
+
+	/* else the next one waits, and says that it cannot */
+	if (at)
 		(void)target_write(p->t, at, &nobody, sizeof nobody);
 }
 

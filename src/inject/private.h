@@ -149,6 +149,8 @@ bool owner_left(const struct plan *p, struct collector_owner *o,
 		uint64_t *entry);
 /* The guest said so: -1 with the same words. */
 int owner_refused(const struct plan *p);
+/* This thread obeys a command. */
+bool owner_turn_is(const struct plan *p, pid_t tid);
 /* This thread was taken out of a command, which will not go on: the turn is
  * the next one's. */
 void owner_end_turn(const struct plan *p, pid_t tid);
