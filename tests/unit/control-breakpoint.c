@@ -228,6 +228,7 @@ count(int threads, bool forks, bool traps)
 		check(memcmp(before, after, sizeof after) == 0,
 		      "its text afterwards");
 	fail_clear();
+	serve_to_end(t, pid);
 	check(target_ended_well(t, pid), "%d threads: the victim came to harm",
 	      threads);
 	check(sh->ticks > 0, "signals rained");
@@ -260,6 +261,7 @@ let_go_at_once(bool traps)
 		if (i % 3 == 0)
 			rest_ms(i % 4);
 		check(target_release_all(t) == 0, "release");
+		serve_to_end(t, pid);
 		check(target_ended_well(t, pid),
 		      "round %d: the victim came to harm", i);
 		target_close(t);
@@ -304,6 +306,7 @@ let_go_without_descriptors(void)
 	n = target_traps_left(t, &left);
 	check(n == 0, "%d traps, at %#llx", n, (unsigned long long)left);
 	sh->go = 1;
+	serve_to_end(t, pid);
 	check(target_ended_well(t, pid), "the victim came to harm");
 	target_close(t);
 }

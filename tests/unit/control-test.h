@@ -139,6 +139,26 @@ ended_well(pid_t pid)
 	return status == 0;
 }
 
+/*
+ * A thread in a call that does not stop (state D: on a busy machine any may
+ * be) when all are let go is let go when it does.
+ */
+static inline void
+serve_to_end(struct target *t, pid_t pid)
+{
+	siginfo_t end = { 0 };
+	struct event ev;
+
+	while (!target_gone(t) && waitid(P_PID, (id_t)pid, &end, WEXITED |
+					 WNOHANG | WNOWAIT) == 0 &&
+	       !end.si_pid) {
+		target_let_go_late(t);
+		while (target_next_event(t, &ev))
+			;
+		rest_ms(1);
+	}
+}
+
 /* The same when the tracer, who is the parent too, may have seen the end. */
 static inline bool
 target_ended_well(struct target *t, pid_t pid)
