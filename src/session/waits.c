@@ -23,7 +23,10 @@ enum {
 	 * for more often than this */
 	COST_SHARE = 100, COST_SHARE_LOW = 250,
 	LOW_NS = 10 * 1000 * 1000,
-	STRETCH_MAX_NS = 1000 * 1000 * 1000,
+	/* longest between looks, and more for each thread: one costly look,
+	 * as the first, is not all that there is */
+	STRETCH_NS = 1000 * 1000 * 1000,
+	STRETCH_EACH_NS = 10 * 1000 * 1000,
 	PORTION_NS = 3 * 1000 * 1000,	/* then others have their turn */
 	FEW = 64,			/* threads */
 	RECORD_NS = 1000 * 1000 * 1000,	/* until a record is read */
@@ -146,6 +149,8 @@ pace(struct waits *w, uint64_t now, uint64_t cost_ns)
 	const uint64_t asked = ticks > LOOK_NS ? ticks : LOOK_NS;
 	const uint64_t share = w->opt->interval_ns < LOW_NS ?
 		COST_SHARE : COST_SHARE_LOW;
+	const uint64_t most = STRETCH_NS +
+		STRETCH_EACH_NS * (uint64_t)w->roll.threads.len;
 	const bool moved = w->moved;
 	uint64_t span = w->span_ns * 2 < IDLE_NS ? w->span_ns * 2 : IDLE_NS;
 
@@ -155,8 +160,8 @@ pace(struct waits *w, uint64_t now, uint64_t cost_ns)
 	w->span_ns = span;
 	if (cost_ns * share > span)
 		span = cost_ns * share;
-	if (span > STRETCH_MAX_NS)
-		span = STRETCH_MAX_NS;
+	if (span > most)
+		span = most;
 	w->random = hash_word(w->random + now);
 	w->due_ns = now + span * 3 / 4 + w->random % (span / 2);
 	w->early_ns = moved ? w->due_ns : now + span / 2;
