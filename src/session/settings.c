@@ -25,6 +25,7 @@ settings_init(struct settings *s)
 {
 	*s = (struct settings){
 		.profile = true,
+		.states = true,
 		.interval_ns = INTERVAL_ON,
 		.engine = ENGINE_AUTO,
 		.directory = xstrdup("."),

@@ -66,8 +66,11 @@ take_option(struct recording *r, int letter, const char *value)
 	case 'C':
 		r->children = true;
 		return 0;
-	case 'N':
+	case 'T':
 		s->states = true;
+		return 0;
+	case 'N':
+		s->states = false;
 		return 0;
 	case 'R':
 		s->creators = true;
@@ -94,7 +97,8 @@ record_options(struct recording *r, int argc, char **argv)
 		{ "engine", required_argument, NULL, 'e' },
 		{ "depth", required_argument, NULL, 'D' },
 		{ "children", no_argument, NULL, 'C' },
-		{ "states", no_argument, NULL, 'N' },
+		{ "states", no_argument, NULL, 'T' },
+		{ "no-states", no_argument, NULL, 'N' },
 		{ "creators", no_argument, NULL, 'R' },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "donor-seed", required_argument, NULL, 'S' },

@@ -168,7 +168,7 @@ const struct verb verb_table[] = {
 	{ "record", "(-p PID[,PID]|NAME [--children] | [--] PROGRAM "
 	  "[ARGUMENTS])\n    [-o EXP.er | -O EXP.er] [-d 30s] [-i 1ms | "
 	  "-F 997] [--engine auto|ring|inject|remote]\n"
-	  "    [--depth FRAMES[,KB]] [--states] [--creators]",
+	  "    [--depth FRAMES[,KB]] [--no-states] [--creators]",
 	  "profile a running process, or a program from its start",
 	  "  -p PID         the process; several with commas, or its name\n"
 	  "  --children     its children too\n"
@@ -179,8 +179,8 @@ const struct verb verb_table[] = {
 	  "  --engine E     auto, ring (nothing is put into the process),\n"
 	  "                 inject, or remote (short stops, from outside)\n"
 	  "  --depth F,KB   frames of a stack; KB of it that ring copies\n"
-	  "  --states       also the time of threads that wait: for what, "
-	  "where\n"
+	  "  --no-states    CPU time only, and not the time of threads that "
+	  "wait\n"
 	  "  --creators     also who created each thread, and where\n"
 	  "  for example: sonde record -p 4711 -d 10s\n"
 	  "  then:        sonde report test.1.er -functions\n",

@@ -43,7 +43,7 @@ become_record(pid_t pid, const struct visit *v, const char *exp)
 	snprintf(s, sizeof s, "%u", v->seed);
 	execl(sonde, sonde, "record", "-p", p, "-d", d, "-i", "1ms",
 	      "--engine", v->engine, "--donor-seed", s, "-O", exp,
-	      v->states ? "--states" : "-i1ms",
+	      v->states ? "--states" : "--no-states",
 	      v->creators ? "--creators" : (char *)NULL, (char *)NULL);
 }
 
