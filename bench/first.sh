@@ -54,8 +54,11 @@ first_sonde()
 {
 	"$PROGRAMS/timed" "$TMP/timed" --until "$TMP/exp.er/profile" \
 		"$SONDE" record -p "$VPID" --engine "$3" -i "$2ms" -d 500ms \
-		-o "$TMP/exp.er" >"$TMP/tool.out" 2>"$TMP/tool.err" </dev/null \
-		|| { WHY=$(tail -n 1 "$TMP/tool.err"); return 1; }
+		--no-states -o "$TMP/exp.er" >"$TMP/tool.out" \
+		2>"$TMP/tool.err" </dev/null || {
+		WHY=$(tail -n 1 "$TMP/tool.err")
+		return 1
+	}
 	"$PROGRAMS/first" "$TMP/exp.er" >"$TMP/first" || {
 		WHY="no sample"
 		return 1
@@ -99,10 +102,10 @@ write_first()
 	echo "## From the command to the first sample"
 	echo
 	echo "\`bench/run --only first\`. Milliseconds from the exec of" \
-		"\`sonde record -p PID --engine E -i I\` or \`perf record -e" \
-		"task-clock -F N -g -p PID\` to the run event (sonde), to the" \
-		"time stamp of the earliest sample, and to that sample being" \
-		"in the file of the experiment (perf's are readable at its" \
+		"\`sonde record -p PID --engine E -i I --no-states\` or" \
+		"\`perf record -e task-clock -F N -g -p PID\` to the run" \
+		"event (sonde), to the time stamp of the earliest sample," \
+		"and to that sample being in the file of the experiment (perf's are readable at its" \
 		"end only). For gdb it is all of \`gdb -batch -p PID -ex" \
 		"'$DLOPEN'\`, which takes no sample. The ratio is to sonde's" \
 		"ring engine. All threads of the target spin; its clock must" \

@@ -264,6 +264,7 @@ name_of()
 {
 	case $1 in
 	ring | inject) echo "sonde, $1" ;;
+	states) echo "sonde, ring, states" ;;
 	*) echo "$1" ;;
 	esac
 }

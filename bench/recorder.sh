@@ -11,8 +11,8 @@ RECORDER_LONG=${QUICK:+1.5}
 RECORDER_LONG=${RECORDER_LONG:-4.5}
 RECORDER_DEPTH=48
 declare -A RECORDER_TEXT=(
-	[ring]='`sonde record -p PID --engine ring -i 1ms`'
-	[inject]='`sonde record -p PID --engine inject -i 1ms`'
+	[ring]='`sonde record -p PID --engine ring -i 1ms --no-states`'
+	[inject]='`sonde record -p PID --engine inject -i 1ms --no-states`'
 	[perf]='`perf record -e task-clock -F 1000 --call-graph dwarf -p PID`'
 	[script]='the same, and `perf script` of it'
 	[gprofng]='`gprofng collect app -p hi`'
@@ -91,7 +91,8 @@ recorder_inject()
 recorder_sonde()
 {
 	"$PROGRAMS/timed" "$TMP/timed" "$SONDE" record -p "$VPID" \
-		--engine "$1" -i 1ms -d "${2}s" -o "$TMP/exp.er" \
+		--engine "$1" -i 1ms --no-states -d "${2}s" \
+		-o "$TMP/exp.er" \
 		>"$TMP/tool.out" 2>"$TMP/tool.err" </dev/null || {
 		WHY=$(tail -n 1 "$TMP/tool.err")
 		return 1

@@ -5,10 +5,11 @@
 # which attaches before the work begins. How many samples each one took stands
 # beside it: a profiler that does not sample is cheap.
 
-SLOW_VARIANTS=(ring inject perf gperftools gprofng)
+SLOW_VARIANTS=(ring states inject perf gperftools gprofng)
 declare -A SLOW_TEXT=(
-	[ring]='`sonde record -p PID --engine ring -i %s`'
-	[inject]='`sonde record -p PID --engine inject -i %s`'
+	[ring]='`sonde record -p PID --engine ring -i %s --no-states`'
+	[states]='`sonde record -p PID --engine ring -i %s`'
+	[inject]='`sonde record -p PID --engine inject -i %s --no-states`'
 	[perf]='`perf record -e task-clock -F %s -g -p PID`'
 	[gperftools]='`LD_PRELOAD=libprofiler.so.0 CPUPROFILE_FREQUENCY=%s`'
 	[gprofng]='`gprofng collect app -p %s`'
@@ -117,9 +118,8 @@ gprofng_interval()
 slow_attach()
 {
 	case $1 in
-	ring | inject)
-		background "$SONDE" record -p "$VPID" --engine "$1" \
-			-i "$2ms" -o "$TMP/exp.er"
+	ring | states | inject)
+		slow_record "$@"
 		until_true 30 grep -q '^recording ' "$TMP/tool.err" || {
 			WHY=$(tail -n 1 "$TMP/tool.err")
 			return 1
@@ -129,6 +129,16 @@ slow_attach()
 		attach_perf "$((1000 / $2))"
 		;;
 	esac
+}
+
+# slow_record VARIANT MS: states is ring with all that it records otherwise
+slow_record()
+{
+	local engine=$1 words=(--no-states)
+
+	[ "$1" != states ] || engine=ring words=(--states)
+	background "$SONDE" record -p "$VPID" --engine "$engine" -i "$2ms" \
+		"${words[@]}" -o "$TMP/exp.er"
 }
 
 # attach_perf HERTZ: it says `ack` when its events are on
@@ -161,7 +171,7 @@ close_perf()
 slow_end()
 {
 	case $1 in
-	ring | inject | perf)
+	ring | states | inject | perf)
 		reap "$RPID" || WHY="status $STATUS"
 		[ "$1" != perf ] || close_perf
 		return "$STATUS"
@@ -172,7 +182,7 @@ slow_end()
 slow_samples()
 {
 	case $1 in
-	ring | inject)
+	ring | states | inject)
 		"$PROGRAMS/first" "$TMP/exp.er" | awk '
 			$1 == "samples" { print $2 }'
 		;;
@@ -231,7 +241,7 @@ slow_text()
 	local interval=$((1000 / $2))
 
 	case $1 in
-	ring | inject) interval=$2ms ;;
+	ring | states | inject) interval=$2ms ;;
 	gprofng) interval=$(gprofng_interval "$2") ;;
 	esac
 	# shellcheck disable=SC2059 # the text is the format
