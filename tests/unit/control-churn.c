@@ -54,10 +54,13 @@ short_life(void *arg)
 static void
 make(pthread_t *th, void *(*work)(void *arg))
 {
+	int error;
+
 	/* EAGAIN: another thread is in exec, for one (copy_fs) */
-	while ((sh->error = pthread_create(th, NULL, work, NULL)) == EAGAIN)
+	while ((error = pthread_create(th, NULL, work, NULL)) == EAGAIN)
 		rest_ms(1);
-	if (sh->error)
+	sh->error = error;
+	if (error)
 		_exit(2);
 }
 
