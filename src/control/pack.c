@@ -281,9 +281,10 @@ settle_all(struct pack *p, uint64_t deadline)
 		if (hold_settle(p, tid, deadline) < 0)
 			continue;	/* another has taken its place */
 		/* at once: a debugger's stop lasts, and we may be killed in it;
-		 * letting go finds it done. Snapshots do it as they copy. */
-		if (!p->spare)
-			hold_repair(p->target, &p->items[i]);
+		 * letting go finds it done. Snapshots do it as they copy. An
+		 * exec may have moved the others. */
+		if (!p->spare && pack_find(p, tid))
+			hold_repair(p->target, pack_find(p, tid));
 		i++;
 	}
 }
