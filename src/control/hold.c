@@ -31,21 +31,12 @@ options(const struct target *t)
 	return STOP_OPTIONS | (t->traps ? TRAP_OPTIONS : 0);
 }
 
-/* Those that stand first: nobody waits for one that is late. */
 static void
-let_go_stopped(struct pack *p)
+let_go(struct pack *p, bool only_stopped)
 {
 	for (size_t i = p->len; i-- > 0;)
-		if (i < p->len && p->items[i].stopped &&
-		    p->items[i].want != WANT_ASIS)
-			(void)hold_let_go(p, p->items[i].tid);
-}
-
-static void
-let_go_rest(struct pack *p)
-{
-	for (size_t i = p->len; i-- > 0;)
-		if (i < p->len && p->items[i].want != WANT_ASIS)
+		if (i < p->len && p->items[i].want != WANT_ASIS &&
+		    (p->items[i].stopped || !only_stopped))
 			(void)hold_let_go(p, p->items[i].tid);
 }
 
@@ -79,16 +70,26 @@ target_hold_all(struct target *t)
 		return fail(FAIL_MISSING, "process %d %s", (int)t->pid,
 			    t->how);
 	t->pack.options = options(t);
-	if (pack_stop(&t->pack) < 0) {
+
+	const bool ran = pack_runs(&t->pack);
+	int r = meet_all(t);
+
+	if (r < 0 && ran && !t->gone)
+		return fail_in("stop process %d", (int)t->pid);
+	if (r == 0)
+		r = pack_stop(&t->pack);
+	if (r < 0) {
 		/* all go, so no trap may stay, nor come again */
 		breakpoints_lift(t);
 		t->lifted = true;
-		let_go_rest(&t->pack);
+		let_go(&t->pack, false);
 		t->lifted = false;
 		breakpoints_free(t);	/* until then hits are known as such */
 		return fail_in("stop process %d", (int)t->pid);
 	}
 	t->held = true;
+	for (size_t i = 0; i < t->pack.len; i++)
+		sentry_dismiss(t, t->pack.items[i].tid);
 	breakpoints_lift(t);
 	pack_let_newborn_go(&t->pack);
 	return 0;
@@ -106,6 +107,21 @@ target_pause_ns(const struct target *t)
 	return t->held ? now_ns() - t->pack.asked_at : t->pause_ns;
 }
 
+/* Who runs seized is stopped to be let go. */
+static int
+leave_ready(struct target *t)
+{
+	int r = 0;
+
+	t->pack.insist = true;
+	if (t->traps)
+		r = target_hold_all(t);
+	else if (pack_runs(&t->pack))
+		r = meet_all(t);
+	t->pack.insist = false;
+	return r;
+}
+
 int
 target_release_all(struct target *t)
 {
@@ -114,7 +130,7 @@ target_release_all(struct target *t)
 		return 0;
 	}
 	/* Traps go while nobody can be about to hit one. */
-	if (t->traps && !t->held && target_hold_all(t) < 0 && !t->gone)
+	if (!t->held && leave_ready(t) < 0 && !t->gone)
 		return -1;
 	breakpoints_lift(t);	/* what could not be done before */
 	breakpoints_free(t);
@@ -122,10 +138,10 @@ target_release_all(struct target *t)
 	const bool stood = t->held;
 
 	t->held = false;
-	let_go_stopped(&t->pack);
+	let_go(&t->pack, true);	/* first: nobody waits for one that is late */
 	if (stood)
 		t->pause_ns = now_ns() - t->pack.asked_at;
-	let_go_rest(&t->pack);
+	let_go(&t->pack, false);
 	return 0;
 }
 

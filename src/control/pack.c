@@ -243,6 +243,21 @@ seize_all(struct pack *p)
 	return found < 0 ? -1 : total;
 }
 
+int
+pack_seize(struct pack *p)
+{
+	return seize_all(p) < 0 ? -1 : 0;
+}
+
+bool
+pack_runs(const struct pack *p)
+{
+	for (size_t i = 0; i < p->len; i++)
+		if (p->items[i].want == WANT_RUNNING)
+			return true;
+	return false;
+}
+
 static void
 ask_all(struct pack *p)
 {
@@ -345,13 +360,8 @@ all_seized(const struct pack *p)
 int
 pack_stop(struct pack *p)
 {
-	/* who is seized already is stopped, and let go, as far as it can be */
-	if (!p->len && handled(HAZARD_FROZEN) &&
+	if (p->spare && handled(HAZARD_FROZEN) &&
 	    target_check_frozen(p->target) < 0)
-		return -1;
-	if (!p->spare && partial_await_all(p->target, p->len ?
-					   PARTIAL_GRACE_MS :
-					   PARTIAL_LIMIT_MS) < 0 && !p->len)
 		return -1;
 
 	ssize_t found = seize_all(p);
@@ -359,12 +369,9 @@ pack_stop(struct pack *p)
 	/* that took a while, and now there is no way back */
 	if (p->spare)
 		partial_mark(p);
-	else if (partial_await_all(p->target, PARTIAL_GRACE_MS) < 0)
-		fail_clear();
 
 	const uint64_t deadline = deadline_in_ms(STOP_LIMIT_MS);
 
-	p->asked_at = 0;
 	while (found >= 0) {
 		if (!p->asked_at)
 			p->asked_at = now_ns();

@@ -109,8 +109,11 @@ int call_open(const struct target *t, pid_t tid);
 bool call_is_partial(long nr, const uint64_t args[6]);
 /* Wait, bounded, until it is not: -1 with the reason. */
 int partial_await(struct target *t, pid_t tid);
-/* Until none of its threads is. */
-int partial_await_all(struct target *t, uint64_t limit_ms);
+/* Those of its threads that are seen in one, and some that run each time they
+ * are looked at. */
+int partial_find(struct target *t, struct map *seen);
+/* It is. -1. */
+int partial_refused(pid_t tid, enum fail_kind kind);
 /* For a pack that spares them: who is in the midst of one, and who is still
  * when it is about to be stopped. */
 void partial_mark(struct pack *p);
@@ -131,6 +134,14 @@ enum call_where call_where(struct target *t, pid_t tid, uint64_t *pc);
 /* ---- sentry.c ----------------------------------------------------------- */
 
 void sentry_free(struct sentry *s);
+/* Seize it, unless it is seized, and give it a sentry that is awake. 1: so it
+ * is; 0: there is none to be had, and it is as it was; -1: refused. */
+int sentry_post(struct target *t, pid_t tid, uint64_t deadline);
+/* It is not called now; what it has called already is still known as its. */
+void sentry_sleep(struct sentry *s);
+/* It is not needed any more. But one that is to be let go, and was not met
+ * yet, keeps its sentry. */
+void sentry_dismiss(struct target *t, pid_t tid);
 /* This signal was made by a sentry of ours and is for nobody else. */
 bool sentry_owns_signal(const struct sentry *s, pid_t tid,
 			const siginfo_t *info);
@@ -139,6 +150,16 @@ bool sentry_owns_signal(const struct sentry *s, pid_t tid,
  * partial_ms: how long a call may last that a stop would cut short. */
 int sentry_wait(struct target *t, pid_t tid, uint64_t deadline,
 		unsigned partial_ms);
+
+/* ---- meet.c ------------------------------------------------------------- */
+
+/*
+ * Before all threads are stopped: seize everybody, and meet between two calls,
+ * waiting them out, bounded, those that make calls which a stop would cut, and
+ * one that is alone. 0: those stand, or are where any stop does no harm; -1:
+ * one was not met, and those that ran seized do so again.
+ */
+int meet_all(struct target *t);
 
 /* ---- facts.c ------------------------------------------------------------ */
 

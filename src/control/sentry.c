@@ -93,6 +93,16 @@ sentry_free(struct sentry *s)
 	free(s);
 }
 
+void
+sentry_sleep(struct sentry *s)
+{
+	if (!s)
+		return;
+	(void)ioctl(s->ticks, PERF_EVENT_IOC_DISABLE, 0);
+	watches_fini(&s->gate);
+	s->gate_at = 0;
+}
+
 bool
 sentry_owns_signal(const struct sentry *s, pid_t tid, const siginfo_t *info)
 {
@@ -140,10 +150,16 @@ take_news(struct target *t, pid_t tid, int status)
 	if (ev.kind == EVENT_THREAD_GONE || ev.kind == EVENT_GROUP_STOP ||
 	    ev.kind == EVENT_STOPPED)
 		return hold_step(&t->pack, tid, status);
+
+	const bool is_signal = ev.kind == EVENT_SIGNAL &&
+		ptrace(PTRACE_GETSIGINFO, tid, 0, &info) == 0;
+
+	/* a breakpoint's, which would be hit again and again */
+	if (is_signal && (info.si_signo == SIGTRAP ||
+			  breakpoint_owns_signal(tid, &info)))
+		return hold_step(&t->pack, tid, status);
 	hold_note(h, &ev);
-	if (ev.kind == EVENT_SIGNAL &&
-	    ptrace(PTRACE_GETSIGINFO, tid, 0, &info) == 0 &&
-	    sentry_owns_signal(h->sentry, tid, &info)) {
+	if (is_signal && sentry_owns_signal(h->sentry, tid, &info)) {
 		hold_ask_through(h, 0);
 		return hold_settle(&t->pack, tid,
 				   deadline_in_ms(STOP_LIMIT_MS));
@@ -169,12 +185,11 @@ not_met(struct target *t, pid_t tid)
 {
 	uint64_t pc;
 
-	if (call_where(t, tid, &pc) == CALL_NONE)
-		return fail(FAIL_UNSUITABLE, "thread %d was not met in user "
-			    "mode: it is in a long system call, or gets no "
-			    "processor", (int)tid);
-	return fail(FAIL_UNSUITABLE, "thread %d is in the midst of a transfer, "
-		    "of which a stop would leave a part", (int)tid);
+	if (call_where(t, tid, &pc) == CALL_PARTIAL)
+		return partial_refused(tid, FAIL_UNSUITABLE);
+	fail(FAIL_UNSUITABLE, "thread %d was not met in user mode: it is in a "
+	     "long system call, or gets no processor", (int)tid);
+	return fail_remedy("try again");
 }
 
 static int
@@ -232,14 +247,15 @@ sentry_wait(struct target *t, pid_t tid, uint64_t deadline,
 	return r;
 }
 
-/* Seized, with a sentry that is awake. 0: there is none. */
-static int
-post(struct target *t, pid_t tid, uint64_t deadline)
+int
+sentry_post(struct target *t, pid_t tid, uint64_t deadline)
 {
 	struct hold *h = pack_find(&t->pack, tid);
 
-	if (h && h->sentry)
+	if (h && h->sentry) {
+		(void)ioctl(h->sentry->ticks, PERF_EVENT_IOC_ENABLE, 0);
 		return 1;
+	}
 	if (!h && await_stoppable(t, tid, deadline) < 0)
 		return -1;
 
@@ -257,9 +273,8 @@ post(struct target *t, pid_t tid, uint64_t deadline)
 	return 1;
 }
 
-/* But not from one that is to be let go, and was not met yet. */
-static void
-dismiss(struct target *t, pid_t tid)
+void
+sentry_dismiss(struct target *t, pid_t tid)
 {
 	struct hold *h = pack_find(&t->pack, tid);
 
@@ -278,7 +293,7 @@ thread_catch(struct target *t, pid_t tid, uint64_t timeout_ns, struct held *h)
 
 	*h = (struct held){ .tid = tid };
 	if (handled(HAZARD_TRANSFER) && !(known && known->stopped)) {
-		r = post(t, tid, deadline);
+		r = sentry_post(t, tid, deadline);
 		if (r == 1)
 			r = sentry_wait(t, tid, deadline, STOP_LIMIT_MS);
 		else if (r == 0 && !known)
@@ -287,6 +302,6 @@ thread_catch(struct target *t, pid_t tid, uint64_t timeout_ns, struct held *h)
 	if (r >= 0)
 		r = thread_hold(t, tid, 0, STOP_LIMIT_MS * (uint64_t)NS_PER_MS,
 				h);
-	dismiss(t, tid);
+	sentry_dismiss(t, tid);
 	return r;
 }

@@ -254,6 +254,29 @@ same_program(const struct plan *p)
 		code[0] == 0x0f && code[1] == 0x05;
 }
 
+/* Not it, now: 0. Why is told if no other is found. */
+static int
+passed_over(pid_t tid, const char *why)
+{
+	(void)fail(FAIL_UNSUITABLE, "thread %d %s", (int)tid, why);
+	return 0;
+}
+
+/* It stands at a safe place: 1, or 0 for a reason of its own. */
+static int
+may_work(const struct plan *p, pid_t tid)
+{
+	if (has_own_fault(tid))
+		return passed_over(tid, "is about to meet a fault of its own");
+	if (is_confined(p, tid))
+		return passed_over(tid, "is under a seccomp filter that was "
+				   "not there when we came");
+	if (p->standing && owner_turn_is(p, tid))
+		return passed_over(tid, "is still at work for a visit that "
+				   "was killed");
+	return 1;
+}
+
 static int
 another_program(void)
 {
@@ -278,9 +301,8 @@ try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
 	/* It ran to get there. */
 	if (sp && safe == 1 && !same_program(p))
 		safe = another_program();
-	if (safe == 1 && (has_own_fault(tid) || is_confined(p, tid) ||
-			  (p->standing && owner_turn_is(p, tid))))
-		safe = 0;
+	if (safe == 1)
+		safe = may_work(p, tid);
 	if (safe == 1 && set_options(p, &b->held) == 0 &&
 	    (!p->seccomp || p->leaves || filter_check(tid) == 0) &&
 	    borrow_save(b) == 0 && borrow_write_frame(b, 0, 0) == 0)
@@ -313,6 +335,7 @@ donor_take(struct plan *p, unsigned seed, struct borrow *b,
 	if (p->single && handled(HAZARD_SAFE_POINT) &&
 	    !(sp = safepoint_open(p)))
 		return -1;
+	(void)fail(FAIL_UNSUITABLE, "none is where it may be");
 	for (round = 0; r == 0 && round < ROUNDS; round++) {
 		const size_t n = list_candidates(p, seed, list);
 		size_t i;

@@ -52,7 +52,7 @@ draw(const struct situation *s, bool last)
 		.ms = 1 + (unsigned)random_below(25),
 		.seed = 1 + (unsigned)random_below(1000000),
 		.by_shell = random_below(100) < 25,
-		.stands = random_below(100) < 50 && !(s->traits & TRANSFERS),
+		.stands = random_below(100) < 50,
 		.states = random_below(100) < 50,
 		.creators = random_below(100) < 50,
 	};

@@ -41,7 +41,6 @@ enum {
 	MEASURE = 512,	/* the stops of all other threads are counted */
 	NEVER = 1024,	/* engine inject must refuse it each time */
 	SHORT_FORM = 2048,	/* one of those in `make check` */
-	TRANSFERS = 4096,	/* a stop that is asked for cuts its calls */
 };
 
 struct situation {

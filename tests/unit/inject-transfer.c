@@ -3,10 +3,12 @@
  * A program of one thread, which does nothing but transfers that any stop
  * would cut short: writes that a pipe cannot hold, and waits for all of a
  * message. It is blocked in one, or runs in one, almost always; yet visits
- * come and go, and each transfer is whole. The same for waits that say EINTR
- * to any stop. injection.md 2: row 7; HAZARD_TRANSFER
+ * come and go, it is stopped for a debugger and let run, seized or not, and
+ * each transfer is whole. The same for waits that say EINTR to any stop, and
+ * with a thread beside it. injection.md 2: row 7; HAZARD_TRANSFER
  */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -18,11 +20,12 @@
 #include "inject.h"
 #include "inject-victim.h"
 
-enum { MUCH = 256 * 1024, PIECE = 4096, VISITS = 12 };
+enum { MUCH = 256 * 1024, PIECE = 4096, VISITS = 12, STOPS = 40 };
 
 struct shared {
 	struct victim_page at;
 	volatile unsigned long rounds, cut, interrupted;
+	uint64_t never;		/* it calls this never */
 };
 
 static struct shared *shared;
@@ -59,15 +62,36 @@ answer_is(ssize_t n, ssize_t whole)
 	shared->rounds++;
 }
 
+__attribute__((noinline)) static void
+never_called(void)
+{
+	shared->cut++;
+}
+
+static void *
+idle(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* "-beside" at its end: a thread that idles, as most programs have one */
 static void
 transfer(const char *how)
 {
-	const bool gives = strcmp(how, "write") == 0;
+	const bool gives = strncmp(how, "write", 5) == 0;
 	int fd[2], wait = epoll_create1(0);
+	pthread_t beside;
+
+	shared->never = (uint64_t)(uintptr_t)never_called;
+	if (strstr(how, "-beside") &&
+	    pthread_create(&beside, NULL, idle, NULL) != 0)
+		_exit(99);
 
 	if (wait < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, fd) < 0)
 		_exit(99);
-	if (strcmp(how, "epoll") != 0 && fork() == 0) {
+	if (strncmp(how, "epoll", 5) != 0 && fork() == 0) {
 		close(fd[0]);
 		serve(fd[1], gives);
 	}
@@ -77,7 +101,7 @@ transfer(const char *how)
 
 		if (gives)
 			answer_is(write(fd[0], much, MUCH), MUCH);
-		else if (strcmp(how, "recv") == 0)
+		else if (strncmp(how, "recv", 4) == 0)
 			answer_is(recv(fd[0], much, MUCH, MSG_WAITALL), MUCH);
 		else
 			answer_is(epoll_wait(wait, &event, 1, 20), 0);
@@ -105,6 +129,66 @@ visit(struct target *t)
 }
 
 static void
+await_round(pid_t pid)
+{
+	const unsigned long before = shared->rounds;
+
+	while (shared->rounds == before && kill(pid, 0) == 0)
+		pause_us(1000);
+}
+
+/* Refused now and then where the machine is busy: no harm, but no proof. */
+static void
+stop_and_go(struct target *t, pid_t pid)
+{
+	int stops = 0, n = 0;
+
+	for (; stops < STOPS && n < STOPS * 2; n++) {
+		if (n % 4 == 0)
+			await_round(pid);
+		else
+			pause_us(hash_word((uint64_t)n) % 15000);
+		if (target_hold_all(t) < 0) {
+			printf("not stopped: %s\n", fail_last()->reason);
+			fail_clear();
+			continue;
+		}
+		stops++;
+		check(target_release_all(t) == 0, "let go");
+	}
+	check(stops == STOPS, "%d stops of %d", stops, n);
+}
+
+/* A breakpoint that is never hit keeps it seized meanwhile. */
+static void
+stop_and_run_on(struct target *t)
+{
+	int stops = 0, n = 0;
+
+	check(target_hold_all(t) == 0, "hold: %s", fail_last()->reason);
+	check(breakpoint_insert(t, shared->never) != NULL,
+	      "a breakpoint: %s", fail_last()->reason);
+	check(target_continue_all(t) == 0, "run");
+	for (; stops < STOPS && n < STOPS * 2; n++) {
+		struct event ev;
+
+		while (target_next_event(t, &ev))
+			check(ev.kind == EVENT_FORK, "event %d", ev.kind);
+		pause_us(hash_word((uint64_t)n) % 15000);
+		if (target_hold_all(t) < 0) {
+			printf("not stopped: %s\n", fail_last()->reason);
+			fail_clear();
+			continue;
+		}
+		stops++;
+		check(target_continue_all(t) == 0, "run");
+	}
+	check(stops == STOPS, "%d stops of %d", stops, n);
+	pause_us(7000);
+	check(target_release_all(t) == 0, "let go");
+}
+
+static void
 check_transfers(const char *how)
 {
 	void *page = NULL;
@@ -117,14 +201,13 @@ check_transfers(const char *how)
 	if (!t)
 		return;
 	for (int i = 0; i < VISITS; i++) {
-		const unsigned long before = shared->rounds;
-
-		while (shared->rounds == before && kill(pid, 0) == 0)
-			pause_us(1000);
+		await_round(pid);
 		visit(t);
 	}
-	printf("%s: %d visits, %lu rounds; %u waits began again\n", how,
-	       VISITS, shared->rounds, target_marks(t)->began_again);
+	stop_and_go(t, pid);
+	stop_and_run_on(t);
+	printf("%s: %d visits, %d stops, %lu rounds; %u waits began again\n", how,
+	       VISITS, 2 * STOPS, shared->rounds, target_marks(t)->began_again);
 	check(shared->cut == 0, "%s: %lu cut short", how, shared->cut);
 	check(shared->interrupted == 0, "%s: %lu say EINTR", how,
 	      shared->interrupted);
@@ -146,6 +229,8 @@ body(void)
 	check_transfers("write");
 	check_transfers("recv");
 	check_transfers("epoll");
+	check_transfers("write-beside");
+	check_transfers("recv-beside");
 }
 
 int
