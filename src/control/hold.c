@@ -31,12 +31,21 @@ options(const struct target *t)
 	return STOP_OPTIONS | (t->traps ? TRAP_OPTIONS : 0);
 }
 
+/* Those that stand first: nobody waits for one that is late. */
 static void
-let_go(struct pack *p, bool only_stopped)
+let_go_stopped(struct pack *p)
 {
 	for (size_t i = p->len; i-- > 0;)
-		if (i < p->len && p->items[i].want != WANT_ASIS &&
-		    (p->items[i].stopped || !only_stopped))
+		if (i < p->len && p->items[i].stopped &&
+		    p->items[i].want != WANT_ASIS)
+			(void)hold_let_go(p, p->items[i].tid);
+}
+
+static void
+let_go_rest(struct pack *p)
+{
+	for (size_t i = p->len; i-- > 0;)
+		if (i < p->len && p->items[i].want != WANT_ASIS)
 			(void)hold_let_go(p, p->items[i].tid);
 }
 
@@ -70,19 +79,14 @@ target_hold_all(struct target *t)
 		return fail(FAIL_MISSING, "process %d %s", (int)t->pid,
 			    t->how);
 	t->pack.options = options(t);
-
-	const bool ran = pack_runs(&t->pack);
-	int r = meet_all(t);
-
-	if (r < 0 && ran && !t->gone)
+	t->pack.asked_at = 0;
+	if (meet_only(t) < 0)
 		return fail_in("stop process %d", (int)t->pid);
-	if (r == 0)
-		r = pack_stop(&t->pack);
-	if (r < 0) {
+	if (pack_stop(&t->pack) < 0) {
 		/* all go, so no trap may stay, nor come again */
 		breakpoints_lift(t);
 		t->lifted = true;
-		let_go(&t->pack, false);
+		let_go_rest(&t->pack);
 		t->lifted = false;
 		breakpoints_free(t);	/* until then hits are known as such */
 		return fail_in("stop process %d", (int)t->pid);
@@ -107,21 +111,6 @@ target_pause_ns(const struct target *t)
 	return t->held ? now_ns() - t->pack.asked_at : t->pause_ns;
 }
 
-/* Who runs seized is stopped to be let go. */
-static int
-leave_ready(struct target *t)
-{
-	int r = 0;
-
-	t->pack.insist = true;
-	if (t->traps)
-		r = target_hold_all(t);
-	else if (pack_runs(&t->pack))
-		r = meet_all(t);
-	t->pack.insist = false;
-	return r;
-}
-
 int
 target_release_all(struct target *t)
 {
@@ -130,18 +119,21 @@ target_release_all(struct target *t)
 		return 0;
 	}
 	/* Traps go while nobody can be about to hit one. */
-	if (!t->held && leave_ready(t) < 0 && !t->gone)
+	if (t->traps && !t->held && target_hold_all(t) < 0 && !t->gone)
 		return -1;
+	/* who runs seized is stopped to be let go */
+	if (!t->held && pack_runs(&t->pack))
+		(void)meet_only(t);
 	breakpoints_lift(t);	/* what could not be done before */
 	breakpoints_free(t);
 
 	const bool stood = t->held;
 
 	t->held = false;
-	let_go(&t->pack, true);	/* first: nobody waits for one that is late */
+	let_go_stopped(&t->pack);
 	if (stood)
 		t->pause_ns = now_ns() - t->pack.asked_at;
-	let_go(&t->pack, false);
+	let_go_rest(&t->pack);
 	return 0;
 }
 

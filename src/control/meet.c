@@ -1,205 +1,93 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Threads that a stop would cut short, and that are to stand with all others.
- * A look (partial.c) finds those that are blocked in such a call; but right
- * after it many begin the next one. So each that was seen, and one that is
- * alone, is met by a sentry (sentry.c) in user mode:
+ * A program of one thread, which is to be stopped for a debugger. A look
+ * (partial.c) tells whether it is blocked in a call that a stop would cut
+ * short; but right after that it may begin the next one, and while it runs
+ * nothing shows. So it is met by a sentry (sentry.c) between two calls.
  *
- *	look --> post --> all others are seized --> wait --> all are stopped
- *
- * Who is not met is stopped all the same where that must be (a breakpoint was
- * hit, the program is to be let go), and else nobody is.
+ * Not so the threads of larger programs: while one of them is waited for, the
+ * first ones to be met would stand, and it may wait for them.
  */
 #include "hazard.h"
 #include "private.h"
 
 #include <stdlib.h>
 
-enum {
-	BEHIND_MS = 100,	/* somebody stands already, and it may need him */
-};
-
-static bool
-is_insisted(const struct pack *p)
+/* 0: there are more, or none. */
+static pid_t
+only_thread(struct target *t)
 {
-	bool stands = p->insist;
-
-	for (size_t i = 0; i < p->len; i++)
-		stands = stands || (p->items[i].stopped &&
-				    !p->items[i].sentry);
-	return stands;
-}
-
-/* ---- the posts ---------------------------------------------------------- */
-
-/* Nobody can wait for it in user mode. */
-static int
-wait_out(struct target *t, pid_t tid, bool known, bool insist)
-{
-	if (insist)
-		return 0;
-	if (partial_await(t, tid) < 0)
-		return -1;
-	return known ? 0 : partial_look_long(t, tid);
-}
-
-/* One that cannot be stopped, as a parent in vfork, stands for the program. */
-static int
-post(struct target *t, pid_t tid, bool insist)
-{
-	const struct hold *known = pack_find(&t->pack, tid);
-	const char state = proc_thread_state(t, tid);
-
-	if (!state_alive(state) || state == 'D' ||
-	    (known && (known->stopped || known->asked ||
-		       known->want == WANT_ASIS)))
-		return 0;
-	switch (sentry_post(t, tid, deadline_in_ms(STOP_LIMIT_MS))) {
-	case 0:
-		return wait_out(t, tid, known, insist);
-	case 1:
-		return 0;
-	default:
-		return state_alive(proc_thread_state(t, tid)) ? -1 : 0;
-	}
-}
-
-static size_t
-living(const struct target *t, const pid_t *tids, ssize_t n)
-{
-	size_t alive = 0;
-
-	for (ssize_t i = 0; i < n && alive < 2; i++)
-		alive += state_alive(proc_thread_state(t, tids[i]));
-	return alive;
-}
-
-static int
-post_all(struct target *t, const struct map *seen, bool insist)
-{
-	pid_t *tids = NULL;
-	size_t cap = 0;
+	pid_t *tids = NULL, one = 0;
+	size_t cap = 0, alive = 0;
 	const ssize_t n = target_threads(t, &tids, &cap);
-	const bool alone = living(t, tids, n) == 1;
-	int r = n < 0 ? -1 : 0;
-	uint64_t one;
 
-	for (ssize_t i = 0; (r == 0 || insist) && i < n; i++)
-		if (alone || map_get(seen, (uint64_t)tids[i], &one))
-			r = post(t, tids[i], insist);
-	free(tids);
-	return r;
-}
-
-/* ---- waiting ------------------------------------------------------------ */
-
-static void
-note_stand(struct pack *p, pid_t tid, uint64_t *deadline)
-{
-	const struct hold *h = pack_find(p, tid);
-	const uint64_t behind = deadline_in_ms(BEHIND_MS);
-
-	if (!h || !h->stopped)
-		return;
-	if (!p->asked_at || h->stopped_at < p->asked_at)
-		p->asked_at = h->stopped_at;
-	*deadline = behind < *deadline ? behind : *deadline;
-}
-
-static unsigned
-ms_until(uint64_t deadline)
-{
-	const uint64_t now = now_ns();
-
-	return now < deadline ? (unsigned)((deadline - now) / NS_PER_MS) : 0;
-}
-
-/* Whatever it bears meanwhile stands with it. A copy: the pack may move. */
-static size_t
-posted(struct pack *p, pid_t **tids)
-{
-	size_t n = 0;
-
-	*tids = xcalloc(p->len + 1, sizeof **tids);
-	for (size_t i = 0; i < p->len; i++) {
-		if (!p->items[i].sentry)
+	for (ssize_t i = 0; i < n && alive < 2; i++) {
+		if (!state_alive(proc_thread_state(t, tids[i])))
 			continue;
-		p->items[i].want = WANT_STOPPED;
-		(*tids)[n++] = p->items[i].tid;
-	}
-	return n;
-}
-
-static int
-wait_all(struct target *t, bool insist)
-{
-	struct pack *p = &t->pack;
-	uint64_t deadline = deadline_in_ms(STOP_LIMIT_MS);
-	pid_t *tids;
-	const size_t n = posted(p, &tids);
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		const unsigned left = ms_until(deadline);
-		const unsigned limit = insist ? PARTIAL_GRACE_MS :
-			PARTIAL_LIMIT_MS;
-
-		if (!pack_find(p, tids[i]))
-			continue;
-		if (sentry_wait(t, tids[i], deadline,
-				left < limit ? left : limit) == 0)
-			note_stand(p, tids[i], &deadline);
-		else if (!pack_find(p, tids[i]) || insist)
-			fail_clear();	/* it has ended, or is cut */
-		else
-			r = -1;
+		one = tids[i];
+		alive++;
 	}
 	free(tids);
-	return r;
+	return alive == 1 ? one : 0;
 }
 
-/* Those that ran seized do so again. */
+/* It stands in user mode, or is where a stop does no harm: at once, then. */
 static void
-run_on(struct target *t)
+stop_now(struct target *t, pid_t tid)
 {
-	for (size_t i = 0; i < t->pack.len; i++) {
-		struct hold *h = &t->pack.items[i];
+	struct hold *h = pack_find(&t->pack, tid);
 
-		sentry_sleep(h->sentry);
-		if (h->want != WANT_STOPPED)
-			continue;
-		h->want = WANT_RUNNING;
-		if (h->stopped)
-			hold_run_on(t, h);
+	if (!h->stopped) {
+		h->asked = ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0;
+		(void)hold_settle(&t->pack, tid,
+				  deadline_in_ms(STOP_LIMIT_MS));
+		h = pack_find(&t->pack, tid);
 	}
-	t->pack.asked_at = 0;
+	if (h && h->stopped)
+		t->pack.asked_at = h->stopped_at;
+}
+
+/* A parent in vfork cannot be stopped; for the program it stands. */
+static bool
+is_to_meet(const struct target *t, pid_t tid, const struct hold *known)
+{
+	const bool idle = !known || (!known->stopped && !known->asked &&
+				     !known->group_signal &&
+				     known->want != WANT_ASIS);
+
+	return handled(HAZARD_TRANSFER) && idle &&
+		proc_thread_state(t, tid) != 'D';
 }
 
 int
-meet_all(struct target *t)
+meet_only(struct target *t)
 {
-	struct pack *p = &t->pack;
-	const bool insist = is_insisted(p), ran = pack_runs(p);
-	struct map seen = { 0 };
+	const pid_t tid = only_thread(t);
+	struct hold *h = tid ? pack_find(&t->pack, tid) : NULL;
+	const bool ran = h && h->want == WANT_RUNNING;
 
-	p->asked_at = 0;
-	if (!p->len && handled(HAZARD_FROZEN) && target_check_frozen(t) < 0)
-		return -1;
-
-	int r = partial_find(t, &seen);
-
-	if (r == 0 && handled(HAZARD_TRANSFER))
-		r = post_all(t, &seen, insist);
-	map_fini(&seen);
-	if (r == 0 || insist)
-		r = pack_seize(p);
-	if (r == 0 || insist)
-		r = wait_all(t, insist);
-	if (insist) {
-		fail_clear();
+	if (!tid || !is_to_meet(t, tid, h))
+		return 0;
+	switch (sentry_post(t, tid, t->pack.options,
+			    deadline_in_ms(STOP_LIMIT_MS))) {
+	case 1:
+		break;
+	case 0:
+		return ran ? 0 : partial_look_long(t, tid);
+	default:
+		fail_clear();	/* seizing all tells why */
 		return 0;
 	}
-	if (r < 0 && ran)
-		run_on(t);
-	return r;
+	if (ran)	/* what it bears meanwhile stands with it */
+		pack_find(&t->pack, tid)->want = WANT_STOPPED;
+	if (sentry_wait(t, tid, deadline_in_ms(STOP_LIMIT_MS),
+			PARTIAL_LIMIT_MS) == 0) {
+		stop_now(t, tid);
+		return 0;
+	}
+	/* its sentry stays, and lets it go when it meets it */
+	if (!ran && pack_find(&t->pack, tid))
+		return -1;
+	fail_clear();
+	return 0;
 }

@@ -243,12 +243,6 @@ seize_all(struct pack *p)
 	return found < 0 ? -1 : total;
 }
 
-int
-pack_seize(struct pack *p)
-{
-	return seize_all(p) < 0 ? -1 : 0;
-}
-
 bool
 pack_runs(const struct pack *p)
 {
@@ -360,8 +354,13 @@ all_seized(const struct pack *p)
 int
 pack_stop(struct pack *p)
 {
-	if (p->spare && handled(HAZARD_FROZEN) &&
+	/* who is seized already is stopped, and let go, as far as it can be */
+	if (!p->len && handled(HAZARD_FROZEN) &&
 	    target_check_frozen(p->target) < 0)
+		return -1;
+	if (!p->spare && partial_await_all(p->target, p->len ?
+					   PARTIAL_GRACE_MS :
+					   PARTIAL_LIMIT_MS) < 0 && !p->len)
 		return -1;
 
 	ssize_t found = seize_all(p);
@@ -369,6 +368,8 @@ pack_stop(struct pack *p)
 	/* that took a while, and now there is no way back */
 	if (p->spare)
 		partial_mark(p);
+	else if (partial_await_all(p->target, PARTIAL_GRACE_MS) < 0)
+		fail_clear();
 
 	const uint64_t deadline = deadline_in_ms(STOP_LIMIT_MS);
 

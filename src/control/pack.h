@@ -47,7 +47,6 @@ struct pack {
 	unsigned long options;	/* for threads seized from now on */
 	uint64_t asked_at;	/* when pack_stop began to stop them */
 	bool spare;		/* let threads be that a stop would cut short */
-	bool insist;		/* it is stopped whatever is cut short */
 };
 
 void pack_fini(struct pack *p);
@@ -58,9 +57,7 @@ void pack_drop(struct pack *p, pid_t tid);
 /* There is nothing to wait for: it has ended, or become another program's
  * only thread; that is let go. */
 void hold_vanished(struct pack *p, pid_t tid);
-/* Seize every thread, again until nobody is new. */
-int pack_seize(struct pack *p);
-/* ... and stop them all. */
+/* Seize every thread, stop them all, again until nobody is new. */
 int pack_stop(struct pack *p);
 /* Does any run seized, for events? */
 bool pack_runs(const struct pack *p);

@@ -71,8 +71,7 @@ call_sees_eintr(long nr)
 	}
 }
 
-enum { RUNNING_MOST = 16,	/* whose calls nobody sees */
-       REST_US = 2000, LOOKS = 4, AGAIN_US = 60, LONG_LOOKS = 40,
+enum { REST_US = 2000, LOOKS = 4, AGAIN_US = 60, LONG_LOOKS = 40,
        LONG_US = 300 };
 
 enum where { ELSEWHERE, IN_PARTIAL, RUNS };
@@ -141,44 +140,29 @@ rest_us(long us)
 	(void)nanosleep(&ts, NULL);	/* being woken early is no harm */
 }
 
-/* A transfer runs now and then, when the other side has done its part, and is
- * blocked soon after: who runs is looked at again. */
-static bool
-is_in_partial(const struct target *t, pid_t tid)
+/*
+ * Who is in the midst of one, 0 nobody. A transfer runs now and then, when the
+ * other side has done its part, and is blocked soon after: who runs is looked
+ * at again.
+ */
+static pid_t
+one_in_partial(const struct target *t, const pid_t *tids, ssize_t n)
 {
-	enum where w = look_where(t, tid);
+	bool again = true;
 
-	for (int look = 1; w == RUNS && look < LOOKS; look++) {
-		rest_us(AGAIN_US);
-		w = look_where(t, tid);
-	}
-	return w == IN_PARTIAL;
-}
-
-int
-partial_find(struct target *t, struct map *seen)
-{
-	pid_t *tids = NULL;
-	size_t cap = 0;
-	const ssize_t n = target_threads(t, &tids, &cap);
-	size_t running = n > 0;
-
-	for (int look = 0; running && look < LOOKS; look++) {
-		running = 0;
+	for (int look = 0; again && look < LOOKS; look++) {
+		again = false;
 		if (look > 0)
 			rest_us(AGAIN_US);
 		for (ssize_t i = 0; i < n; i++) {
 			const enum where w = look_where(t, tids[i]);
 
-			running += w == RUNS;
-			if (w == IN_PARTIAL || (w == RUNS &&
-						look == LOOKS - 1 &&
-						running <= RUNNING_MOST))
-				map_put(seen, (uint64_t)tids[i], 1);
+			if (w == IN_PARTIAL)
+				return tids[i];
+			again = again || w == RUNS;
 		}
 	}
-	free(tids);
-	return n < 0 ? -1 : 0;
+	return 0;
 }
 
 /*
@@ -272,12 +256,37 @@ partial_await(struct target *t, pid_t tid)
 {
 	const uint64_t deadline = deadline_in_ms(PARTIAL_LIMIT_MS);
 
-	while (is_in_partial(t, tid)) {
+	while (one_in_partial(t, &tid, 1)) {
 		if (now_ns() >= deadline)
 			return partial_refused(tid, FAIL_GENERAL);
 		rest_us(REST_US);
 	}
 	return 0;
+}
+
+/* Best when nobody is seized yet: who is can be let go by a stop only. */
+int
+partial_await_all(struct target *t, uint64_t limit_ms)
+{
+	const uint64_t deadline = deadline_in_ms(limit_ms);
+	pid_t *tids = NULL, tid;
+	size_t cap = 0;
+	int r = 0;
+
+	for (;;) {
+		const ssize_t n = target_threads(t, &tids, &cap);
+
+		tid = one_in_partial(t, tids, n);
+		if (!tid)
+			break;
+		if (now_ns() >= deadline) {
+			r = partial_refused(tid, FAIL_GENERAL);
+			break;
+		}
+		rest_us(REST_US);
+	}
+	free(tids);
+	return r;
 }
 
 /* ---- when it could not be avoided ------------------------------------------ */

@@ -107,13 +107,12 @@ int call_open(const struct target *t, pid_t tid);
 
 /* Has this blocked call perhaps done a part of its work? */
 bool call_is_partial(long nr, const uint64_t args[6]);
-/* Wait, bounded, until it is not: -1 with the reason. */
-int partial_await(struct target *t, pid_t tid);
-/* Those of its threads that are seen in one, and some that run each time they
- * are looked at. */
-int partial_find(struct target *t, struct map *seen);
 /* It is. -1. */
 int partial_refused(pid_t tid, enum fail_kind kind);
+/* Wait, bounded, until it is not: -1 with the reason. */
+int partial_await(struct target *t, pid_t tid);
+/* Until none of its threads is. */
+int partial_await_all(struct target *t, uint64_t limit_ms);
 /* For a pack that spares them: who is in the midst of one, and who is still
  * when it is about to be stopped. */
 void partial_mark(struct pack *p);
@@ -134,11 +133,11 @@ enum call_where call_where(struct target *t, pid_t tid, uint64_t *pc);
 /* ---- sentry.c ----------------------------------------------------------- */
 
 void sentry_free(struct sentry *s);
-/* Seize it, unless it is seized, and give it a sentry that is awake. 1: so it
- * is; 0: there is none to be had, and it is as it was; -1: refused. */
-int sentry_post(struct target *t, pid_t tid, uint64_t deadline);
-/* It is not called now; what it has called already is still known as its. */
-void sentry_sleep(struct sentry *s);
+/* Seize it, unless it is seized, with these options, and give it a sentry that
+ * is awake. 1: so it is; 0: there is none to be had, and it is as it was; -1:
+ * refused. */
+int sentry_post(struct target *t, pid_t tid, unsigned long options,
+		uint64_t deadline);
 /* It is not needed any more. But one that is to be let go, and was not met
  * yet, keeps its sentry. */
 void sentry_dismiss(struct target *t, pid_t tid);
@@ -154,12 +153,12 @@ int sentry_wait(struct target *t, pid_t tid, uint64_t deadline,
 /* ---- meet.c ------------------------------------------------------------- */
 
 /*
- * Before all threads are stopped: seize everybody, and meet between two calls,
- * waiting them out, bounded, those that make calls which a stop would cut, and
- * one that is alone. 0: those stand, or are where any stop does no harm; -1:
- * one was not met, and those that ran seized do so again.
+ * Before all threads are stopped: if there is only one, stop it where no call
+ * of it is cut short, which is waited for, bounded. 0: it stands so, or all
+ * are to be stopped as ever; -1: it is none of those that ran seized, was not
+ * met and runs on.
  */
-int meet_all(struct target *t);
+int meet_only(struct target *t);
 
 /* ---- facts.c ------------------------------------------------------------ */
 

@@ -93,16 +93,6 @@ sentry_free(struct sentry *s)
 	free(s);
 }
 
-void
-sentry_sleep(struct sentry *s)
-{
-	if (!s)
-		return;
-	(void)ioctl(s->ticks, PERF_EVENT_IOC_DISABLE, 0);
-	watches_fini(&s->gate);
-	s->gate_at = 0;
-}
-
 bool
 sentry_owns_signal(const struct sentry *s, pid_t tid, const siginfo_t *info)
 {
@@ -248,14 +238,13 @@ sentry_wait(struct target *t, pid_t tid, uint64_t deadline,
 }
 
 int
-sentry_post(struct target *t, pid_t tid, uint64_t deadline)
+sentry_post(struct target *t, pid_t tid, unsigned long options,
+	    uint64_t deadline)
 {
 	struct hold *h = pack_find(&t->pack, tid);
 
-	if (h && h->sentry) {
-		(void)ioctl(h->sentry->ticks, PERF_EVENT_IOC_ENABLE, 0);
+	if (h && h->sentry)
 		return 1;
-	}
 	if (!h && await_stoppable(t, tid, deadline) < 0)
 		return -1;
 
@@ -263,7 +252,7 @@ sentry_post(struct target *t, pid_t tid, uint64_t deadline)
 
 	if (!s)
 		return 0;
-	if (!h && seize(t, tid, 0) < 0) {
+	if (!h && seize(t, tid, options) < 0) {
 		sentry_free(s);
 		return -1;
 	}
@@ -293,7 +282,7 @@ thread_catch(struct target *t, pid_t tid, uint64_t timeout_ns, struct held *h)
 
 	*h = (struct held){ .tid = tid };
 	if (handled(HAZARD_TRANSFER) && !(known && known->stopped)) {
-		r = sentry_post(t, tid, deadline);
+		r = sentry_post(t, tid, 0, deadline);
 		if (r == 1)
 			r = sentry_wait(t, tid, deadline, STOP_LIMIT_MS);
 		else if (r == 0 && !known)
