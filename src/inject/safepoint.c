@@ -31,7 +31,7 @@ enum {
 	MOMENTS = 100,
 	MOMENT_NS = 1000 * 1000,
 };
-#define ESCAPE_NS	UINT64_C(50000000)
+#define ESCAPE_NS	UINT64_C(100000000)
 
 static const char *const anywhere[] = {
 	"malloc", "calloc", "realloc", "free", "cfree", "memalign",
@@ -308,7 +308,7 @@ run_a_little(struct safepoint *sp, struct held *h)
 		return -1;
 	h->stopped = false;
 	(void)nanosleep(&moment, NULL);
-	r = thread_settle(sp->p->t, h, 20 * ESCAPE_NS);
+	r = thread_settle(sp->p->t, h, 10 * ESCAPE_NS);
 	h->ran_ns += now_ns() - from;
 	return r;
 }
@@ -342,8 +342,8 @@ safepoint_reach(struct safepoint *sp, struct held *h)
 			reached = run_a_little(sp, h) < 0 ? -1 : REACHED;
 		else
 			i++;
-		if (reached < 0)
-			return -1;
+		if (reached < 0 || reached == UNWATCHED)
+			return reached < 0 ? -1 : 0;
 		/* by a jump it leaves and never comes back there; it stands
 		 * somewhere else by now */
 		missed = reached == NOT_REACHED;

@@ -137,24 +137,26 @@ await_round(pid_t pid)
 		pause_us(1000);
 }
 
-/* Refused now and then where the machine is busy: no harm, but no proof. */
+/* So many stops. Refused now and then where the machine is busy: no harm, but
+ * no proof. */
 static void
-stop_and_go(struct target *t, pid_t pid)
+stop_often(struct target *t, int (*go_on)(struct target *t))
 {
 	int stops = 0, n = 0;
 
 	for (; stops < STOPS && n < STOPS * 2; n++) {
-		if (n % 4 == 0)
-			await_round(pid);
-		else
-			pause_us(hash_word((uint64_t)n) % 15000);
+		struct event ev;
+
+		while (target_next_event(t, &ev))
+			check(ev.kind == EVENT_FORK, "event %d", ev.kind);
+		pause_us((long)(hash_word((uint64_t)n) % 15000));
 		if (target_hold_all(t) < 0) {
 			printf("not stopped: %s\n", fail_last()->reason);
 			fail_clear();
 			continue;
 		}
 		stops++;
-		check(target_release_all(t) == 0, "let go");
+		check(go_on(t) == 0, "go on");
 	}
 	check(stops == STOPS, "%d stops of %d", stops, n);
 }
@@ -163,27 +165,11 @@ stop_and_go(struct target *t, pid_t pid)
 static void
 stop_and_run_on(struct target *t)
 {
-	int stops = 0, n = 0;
-
 	check(target_hold_all(t) == 0, "hold: %s", fail_last()->reason);
 	check(breakpoint_insert(t, shared->never) != NULL,
 	      "a breakpoint: %s", fail_last()->reason);
 	check(target_continue_all(t) == 0, "run");
-	for (; stops < STOPS && n < STOPS * 2; n++) {
-		struct event ev;
-
-		while (target_next_event(t, &ev))
-			check(ev.kind == EVENT_FORK, "event %d", ev.kind);
-		pause_us(hash_word((uint64_t)n) % 15000);
-		if (target_hold_all(t) < 0) {
-			printf("not stopped: %s\n", fail_last()->reason);
-			fail_clear();
-			continue;
-		}
-		stops++;
-		check(target_continue_all(t) == 0, "run");
-	}
-	check(stops == STOPS, "%d stops of %d", stops, n);
+	stop_often(t, target_continue_all);
 	pause_us(7000);
 	check(target_release_all(t) == 0, "let go");
 }
@@ -205,7 +191,7 @@ check_transfers(const char *how)
 		visit(t);
 	}
 	if (!strstr(how, "-beside")) {
-		stop_and_go(t, pid);
+		stop_often(t, target_release_all);
 		stop_and_run_on(t);
 	}
 	printf("%s: %d visits, %lu rounds; %u waits began again\n", how, VISITS,

@@ -131,7 +131,8 @@ be_routine(unsigned low, unsigned high)
 		volatile char pad[500];
 
 		memset((char *)pad, (int)r->turns, sizeof pad);
-		swapcontext(&r->here, &r->back);
+		if (swapcontext(&r->here, &r->back) < 0)
+			WRONG(errno);
 		if (pad[499] != (char)r->turns)
 			WRONG(r->turns);
 		r->turns++;
@@ -156,7 +157,8 @@ coroutines(void *arg)
 	}
 	while (!over()) {
 		for (i = 0; i < ROUTINES; i++)
-			swapcontext(&r[i].back, &r[i].here);
+			if (swapcontext(&r[i].back, &r[i].here) < 0)
+				WRONG(errno);
 		turns++;
 		round_done();
 	}
