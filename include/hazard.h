@@ -48,8 +48,10 @@ enum hazard {
 	HAZARD_LIMITS,		/* no room for what we bring */
 	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_NARROW,		/* 32-bit registers and addresses */
+	HAZARD_NO_ROOM,		/* we are killed, and it has no room for a frame */
 	HAZARD_ODD_STACK,	/* a stack with something else below it */
 	HAZARD_ORPHAN,		/* what a visit that was killed left */
+	HAZARD_OTHERS_RAX,	/* the program's rax as the number of a call */
 	HAZARD_OTHER_BUILD,	/* what a killed visit of another build left */
 	HAZARD_OWN_FAULT,	/* a fault that the program has yet to meet */
 	HAZARD_OWN_STEPS,	/* a program that steps through itself */

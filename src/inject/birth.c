@@ -57,8 +57,9 @@ unmap_scratch(struct errand *e, struct borrow *b)
 	const uint64_t args[6] = { e->s.at, e->s.size };
 	int64_t result;
 
-	/* It failed before; one attempt to leave nothing is all we owe. */
-	b->frame = 0;
+	/* It failed before; one attempt to leave nothing is all we owe. The
+	 * frame may be in there. */
+	(void)borrow_write_frame(b, 0, 0);
 	(void)borrow_syscall(b, SYS_munmap, args, &result, NULL);
 	e->s.at = 0;
 }
@@ -133,9 +134,10 @@ make_helper(struct errand *e, struct borrow *b)
 			  e->call ? e->call : &nothing,
 			  b->regs.fs_base) < 0)
 		return -1;
-	if (!b->frame && borrow_write_frame(b, at + e->s.frame,
-					    e->s.frame_size) < 0)
+	if ((b->spare || !b->frame) && borrow_write_frame(b, at + e->s.frame,
+					   e->s.frame_size) < 0)
 		return -1;
+	spare_return(b);
 	if (borrow_syscall(b, SYS_mprotect, protect, &result, NULL) < 0)
 		return -1;
 	if (is_error(result))

@@ -19,7 +19,10 @@
 #include "hazard.h"
 #include "private.h"
 
-enum { DIRECTION_AND_TRAP = 0x500 };	/* flags */
+enum {
+	DIRECTION_AND_TRAP = 0x500,	/* flags */
+	SYSCALL_LENGTH = 2,
+};
 
 #define STOP_TIMEOUT_NS	UINT64_C(10000000000)
 
@@ -180,11 +183,13 @@ borrow_begin(struct borrow *b, struct user_regs_struct *regs)
 	const pid_t tid = b->held.tid;
 
 	*regs = b->regs;
-	/* Without a frame sp stays: a death of ours in here is not survived,
-	 * but nothing is overwritten either. */
+	/* Behind the call of the gadget: rax is the program's still. Without a
+	 * frame sp stays: a death of ours in here is not survived, but nothing
+	 * is overwritten either. */
 	if (b->frame)
 		regs->rsp = b->frame;
-	regs->rip = b->p->gadget;
+	regs->rip = b->p->gadget +
+		(handled(HAZARD_OTHERS_RAX) ? SYSCALL_LENGTH : 0);
 	regs->orig_rax = UINT64_MAX;
 	if (!b->masked && thread_set_regs(tid, regs) < 0)
 		return -1;

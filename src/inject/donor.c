@@ -277,6 +277,15 @@ may_work(const struct plan *p, pid_t tid)
 	return 1;
 }
 
+/* Beside a helper it only stands, and where the program stands its stack is
+ * looked at later. */
+bool
+donor_makes_calls(const struct plan *p)
+{
+	return !p->helper && !p->standing && handled(HAZARD_FRAME) &&
+		handled(HAZARD_NO_ROOM);
+}
+
 static int
 another_program(void)
 {
@@ -303,9 +312,15 @@ try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
 		safe = another_program();
 	if (safe == 1)
 		safe = may_work(p, tid);
-	if (safe == 1 && set_options(p, &b->held) == 0 &&
-	    (!p->seccomp || p->leaves || filter_check(tid) == 0) &&
-	    borrow_save(b) == 0 && borrow_write_frame(b, 0, 0) == 0)
+	if (safe == 1 && (set_options(p, &b->held) < 0 ||
+			  (p->seccomp && !p->leaves && filter_check(tid) < 0) ||
+			  borrow_save(b) < 0 || borrow_write_frame(b, 0, 0) < 0))
+		safe = -1;
+	if (safe == 1 && donor_makes_calls(p) && !b->frame)
+		safe = passed_over(tid, "is on a stack with no room that is "
+				   "surely free, nor is there any on the main "
+				   "stack");
+	if (safe == 1)
 		return 1;
 	urgent_donor_end(b, tid);
 	(void)thread_release(p->t, &b->held);

@@ -26,6 +26,7 @@ enum {
 	FX_MAGIC2 = 0x46505845,
 	AMX_BITS = 3 << 17,		/* XTILECFG, XTILEDATA */
 	AMX_AT = 2752,			/* where they begin in an xsave image */
+	HEAP_ALIGN = 64 << 20,
 	STACK_SLACK = 4096,		/* left free below the frame */
 };
 
@@ -138,10 +139,21 @@ borrow_stack_is_plain(const struct plan *p, uint64_t sp, uint64_t need)
 		return false;
 	if (strcmp(m->path, "[stack]") == 0)
 		return true;
+	/* a heap of glibc, above the reserve of another one (arena.c) */
+	if (m->start % HEAP_ALIGN == 0)
+		return false;
 	if (m == p->mods.items || m->path[0] != 0)
 		return false;
 	below = m - 1;
 	return below->end == m->start && below->prot == 0;
+}
+
+static uint64_t
+use_spare(struct borrow *b, size_t need)
+{
+	b->spare = spare_find(b->p, need);
+	b->spare_size = need;
+	return b->spare ? b->spare + need : 0;
 }
 
 int
@@ -158,10 +170,12 @@ borrow_write_frame(struct borrow *b, uint64_t room, size_t room_size)
 	int r = 0;
 
 	b->frame = 0;
+	if (!room && borrow_stack_is_plain(b->p, b->regs.rsp, need + RED_ZONE))
+		top = b->regs.rsp - (handled(HAZARD_RED_ZONE) ? RED_ZONE : 0);
+	else if (!room && donor_makes_calls(b->p))
+		top = use_spare(b, need);
 	if (!handled(HAZARD_FRAME))
 		top = 0;
-	else if (!room && borrow_stack_is_plain(b->p, b->regs.rsp, need + RED_ZONE))
-		top = b->regs.rsp - (handled(HAZARD_RED_ZONE) ? RED_ZONE : 0);
 	if (top >= need && (!room || room_size >= need)) {
 		fpstate = (top - xsize) & ~(uint64_t)(XSTATE_ALIGN - 1);
 		/* sigreturn expects sp just above the return address. */

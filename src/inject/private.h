@@ -43,6 +43,7 @@ struct borrow {
 	size_t xstate_size;
 	uint64_t mask;
 	uint64_t frame;		/* sp while it works for us; 0: none */
+	uint64_t spare, spare_size;	/* where that is; 0: elsewhere */
 	struct urgent scheduled;	/* as it was; 0: left alone */
 	siginfo_t kept[KEPT_SIGNALS];
 	unsigned nkept;
@@ -52,8 +53,9 @@ struct borrow {
 
 /* After thread_hold: save what it has. It has not changed yet. */
 int borrow_save(struct borrow *b);
-/* Write a frame from which the kernel restores the thread by itself, below
- * its stack where that is known to be one, else at `room` (0: nowhere). */
+/* Write a frame from which the kernel restores the thread by itself: at
+ * `room`; if that is 0, below its stack where that is known to be one, else in
+ * spare memory, else nowhere. */
 int borrow_write_frame(struct borrow *b, uint64_t room, size_t room_size);
 /* Is there room for `need` bytes below sp on what is surely a stack? */
 bool borrow_stack_is_plain(const struct plan *p, uint64_t sp, uint64_t need);
@@ -89,12 +91,22 @@ bool filter_spares(const struct sock_filter *f, size_t n);
 int filter_check(pid_t tid);
 int filter_refuse(void);
 
+/* ---- spare.c ----------------------------------------------------------------- */
+
+/* Pages of the main stack that nobody has touched, for so many bytes; 0: none.
+ * They are given back by the borrowed thread, when its frame is elsewhere. */
+uint64_t spare_find(const struct plan *p, size_t bytes);
+void spare_return(struct borrow *b);
+
 /* ---- donor.c ----------------------------------------------------------------- */
 
 /* Hold a thread that is fit to work for us; in a single-threaded libc at a
  * point where nothing of libc is half done. */
 int donor_take(struct plan *p, unsigned seed, struct borrow *b,
 	       struct inject_report *report);
+
+/* It must come back by itself if we are killed. */
+bool donor_makes_calls(const struct plan *p);
 
 /* ---- safepoint.c ---------------------------------------------------------------- */
 

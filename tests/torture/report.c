@@ -67,3 +67,18 @@ count_write(const struct situation *s, const struct count *c, const char *how,
 	fprintf(f, "\t%s\n", c->reason);
 	fclose(f);
 }
+
+void
+visit_print_harm(const struct visit *v, const struct outcome *o)
+{
+	static const char *const whom[] = {
+		[NOBODY] = "nobody", [THE_SHELL] = "the shell",
+		[THE_TRACER] = "the tracer", [BOTH] = "both",
+	};
+
+	printf("    harmed by seed %u: engine %s%s%s%s%s, killed %s after %u "
+	       "us of %u\n", v->seed, v->engine, v->states ? ", states" : "",
+	       v->creators ? ", creators" : "", v->by_shell ? ", by shell" : "",
+	       v->stands ? ", standing" : "", whom[v->kill], v->kill_us,
+	       o->took_us);
+}

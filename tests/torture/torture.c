@@ -140,9 +140,16 @@ look_after(struct victim *v, struct count *c)
 	return false;
 }
 
+static uint64_t
+complaints_of(const struct victim *v)
+{
+	return v->page->eintr + v->page->wrong + v->page->missed;
+}
+
 static void
 visit_once(struct victim *v, struct count *c, bool last)
 {
+	const uint64_t complaints = complaints_of(v);
 	const struct visit how = draw(v->s, last);
 	struct waits *before = NULL;
 	struct outcome o;
@@ -164,6 +171,8 @@ visit_once(struct victim *v, struct count *c, bool last)
 	}
 	reap_strangers(v);
 	note_outcome(c, v->s, &o, &how);
+	if (complaints_of(v) != complaints)
+		visit_print_harm(&how, &o);
 }
 
 /* ---- one situation ------------------------------------------------------------------ */

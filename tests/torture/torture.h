@@ -151,6 +151,8 @@ struct count {
 };
 
 void count_sort(struct count *c);
+/* Of which visit a victim has complained. */
+void visit_print_harm(const struct visit *v, const struct outcome *o);
 bool count_is_bad(const struct count *c);
 void count_print(const struct situation *s, const struct count *c);
 /* A line more in the file `out`, NULL: none. how: well, bad, missing, broken. */

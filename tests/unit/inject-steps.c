@@ -19,19 +19,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "base.h"
 #include "control.h"
 #include "inject.h"
 #include "inject-workers.h"
+#include "injector.h"
 
-enum { WORKERS = 2, STRIDE = 29, FDS = 128 };
+enum { WORKERS = 2, STRIDE = 29, FDS = 128, ODD_STACK = 16384 };
 
 /* ---- the program ------------------------------------------------------------ */
 
@@ -68,10 +68,36 @@ allocate(void)
 	free(p);
 }
 
+/* With the number of exit_group where a call's number goes. */
+static void
+compute(void)
+{
+	unsigned long turns = 100000, number = SYS_exit_group;
+
+	__asm__ volatile(
+		"1:	decq %[turns]\n"
+		"	jnz 1b\n"
+		: [turns] "+r" (turns), "+a" (number)
+		:
+		: "cc");
+	if (number != SYS_exit_group)
+		shared->wrong++;
+	allocate();
+}
+
+/* On a stack that the program has made from its heap. */
+static void
+nap_on(void)
+{
+	while (!shared->at.stop)
+		nap();
+}
+
 static int
 run_program(const char *page)
 {
-	static worker_job *const jobs[WORKERS] = { nap, allocate };
+	static worker_job *const jobs[WORKERS] = { nap, compute };
+	static ucontext_t main_context, odd;
 	pthread_t th[WORKERS];
 
 	shared = victim_page_of(page);
@@ -79,67 +105,15 @@ run_program(const char *page)
 	if (memfd_create("sonde-records", MFD_CLOEXEC) < 0)
 		return 99;
 	workers_start(th, jobs, WORKERS);
-	while (!shared->at.stop)
-		nap();	/* whoever is borrowed, has vector registers */
+	/* whoever is borrowed, has vector registers */
+	getcontext(&odd);
+	odd.uc_stack.ss_sp = malloc(ODD_STACK);
+	odd.uc_stack.ss_size = ODD_STACK;
+	odd.uc_link = &main_context;
+	makecontext(&odd, nap_on, 0);
+	if (swapcontext(&main_context, &odd) < 0)
+		return 99;
 	return workers_join(th, WORKERS);
-}
-
-/* ---- the injector and its end -------------------------------------------------- */
-
-static void
-visit(pid_t pid, bool stands)
-{
-	const struct guest_options opt = {
-		.windows = 4, .window_bytes = RECORD_WINDOW_MIN,
-		.table_bytes = 4096, .interval_ns = 10000000,
-	};
-	struct target *t = target_open(pid);
-	struct inject_report report;
-	struct guest *g;
-
-	if (!t || guard_start() < 0)
-		_exit(2);
-	if (ptrace(PTRACE_TRACEME, 0, 0, 0) < 0)
-		_exit(3);
-	raise(SIGSTOP);
-	if (stands && target_hold_all(t) < 0)
-		_exit(4);
-	g = guest_open(t, &opt, &report);
-	if (!g || guest_stop(g, &report) < 0) {
-		printf("    %s\n", fail_last()->reason);
-		fflush(stdout);
-		_exit(1);
-	}
-	if (stands && target_release_all(t) < 0)
-		_exit(5);
-	_exit(0);
-}
-
-/* true: it was killed before its nth call; false: it came to its end, with
- * *status. */
-static bool
-kill_at(pid_t pid, bool stands, unsigned n, int *status)
-{
-	pid_t injector;
-	unsigned i;
-
-	fflush(stdout);
-	injector = fork();
-	if (injector == 0)
-		visit(pid, stands);
-	if (waitpid(injector, status, 0) != injector || !WIFSTOPPED(*status))
-		abort();
-	/* each call stops it twice */
-	for (i = 0; i < 2 * n - 1; i++) {
-		if (ptrace(PTRACE_SYSCALL, injector, 0, 0) < 0 ||
-		    waitpid(injector, status, 0) != injector)
-			abort();
-		if (!WIFSTOPPED(*status))
-			return false;
-	}
-	kill(injector, SIGKILL);
-	waitpid(injector, status, 0);
-	return true;
 }
 
 /* ---- what it leaves ------------------------------------------------------------- */
@@ -231,9 +205,13 @@ all_steps(struct target *t, bool stands, unsigned stride, struct left *most)
 	unsigned n, first = 1 + (unsigned)getpid() % stride;
 	int status;
 
-	for (n = first; kill_at(pid, stands, n, &status); n += stride) {
+	for (n = first;; n += stride) {
+		const struct injector in = { .pid = pid, .stands = stands,
+					     .seed = n % 2 ? n : 0 };
 		struct left left;
 
+		if (!injector_kill(&in, n, &status))
+			break;
 		if (!workers_live_on(pid, WORKERS) || !all_scheduled_as_before(t)) {
 			printf("    killed before call %u\n", n);
 			return 0;

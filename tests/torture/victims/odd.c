@@ -156,9 +156,13 @@ coroutines(void *arg)
 			    (unsigned)((uintptr_t)&r[i] >> 32));
 	}
 	while (!over()) {
-		for (i = 0; i < ROUTINES; i++)
+		for (i = 0; i < ROUTINES; i++) {
 			if (swapcontext(&r[i].back, &r[i].here) < 0)
 				WRONG(errno);
+			if (r[i].turns != turns)
+				WRONG(r[i].turns - turns);
+			r[i].turns = turns;
+		}
 		turns++;
 		round_done();
 	}
