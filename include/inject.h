@@ -107,6 +107,9 @@ int guest_signal(const struct guest *g);
  * still ours, scratch unmapped. Nothing to do where it is not there, or when
  * it has been done. */
 int guest_stop(struct guest *g, struct inject_report *report);
+/* It could not be, as a thread is in our handler: all is stopped but its memory
+ * is in use yet. inject_tidy removes that when the thread has run on. */
+bool guest_is_parting(const struct guest *g);
 /* Has the program put a handler of its own for the signal in our place? A visit.
  * -1: it cannot be known. */
 int guest_lost_handler(struct guest *g);

@@ -171,9 +171,12 @@ unmap_area(const struct collector_call *call)
 		return 0;
 	__atomic_store_n(&guest.area, NULL, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&guest.origin, NULL, __ATOMIC_SEQ_CST);
-	/* A thread that was frozen in a handler keeps its memory. */
-	if (!handlers_left(call))
+	/* A thread that was frozen in a handler keeps its memory, for now. */
+	if (!handlers_left(call)) {
+		__atomic_store_n(&guest.origin, origin, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&guest.area, area, __ATOMIC_SEQ_CST);
 		return -EBUSY;
+	}
 	if (origin)
 		(void)sys4(__NR_munmap, (uint64_t)origin, PAGE_BYTES, 0, 0);
 	return sys4(__NR_munmap, (uint64_t)area, guest.area_size, 0, 0);
@@ -253,7 +256,11 @@ take_over(const struct collector_call *call)
 		__atomic_store_n(&guest.area->left, 1, __ATOMIC_RELEASE);
 	timers_stop();
 	(void)handler_out(&out);
-	(void)unmap_area(call);	/* what a frozen handler holds stays */
+	/* what a frozen handler holds stays */
+	if (unmap_area(call) < 0) {
+		__atomic_store_n(&guest.origin, NULL, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&guest.area, NULL, __ATOMIC_SEQ_CST);
+	}
 	__atomic_store_n(&sonde_owner.token, 0, __ATOMIC_SEQ_CST);
 	return 0;
 }
@@ -277,7 +284,8 @@ unmap(const struct collector_call *call)
 {
 	const int64_t r = handled(HAZARD_AREA_STAYS) ? unmap_area(call) : 0;
 
-	__atomic_store_n(&sonde_owner.token, 0, __ATOMIC_SEQ_CST);
+	if (r != -EBUSY)	/* else he may try again */
+		__atomic_store_n(&sonde_owner.token, 0, __ATOMIC_SEQ_CST);
 	return r;
 }
 

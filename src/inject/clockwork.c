@@ -4,6 +4,7 @@
  * threads, stop it. Each command is an errand of its own; between them
  * nothing of ours runs in the target but the handler.
  */
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -71,13 +72,22 @@ stop(struct guest *g, struct inject_report *report)
 {
 	struct collector_call call = { .command = COLLECTOR_STOP };
 	struct collector_call unmap = { .command = COLLECTOR_UNMAP };
+	int r;
 
 	if (g->started && guest_command(g, &call, NULL, report) < 0)
 		return -1;
 	if (g->started)
 		report->handler_kept = call.handler_kept;
 	g->started = false;
-	return guest_command(g, &unmap, NULL, report);
+	r = guest_command(g, &unmap, NULL, report);
+	g->parting = r < 0 && unmap.result == -EBUSY;
+	return r;
+}
+
+bool
+guest_is_parting(const struct guest *g)
+{
+	return g->parting;
 }
 
 /* A thread that works for us may end, or become another program, which has

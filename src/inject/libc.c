@@ -20,8 +20,8 @@ is_musl(const struct plan *p, const struct image *img)
 	       !locate_address(p->look, img, "gnu_get_libc_version");
 }
 
-static int
-not_begun(void)
+int
+plan_not_begun(void)
 {
 	(void)plan_refuse("its dynamic loader is at work: the program may not "
 			  "have begun yet");
@@ -52,7 +52,7 @@ find_libc(struct plan *p)
 	if (p->nimages > 0 && !p->images[0].has_interp && !p->ldso.bias)
 		return plan_refuse("it is a static-pie program: it has no dlopen");
 	if (!p->libc.bias || !p->ldso.bias)
-		return plan_loader_works(p) ? not_begun() :
+		return plan_loader_works(p) ? plan_not_begun() :
 			plan_refuse("it has no GNU libc");
 	p->glibc_minor = locate_glibc_minor(p->look, &p->libc);
 	snprintf(p->libc_name, sizeof p->libc_name, "glibc 2.%u",
@@ -233,8 +233,12 @@ find_single(struct plan *p)
 		if (n != 1 || (p->single_flag && flag) ||
 		    !handled(HAZARD_STARTING) || !plan_loader_works(p))
 			break;
+		/* it stands, and its libc may never be asked */
+		p->loading = p->library && target_held(p->t);
+		if (p->loading)
+			break;
 		if (i + 1 == LOADER_LOOKS)
-			return not_begun();
+			return plan_not_begun();
 		(void)nanosleep(&moment, NULL);
 	}
 	if (n < 0)

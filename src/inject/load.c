@@ -98,7 +98,7 @@ run_command(struct errand *e)
 		r = standing_call(e);
 	if (r != 0)
 		return r < 0 ? -1 : 0;
-	return errand_run(e);
+	return e->p->loading ? plan_not_begun() : errand_run(e);
 }
 
 /* Each timer is a place in the queue of the user's signals. */

@@ -70,6 +70,7 @@ struct plan {
 	unsigned glibc_minor;
 	char libc_name[24];
 	bool single;		/* libc believes there is one thread */
+	bool loading;		/* ... and it stands while the loader works */
 	bool by_hand;		/* nothing of libc is called: by_hand.c */
 	bool standing;		/* the donor itself calls our library */
 	bool seccomp, strict;
@@ -102,6 +103,7 @@ int plan_make(struct target *t, struct plan *p);
 void plan_fini(struct plan *p);
 /* FAIL_UNSUITABLE, with the other engine as remedy. */
 int plan_refuse(const char *reason);
+int plan_not_begun(void);
 /* As the option of a verb, and as a command. */
 #define PLAN_ENGINE_RING "--engine ring (in the shell: collector engine ring)"
 #define PLAN_OTHER_ENGINE PLAN_ENGINE_RING " loads nothing"

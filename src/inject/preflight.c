@@ -173,11 +173,11 @@ plan_fill(struct plan *p)
 	head = plan_link_maps(p);
 	if (!head)
 		return plan_no_loader(p);
-	if (plan_walk_links(p, head) < 0 || plan_read_libc(p) < 0)
+	if (plan_walk_links(p, head) < 0)
 		return -1;
 	by_hand_list(p);
 	plan_find_library(p);
-	return 0;
+	return plan_read_libc(p);
 }
 
 static void

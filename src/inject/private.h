@@ -209,7 +209,7 @@ struct guest {
 	int signo;		/* of the ticks, once started */
 	uint64_t interval_ns;
 	uint64_t library;	/* its entry in the target, 0: not yet in */
-	bool only_present, started, stopped;
+	bool only_present, started, stopped, parting;
 	bool refused;		/* it has another owner: not ours to tidy */
 	struct collector_owner self;
 	bool other_namespace;	/* thread ids differ from ours */

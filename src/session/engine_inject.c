@@ -220,12 +220,16 @@ inject_stop(void *engine, struct str *text)
 {
 	struct inject *e = engine;
 	struct inject_report report = {0};
+	int stopped;
 
 	(void)inject_run(e, false);
 	(void)recorder_flush(e->rec);	/* before its memory goes; counted */
 	signal_clock_close(e->clock);
 	e->clock = NULL;
-	if (guest_stop(e->guest, &report) < 0)
+	stopped = guest_stop(e->guest, &report);
+	if (guest_is_parting(e->guest))
+		look_back_parting(e->opt->look);
+	else if (stopped < 0)
 		str_addf(text, "the guest could not be stopped (%s); it "
 			 "stops by itself within 2 s", fail_last()->reason);
 	if (e->mute_cause)

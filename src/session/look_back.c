@@ -90,6 +90,9 @@ note_after(struct look *l, enum trace what, uint64_t where, uint64_t size)
 				 (int)(where >> 32));
 		break;
 	case TRACE_AREA:
+		l->parting = l->lb->parting ? size : 0;
+		if (l->parting)
+			break;
 		look_tell(l, "%" PRIu64 " KB of record memory at %" PRIx64,
 			  size / 1024, where);
 		break;
@@ -358,6 +361,10 @@ look_back_text(struct look_back *lb, enum look_back_when when)
 			 " but for the inert library" : "");
 	if (l.n > NAMED_MAX)
 		str_addf(&s, " and %u more", l.n - NAMED_MAX);
+	if (l.parting)
+		str_addf(&s, ", and %" PRIu64 " KB of record memory that go "
+			 "when it runs on (a thread stands in our handler)",
+			 l.parting / 1024);
 	if (l.unlooked.len)
 		str_addf(&s, ", not looked at: %s", str_text(&l.unlooked));
 	if (lb->tidied.len)

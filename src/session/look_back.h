@@ -21,6 +21,7 @@ struct look_back {
 	unsigned nborrowed;
 	/* Of visits that were killed (orphan.c). */
 	bool orphan, visited, strange;
+	bool parting;		/* memory of our own visit is in use yet */
 	uint64_t area, area_size;
 	char *salvaged;		/* what became of its samples, or NULL */
 	struct left_over {
@@ -38,6 +39,9 @@ void look_back_free(struct look_back *lb);
 void look_back_visit(struct look_back *lb, const struct inject_report *report);
 /* The signal that our ticks come by. */
 void look_back_signal(struct look_back *lb, int signal);
+/* A thread stands in our handler, with the record memory: that goes at the end,
+ * when it has run on. */
+void look_back_parting(struct look_back *lb);
 /* Remove what the first look found of visits that were killed. The target
  * runs. */
 void look_back_tidy(struct look_back *lb);
@@ -71,6 +75,7 @@ struct look {
 	struct str found, unlooked;
 	unsigned n;
 	uint64_t lib, lib_end;	/* the library and its data; 0: none */
+	uint64_t parting;	/* bytes that are in use yet */
 };
 
 /* Found, and of our making. (look_back.c) */

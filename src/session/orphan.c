@@ -149,10 +149,29 @@ tidy_left(struct look_back *lb)
 }
 
 void
+look_back_parting(struct look_back *lb)
+{
+	lb->parting = true;
+}
+
+/* What stays is found by the last look. */
+static void
+tidy_parting(struct look_back *lb)
+{
+	struct inject_report report;
+
+	if (inject_tidy(lb->t, &report) == 0)
+		look_back_visit(lb, &report);
+	lb->parting = false;
+}
+
+void
 look_back_tidy(struct look_back *lb)
 {
 	if (target_gone(lb->t) || !handled(HAZARD_ORPHAN))
 		return;
+	if (lb->parting)
+		tidy_parting(lb);
 	if (lb->orphan)
 		tidy_orphan(lb);
 	if (lb->strange)
