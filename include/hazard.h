@@ -40,6 +40,7 @@ enum hazard {
 	HAZARD_HELPER_NUMBER,	/* a clone's result in the next call's place */
 	HAZARD_IDLE_SIGNAL,	/* a signal that the program uses */
 	HAZARD_LATE_FILTER,	/* our calls in a thread that seccomp confines */
+	HAZARD_LATE_HELPER,	/* at work for a visit that was killed */
 	HAZARD_LATE_STOP,	/* who is late to stop stands while we look */
 	HAZARD_LATE_TICK,	/* a tick in a call that lets signals in */
 	HAZARD_LEADER_ENDED,	/* only later threads are left */

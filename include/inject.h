@@ -177,6 +177,8 @@ int salvage_settle(struct salvage *s, uint64_t bytes);
 
 /* Is this the start of scratch memory of ours? Its size; 0: no. */
 uint64_t inject_scratch_size(struct target *t, uint64_t at);
+/* A thread of ours runs in it, or that cannot be known. */
+bool inject_scratch_in_use(struct target *t, uint64_t at);
 /* Unmap it, by a borrowed thread, when no thread of ours is in it any more;
  * FAIL_UNSUITABLE when one is. */
 int inject_unmap_scratch(struct target *t, uint64_t at,

@@ -129,8 +129,8 @@ scratch_thread_lives(struct target *t, uint64_t at)
 	       (tid && thread_lives(t, tid));
 }
 
-static bool
-scratch_in_use(struct target *t, uint64_t at)
+bool
+inject_scratch_in_use(struct target *t, uint64_t at)
 {
 	struct block k;
 
@@ -178,7 +178,7 @@ inject_unmap_scratch(struct target *t, uint64_t at,
 {
 	const uint64_t args[6] = { at, inject_scratch_size(t, at) };
 
-	if (!args[1] || scratch_in_use(t, at))
+	if (!args[1] || inject_scratch_in_use(t, at))
 		return fail(FAIL_UNSUITABLE, "a thread of ours still runs in "
 			    "it");
 	return borrowed_call(t, 0, SYS_munmap, args, report);

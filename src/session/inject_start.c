@@ -168,6 +168,7 @@ inject_start(struct recorder *rec, const struct recorder_options *o,
 	e->opt = o;
 	e->pcs = xcalloc(RECORD_DEPTH_MAX, sizeof *e->pcs);
 	e->exact = xcalloc(RECORD_DEPTH_MAX / 8 + 1, 1);
+	look_back_await_helpers(o->look);
 	urgent_begin(&urgent);
 	ready = open_clock(e, why) == 0 && (e->guest = open_guest(e, o)) &&
 		begin(e) == 0;

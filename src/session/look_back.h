@@ -39,6 +39,8 @@ void look_back_free(struct look_back *lb);
 void look_back_visit(struct look_back *lb, const struct inject_report *report);
 /* The signal that our ticks come by. */
 void look_back_signal(struct look_back *lb, int signal);
+/* Before a visit: until what killed ones have begun in the target has ended. */
+void look_back_await_helpers(struct look_back *lb);
 /* A thread stands in our handler, with the record memory: that goes at the end,
  * when it has run on. */
 void look_back_parting(struct look_back *lb);

@@ -7,9 +7,12 @@
  * before.
  */
 #include <inttypes.h>
+#include <time.h>
 
 #include "hazard.h"
 #include "look_back.h"
+
+#define HELPERS_NS	UINT64_C(10000000000)
 
 void
 look_back_found(struct look_back *lb, enum trace what, uint64_t where,
@@ -146,6 +149,28 @@ tidy_left(struct look_back *lb)
 			 fail_last()->reason);
 	else
 		str_add(&lb->tidied, ": removed");
+}
+
+/*
+ * The helper of a visit that was killed ends by itself, but first does what it
+ * was told: it may load the library and take the guest when we have planned
+ * with neither.
+ */
+void
+look_back_await_helpers(struct look_back *lb)
+{
+	const struct timespec nap = { .tv_nsec = 2000000 };
+	const uint64_t give_up = now_ns() + HELPERS_NS;
+
+	for (unsigned i = 0; i < lb->nleft; i++) {
+		const struct left_over *o = &lb->left[i];
+
+		while (o->what == TRACE_SCRATCH &&
+		       handled(HAZARD_LATE_HELPER) && now_ns() < give_up &&
+		       inject_scratch_size(lb->t, o->where) == o->size &&
+		       inject_scratch_in_use(lb->t, o->where))
+			(void)nanosleep(&nap, NULL);
+	}
 }
 
 void
