@@ -6,7 +6,7 @@
  * any stop interrupts goes on under a filter that forbids the kernel's way of
  * doing that.
  * mission: C5
- * hazard: RESTART_FILTERED
+ * hazard: PARTIAL RESTART_FILTERED
  */
 #include "control-test.h"
 
