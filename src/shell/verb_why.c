@@ -127,6 +127,24 @@ print_doubt(const struct answer *a)
 			"no deadlock.\n", why_unseen(a->l->why));
 }
 
+/* A condition names nobody who could signal it. */
+static void
+print_unknown(const struct answer *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->g->len; i++) {
+		const struct wait *w = &a->g->nodes[i].wait;
+
+		n += w->kind == WAIT_FUTEX && !w->owner && !w->timed &&
+			!a->g->nodes[i].stuck && w->lock != LOCK_RWLOCK;
+	}
+	if (n)
+		fprintf(a->out, "\n%zu thread%s for what names nobody who "
+			"could end it (a condition, a semaphore): not seen "
+			"through.\n", n, n == 1 ? " waits" : "s wait");
+}
+
 /* ---- the others --------------------------------------------------------- */
 
 static size_t
@@ -205,12 +223,13 @@ print_answer(const struct answer *a, const char *program)
 			"process %d (%s)\n", stuck, stuck == 1 ? "" : "s",
 			(int)a->pid, program);
 	else
-		fprintf(a->out, "no deadlock: process %d (%s), %zu thread%s\n",
+		fprintf(a->out, "no deadlock found: process %d (%s), %zu thread%s\n",
 			(int)a->pid, program, a->l->stacks.len,
 			a->l->stacks.len == 1 ? "" : "s");
 	(void)print_rings(a);
 	print_behind(a);
 	print_doubt(a);
+	print_unknown(a);
 	print_queues(a);
 	print_rest(a);
 }
