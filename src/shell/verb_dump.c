@@ -223,6 +223,21 @@ parse(struct dump_options *o, int argc, char **argv)
 	return o->pid ? 0 : fail(FAIL_USAGE, "dump: give -p PID");
 }
 
+/* What needs no trace here is not another engine, but a look. */
+static void
+advise_look(void)
+{
+	char *remedy = xstrdup(fail_last()->remedy);
+	char *ring = strstr(remedy, "--engine ring");
+
+	if (ring) {
+		*ring = '\0';
+		fail_remedy("%swithout -consistent, which needs no ptrace",
+			    remedy);
+	}
+	free(remedy);
+}
+
 int
 verb_dump(struct shell *sh, int argc, char **argv)
 {
@@ -237,6 +252,8 @@ verb_dump(struct shell *sh, int argc, char **argv)
 	if (target_attach(sh, o.pid, false) < 0 ||
 	    scene_take(sh, 0, o.how, &l) < 0) {
 		fail_in("dump");
+		if (o.how == LOOK_AT_ONE_MOMENT)
+			advise_look();
 		return verb_failed(sh);
 	}
 	if (o.json)
