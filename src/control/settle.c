@@ -180,8 +180,6 @@ hold_let_go(struct pack *p, pid_t tid)
 	struct hold *h;
 
 	while ((h = pack_find(p, tid))) {
-		bool busy = false;
-
 		if (h->stopped) {
 			hold_repair(p->target, h);
 			if (detach(p, tid) == 0) {
@@ -191,17 +189,17 @@ hold_let_go(struct pack *p, pid_t tid)
 			/* it runs after all, or was killed: look again */
 			h->stopped = false;
 		}
-		if (h->sentry)
-			busy = sentry_wait(p->target, tid, deadline,
-					   PARTIAL_GRACE_MS) < 0;
-		if (!(h = pack_find(p, tid)) || h->stopped)
-			continue;
-		if (busy || (!h->asked && partial_await(p->target, tid) < 0)) {
+		if (h->sentry && sentry_wait(p->target, tid, deadline,
+				PARTIAL_GRACE_MS) < 0 && pack_find(p, tid)) {
 			/* our end, or its stop, lets it go */
 			fail_clear();
-			h->want = WANT_GONE;
+			pack_find(p, tid)->want = WANT_GONE;
 			return 1;
 		}
+		if ((h = pack_find(p, tid)) == NULL || h->stopped)
+			continue;
+		if (!h->asked && partial_await(p->target, tid) < 0)
+			fail_clear();	/* it cannot be left as it is */
 		if (!h->asked && ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0)
 			h->asked = true;
 		if (hold_settle(p, tid, deadline) != 0)
