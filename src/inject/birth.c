@@ -58,10 +58,19 @@ unmap_scratch(struct errand *e, struct borrow *b)
 	int64_t result;
 
 	/* It failed before; one attempt to leave nothing is all we owe. The
-	 * frame may be in there. */
-	(void)borrow_write_frame(b, 0, 0);
+	 * frame is not in there, unless there was no room anywhere else. */
+	if (b->frame - e->s.at < e->s.size)
+		b->frame = 0;
 	(void)borrow_syscall(b, SYS_munmap, args, &result, NULL);
 	e->s.at = 0;
+}
+
+/* Where the kernel writes the helper's number: as libc has it, or nowhere
+ * that anybody looks. */
+static uint32_t
+tid_at(const struct plan *p)
+{
+	return p->by_hand ? TID_BY_HAND : p->off_tid;
 }
 
 static void
@@ -86,7 +95,7 @@ fill_block(struct errand *e)
 		.thread_keys = p->thread_keys,
 		.call_tls_dtors = p->call_tls_dtors,
 		.area = e->s.at, .area_size = e->s.size,
-		.helper_tid_at = e->s.at + e->s.tp + p->off_tid,
+		.helper_tid_at = e->s.at + e->s.tp + tid_at(p),
 		.function = e->function,
 		/* setuid(2) of any thread waits until all have heard of it */
 		.unblock = p->by_hand || !handled(HAZARD_SETUID) ? 0 :
@@ -104,14 +113,6 @@ fill_block(struct errand *e)
 		k->function = p->library + p->library_entry;
 	else
 		k->dlopen = p->dlopen;
-}
-
-/* Where the kernel writes the helper's number: as libc has it, or nowhere
- * that anybody looks. */
-static uint32_t
-tid_at(const struct plan *p)
-{
-	return p->by_hand ? TID_BY_HAND : p->off_tid;
 }
 
 static int
@@ -134,10 +135,9 @@ make_helper(struct errand *e, struct borrow *b)
 			  e->call ? e->call : &nothing,
 			  b->regs.fs_base) < 0)
 		return -1;
-	if ((b->spare || !b->frame) && borrow_write_frame(b, at + e->s.frame,
-					   e->s.frame_size) < 0)
+	if (!b->frame && borrow_write_frame(b, at + e->s.frame,
+					    e->s.frame_size) < 0)
 		return -1;
-	spare_return(b);
 	if (borrow_syscall(b, SYS_mprotect, protect, &result, NULL) < 0)
 		return -1;
 	if (is_error(result))

@@ -281,6 +281,8 @@ borrow_return(struct borrow *b, struct inject_report *report)
 
 	if (r == 0)
 		r = put_back(b, report);
+	if (r == 0)
+		spare_return(b);
 	resend(b, report);
 	if (report)
 		note_borrowed(b, report);

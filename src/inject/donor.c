@@ -282,8 +282,7 @@ may_work(const struct plan *p, pid_t tid)
 bool
 donor_makes_calls(const struct plan *p)
 {
-	return !p->helper && !p->standing && handled(HAZARD_FRAME) &&
-		handled(HAZARD_NO_ROOM);
+	return !p->helper && !p->standing && handled(HAZARD_NO_ROOM);
 }
 
 static int
@@ -316,12 +315,15 @@ try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
 			  (p->seccomp && !p->leaves && filter_check(tid) < 0) ||
 			  borrow_save(b) < 0 || borrow_write_frame(b, 0, 0) < 0))
 		safe = -1;
-	if (safe == 1 && donor_makes_calls(p) && !b->frame)
+	/* who is there already must leave, even so */
+	if (safe == 1 && donor_makes_calls(p) && !b->frame && !p->leaves &&
+	    handled(HAZARD_FRAME))
 		safe = passed_over(tid, "is on a stack with no room that is "
 				   "surely free, nor is there any on the main "
 				   "stack");
 	if (safe == 1)
 		return 1;
+	spare_return(b);
 	urgent_donor_end(b, tid);
 	(void)thread_release(p->t, &b->held);
 	return safe == 0 ? 0 : -1;

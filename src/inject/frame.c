@@ -148,14 +148,6 @@ borrow_stack_is_plain(const struct plan *p, uint64_t sp, uint64_t need)
 	return below->end == m->start && below->prot == 0;
 }
 
-static uint64_t
-use_spare(struct borrow *b, size_t need)
-{
-	b->spare = spare_find(b->p, need);
-	b->spare_size = need;
-	return b->spare ? b->spare + need : 0;
-}
-
 int
 borrow_write_frame(struct borrow *b, uint64_t room, size_t room_size)
 {
@@ -173,7 +165,7 @@ borrow_write_frame(struct borrow *b, uint64_t room, size_t room_size)
 	if (!room && borrow_stack_is_plain(b->p, b->regs.rsp, need + RED_ZONE))
 		top = b->regs.rsp - (handled(HAZARD_RED_ZONE) ? RED_ZONE : 0);
 	else if (!room && donor_makes_calls(b->p))
-		top = use_spare(b, need);
+		top = spare_take(b, need);
 	if (!handled(HAZARD_FRAME))
 		top = 0;
 	if (top >= need && (!room || room_size >= need)) {

@@ -93,9 +93,9 @@ int filter_refuse(void);
 
 /* ---- spare.c ----------------------------------------------------------------- */
 
-/* Pages of the main stack that nobody has touched, for so many bytes; 0: none.
- * They are given back by the borrowed thread, when its frame is elsewhere. */
-uint64_t spare_find(const struct plan *p, size_t bytes);
+/* So many bytes below the main stack, which the borrow then has: their end; 0:
+ * none. Given back when the thread has come back from its frame there. */
+uint64_t spare_take(struct borrow *b, size_t bytes);
 void spare_return(struct borrow *b);
 
 /* ---- donor.c ----------------------------------------------------------------- */

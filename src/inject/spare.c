@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Where the frame of a borrowed thread goes whose own stack has no room that
- * is surely free: to pages of the main stack that nobody has ever touched. The
- * kernel maps 128 KB more of it than exec fills (setup_arg_pages), and the
- * page map tells what has been used. What grows down to them is far off, and
- * they are given back untouched.
+ * is surely free: below the main stack, where nobody has ever been. As long as
+ * the lowest pages of its mapping are untouched (the kernel maps 128 KB more
+ * than exec fills: setup_arg_pages), those serve; else it grows by some, as by
+ * a deep call (expand_downwards, by a write through /proc/PID/mem).
+ *
+ * They are kept for the next visit, cleared but for a mark. Who is killed
+ * leaves them marked as in use, and the next one takes others: the thread may
+ * not have come back yet.
  */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "hazard.h"
@@ -17,68 +20,120 @@
 
 enum {
 	PAGE = 4096,
-	LOOK_AT = 256,		/* pages from the lowest on */
-	DISTANCE = 8,		/* untouched pages above, too */
+	DISTANCE = 16,		/* untouched pages above ours */
+	ENTRIES_MAX = DISTANCE + XSTATE_MAX / PAGE + 2,
 };
 #define TOUCHED	(UINT64_C(3) << 62)	/* present or in swap: pagemap.rst */
 
-static const struct module *
-main_stack(const struct plan *p)
-{
-	size_t i;
+struct mark {
+	char name[24];
+	uint64_t in_use;
+};
 
-	for (i = p->mods.len; i-- > 0;)
-		if (strcmp(p->mods.items[i].path, "[stack]") == 0)
-			return &p->mods.items[i];
-	return NULL;
+static const struct mark is_free = { .name = "frame of sonde's visits" };
+
+/* As it is now: it may have grown since the plan was made. */
+static uint64_t
+main_stack(struct target *t)
+{
+	char *text = target_maps(t), *line = text ? strstr(text, "[stack]") :
+		NULL;
+	uint64_t start = 0;
+
+	while (line && line > text && line[-1] != '\n')
+		line--;
+	if (line)
+		start = strtoull(line, NULL, 16);
+	free(text);
+	return start;
 }
 
-static ssize_t
-read_page_map(const struct plan *p, uint64_t from, uint64_t *entries, size_t n)
+static bool
+are_untouched(const uint64_t *entries, size_t n)
 {
-	const int fd = openat(target_proc(p->t), "pagemap",
-			      O_RDONLY | O_CLOEXEC);
-	ssize_t got = -1;
+	for (size_t i = 0; i < n; i++)
+		if (entries[i] & TOUCHED)
+			return false;
+	return true;
+}
 
+/* As the last visit left them. */
+static bool
+are_free(const struct plan *p, uint64_t at, size_t size)
+{
+	unsigned char *is = xmalloc(size), *was = xcalloc(1, size);
+	bool same;
+
+	memcpy(was, &is_free, sizeof is_free);
+	same = target_read(p->t, at, is, size) == 0 &&
+		memcmp(is, was, size) == 0;
+	free(is);
+	free(was);
+	return same;
+}
+
+/* The lowest pages of the mapping. */
+static bool
+may_be_used(const struct plan *p, uint64_t at, size_t size)
+{
+	const size_t ours = size / PAGE, n = ours + DISTANCE;
+	uint64_t entries[ENTRIES_MAX];
+	char path[64];
+	int fd;
+	ssize_t got;
+
+	snprintf(path, sizeof path, "task/%d/pagemap",
+		 (int)target_live_thread(p->t));
+	fd = openat(target_proc(p->t), path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return -1;
+		return false;
 	got = pread(fd, entries, n * sizeof *entries,
-		    (off_t)(from / PAGE * sizeof *entries));
+		    (off_t)(at / PAGE * sizeof *entries));
 	close(fd);
-	return got < 0 ? -1 : got / (ssize_t)sizeof *entries;
+	return got == (ssize_t)(n * sizeof *entries) &&
+		are_untouched(entries + ours, DISTANCE) &&
+		(are_untouched(entries, ours) || are_free(p, at, size));
 }
 
-/* `bytes` there, or 0. */
-uint64_t
-spare_find(const struct plan *p, size_t bytes)
+static int
+write_mark(struct borrow *b, uint64_t in_use)
 {
-	const size_t wanted = (bytes + PAGE - 1) / PAGE;
-	const struct module *m = main_stack(p);
-	uint64_t entries[LOOK_AT];
-	size_t untouched = 0;
-	ssize_t n, i;
+	unsigned char *pages = xcalloc(1, b->spare_size);
+	struct mark mark = is_free;
+	int r;
 
-	if (!m || !(m->prot & MODULE_WRITE))
+	mark.in_use = in_use;
+	memcpy(pages, &mark, sizeof mark);
+	r = target_write(b->p->t, b->spare, pages, b->spare_size);
+	free(pages);
+	return r;
+}
+
+uint64_t
+spare_take(struct borrow *b, size_t bytes)
+{
+	const size_t size = (sizeof is_free + bytes + PAGE - 1) / PAGE * PAGE;
+	uint64_t at = main_stack(b->p->t);
+
+	if (b->spare)
+		return b->spare + b->spare_size;
+	if (!at || size > XSTATE_MAX + PAGE)
 		return 0;
-	n = (ssize_t)((m->end - m->start) / PAGE);
-	n = read_page_map(p, m->start, entries, n < LOOK_AT ? (size_t)n :
-			  LOOK_AT);
-	for (i = 0; i < n; i++) {
-		untouched = entries[i] & TOUCHED ? 0 : untouched + 1;
-		if (untouched == wanted + DISTANCE)
-			return m->start + ((uint64_t)i + 1 - untouched) * PAGE;
-	}
+	if (!may_be_used(b->p, at, size))
+		at -= size + DISTANCE * PAGE;
+	b->spare = at;
+	b->spare_size = size;
+	if (write_mark(b, 1) == 0)
+		return at + size;
+	fail_clear();
+	b->spare = 0;
 	return 0;
 }
 
-/* Nothing of the thread is there any more. */
 void
 spare_return(struct borrow *b)
 {
-	const uint64_t args[6] = { b->spare, b->spare_size, MADV_DONTNEED };
-	int64_t result;
-
-	if (b->spare)
-		(void)borrow_syscall(b, SYS_madvise, args, &result, NULL);
+	if (b->spare && write_mark(b, 0) < 0)
+		fail_clear();		/* others, the next time */
 	b->spare = 0;
 }

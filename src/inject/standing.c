@@ -146,6 +146,7 @@ standing_call(struct errand *e)
 {
 	struct borrow *b = xcalloc(1, sizeof *b);
 	const uint64_t since = now_ns();
+	const bool single = e->p->single;
 	bool cut;
 	int r;
 
@@ -165,5 +166,8 @@ standing_call(struct errand *e)
 	}
 	e->report->total_ns += now_ns() - since;
 	free(b);
+	/* else a helper does it, and so another borrow */
+	e->p->single = single;
+	e->p->standing = false;
 	return r;
 }

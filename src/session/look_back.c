@@ -90,9 +90,10 @@ note_after(struct look *l, enum trace what, uint64_t where, uint64_t size)
 				 (int)(where >> 32));
 		break;
 	case TRACE_AREA:
-		l->parting = l->lb->parting ? size : 0;
-		if (l->parting)
+		if (l->lb->parting && target_held(l->lb->t)) {
+			l->parting += size;
 			break;
+		}
 		look_tell(l, "%" PRIu64 " KB of record memory at %" PRIx64,
 			  size / 1024, where);
 		break;
@@ -331,7 +332,7 @@ look_again(struct look *l, enum look_back_when when)
 		str_clear(&l->found);
 		str_clear(&l->unlooked);
 		l->n = 0;
-		l->lib = l->lib_end = 0;
+		l->lib = l->lib_end = l->parting = 0;
 		look_at_all(l);
 		look_at_signals(l);
 		look_at_text(l);

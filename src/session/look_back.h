@@ -41,9 +41,10 @@ void look_back_visit(struct look_back *lb, const struct inject_report *report);
 void look_back_signal(struct look_back *lb, int signal);
 /* Before a visit: until what killed ones have begun in the target has ended. */
 void look_back_await_helpers(struct look_back *lb);
-/* A thread stands in our handler, with the record memory: that goes at the end,
- * when it has run on. */
+/* A thread stands in our handler, with the record memory. */
 void look_back_parting(struct look_back *lb);
+/* That goes, if there is such, where the target runs by now. */
+void look_back_part(struct look_back *lb);
 /* Remove what the first look found of visits that were killed. The target
  * runs. */
 void look_back_tidy(struct look_back *lb);

@@ -12,7 +12,7 @@
 #include "hazard.h"
 #include "look_back.h"
 
-#define HELPERS_NS	UINT64_C(10000000000)
+#define HELPERS_NS	UINT64_C(5000000000)
 
 void
 look_back_found(struct look_back *lb, enum trace what, uint64_t where,
@@ -151,6 +151,18 @@ tidy_left(struct look_back *lb)
 		str_add(&lb->tidied, ": removed");
 }
 
+/* No helper comes to its end in a program that does not. */
+static bool
+may_run(struct target *t)
+{
+	struct thread_facts f;
+
+	return !target_gone(t) && !target_held(t) &&
+		target_check_frozen(t) == 0 &&
+		target_thread_facts(t, target_live_thread(t), &f) == 0 &&
+		f.state != 'T';
+}
+
 /*
  * The helper of a visit that was killed ends by itself, but first does what it
  * was told: it may load the library and take the guest when we have planned
@@ -167,10 +179,12 @@ look_back_await_helpers(struct look_back *lb)
 
 		while (o->what == TRACE_SCRATCH &&
 		       handled(HAZARD_LATE_HELPER) && now_ns() < give_up &&
+		       may_run(lb->t) &&
 		       inject_scratch_size(lb->t, o->where) == o->size &&
 		       inject_scratch_in_use(lb->t, o->where))
 			(void)nanosleep(&nap, NULL);
 	}
+	fail_clear();
 }
 
 void
@@ -180,14 +194,17 @@ look_back_parting(struct look_back *lb)
 }
 
 /* What stays is found by the last look. */
-static void
-tidy_parting(struct look_back *lb)
+void
+look_back_part(struct look_back *lb)
 {
 	struct inject_report report;
 
+	if (!lb->parting || target_gone(lb->t) || target_held(lb->t))
+		return;
 	if (inject_tidy(lb->t, &report) == 0)
 		look_back_visit(lb, &report);
 	lb->parting = false;
+	fail_clear();
 }
 
 void
@@ -195,8 +212,7 @@ look_back_tidy(struct look_back *lb)
 {
 	if (target_gone(lb->t) || !handled(HAZARD_ORPHAN))
 		return;
-	if (lb->parting)
-		tidy_parting(lb);
+	look_back_part(lb);
 	if (lb->orphan)
 		tidy_orphan(lb);
 	if (lb->strange)

@@ -44,6 +44,7 @@ tracer_end_collection(struct tracer *tr, const char *how)
 	if (!tr->col)
 		return;
 	collection_stop(tr->col);
+	look_back_part(tr->look);
 	look = look_back_text(tr->look, look_now(tr));
 	tracer_close_collection(tr, how, look);
 	free(look);

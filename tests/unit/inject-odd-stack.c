@@ -3,10 +3,11 @@
  * A program of one thread that runs on a stack which it has made from its
  * heap, where nobody knows what lies below (mission: C3). Its injector is
  * killed before each of the calls that it makes while the thread works for us:
- * the thread comes back, though its own stack has no room for a frame. In rax
- * stands the number of exit_group all the time, and nothing of ours may run as
- * a call of that number. The pages of the main stack that held the frame are
- * as untouched as before.
+ * the thread comes back, though its own stack has no room for a frame. So
+ * where the program runs and where a debugger has stopped it, and however deep
+ * its main stack is. In rax stands the number of exit_group all the time, and
+ * nothing of ours may run as a call of that number. A visit takes a page of the
+ * main stack for good, and none that the program has; the next one the same.
  *
  * hazard: NO_ROOM OTHERS_RAX
  */
@@ -25,9 +26,30 @@
 #include "inject-workers.h"
 #include "injector.h"
 
-enum { PROGRAMS = 5, CALLS = 12, ODD_STACK = 32768, PAGE = 4096 };
+enum { PROGRAMS = 4, CALLS = 24, ODD_STACK = 32768, PAGE = 4096 };
+enum { DEEP = 400000, STEP = 1000 };
 
 /* ---- the program ------------------------------------------------------------ */
+
+static unsigned char *buffer;	/* on the main stack: it fills by and by */
+
+static void
+fill_some(unsigned long round)
+{
+	if (buffer)
+		memset(buffer + round * STEP % DEEP, 0x5a, STEP);
+}
+
+static bool
+is_filled(unsigned long rounds)
+{
+	const size_t n = rounds * STEP < DEEP ? rounds * STEP : DEEP;
+
+	for (size_t i = 0; buffer && i < n; i++)
+		if (buffer[i] != 0x5a)
+			return false;
+	return true;
+}
 
 static void
 compute_on(void)
@@ -43,17 +65,16 @@ compute_on(void)
 			:
 			: "cc");
 		shared->wrong += number != SYS_exit_group;
-		shared->rounds[0]++;
+		fill_some(shared->rounds[0]++);
 	}
 }
 
 static int
-run_program(const char *page)
+compute(void)
 {
 	static ucontext_t main_context, odd;
 	static char stack[ODD_STACK];
 
-	shared = victim_page_of(page);
 	getcontext(&odd);
 	odd.uc_stack.ss_sp = stack;
 	odd.uc_stack.ss_size = sizeof stack;
@@ -61,7 +82,24 @@ run_program(const char *page)
 	makecontext(&odd, compute_on, 0);
 	if (swapcontext(&main_context, &odd) < 0)
 		return 99;
-	return shared->wrong ? 1 : 0;
+	return shared->wrong || !is_filled(shared->rounds[0]) ? 1 : 0;
+}
+
+static __attribute__((noinline)) int
+compute_deep(void)
+{
+	unsigned char room[DEEP];
+
+	__asm__ volatile("" : "=m"(room));
+	buffer = room;
+	return compute();
+}
+
+static int
+run_program(const char *how, const char *page)
+{
+	shared = victim_page_of(page);
+	return strcmp(how, "deep") == 0 ? compute_deep() : compute();
 }
 
 /* ---- what is left ------------------------------------------------------------- */
@@ -102,35 +140,48 @@ goes_on(pid_t pid)
 	return false;
 }
 
-/* Each killed visit leaves a page: so a new program for every few of them. */
+static bool
+takes_one_page(struct target *t, const struct injector *in, bool deep)
+{
+	const unsigned before = touched_pages(t);
+	int status = 0, i;
+
+	for (i = 0; i < 2; i++)
+		if (injector_kill(in, 100000, &status) || status) {
+			printf("a whole visit fails: %x\n", status);
+			return false;
+		}
+	/* its own are not known where it fills them */
+	printf("%u pages touched, after two visits %u\n", before,
+	       touched_pages(t));
+	return deep || touched_pages(t) <= before + 1;
+}
+
 static unsigned
-kill_some(unsigned first, unsigned calls)
+kill_some(const char *how, bool stands)
 {
 	struct injector in = { .from_borrow = true };
-	unsigned touched, killed = 0;
+	unsigned killed = 0;
 	int status = 0, ended = -1;
 	struct target *t;
 
-	in.pid = victim_start("victim", (void **)&shared);
+	in.pid = victim_start(how, (void **)&shared);
 	if (in.pid < 0 || !(t = target_open(in.pid)))
 		return 0;
-	touched = touched_pages(t);
-	if (injector_kill(&in, 100000, &status) || status)
-		printf("a whole visit fails: %x\n", status);
-	else if (touched_pages(t) != touched)
-		printf("%u pages touched, after a visit %u\n", touched,
-		       touched_pages(t));
-	else
-		while (killed < calls &&
-		       injector_kill(&in, first + killed, &status) &&
+	if (takes_one_page(t, &in, strcmp(how, "deep") == 0)) {
+		in.stands = stands;
+		while (killed < CALLS &&
+		       injector_kill(&in, killed + 1, &status) &&
 		       goes_on(in.pid))
 			killed++;
+	}
 	shared->at.stop = 1;
 	target_close(t);
 	waitpid(in.pid, &ended, 0);
-	if (killed < calls || ended != 0 || shared->wrong)
-		printf("killed before call %u: status %x, wrong %lu\n",
-		       first + killed, ended, shared->wrong);
+	if (killed < CALLS || ended != 0 || shared->wrong)
+		printf("%s%s, killed before call %u: status %x, wrong %lu\n",
+		       how, stands ? ", stands" : "", killed + 1, ended,
+		       shared->wrong);
 	return ended ? 0 : killed;
 }
 
@@ -140,9 +191,9 @@ main(int argc, char **argv)
 	unsigned n, killed = 0;
 
 	if (argc == 3)
-		return run_program(argv[2]);
+		return run_program(argv[1], argv[2]);
 	for (n = 0; n < PROGRAMS; n++)
-		killed += kill_some(n * CALLS + 1, CALLS);
+		killed += kill_some(n % 2 ? "deep" : "shallow", n / 2);
 	printf("killed %u times\n", killed);
 	return killed == PROGRAMS * CALLS ? 0 : 1;
 }
