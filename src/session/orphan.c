@@ -48,9 +48,12 @@ look_back_find_orphan(struct look_back *lb)
 static void
 tell_orphan(struct look_back *lb)
 {
-	str_addf(&lb->tidied, "%sa visit that was killed had left its "
-		 "handler and %" PRIu64 " KB of record memory",
-		 lb->tidied.len ? "; " : "", lb->area_size / 1024);
+	str_addf(&lb->tidied, "%sa visit that was killed had left its handler "
+		 "and ", lb->tidied.len ? "; " : "");
+	if (lb->area_size)
+		str_addf(&lb->tidied, "%" PRIu64 " KB of ",
+			 lb->area_size / 1024);
+	str_add(&lb->tidied, "record memory");
 }
 
 /* What is still as we found it goes now. Failures are told, and no more. */
@@ -207,12 +210,25 @@ look_back_part(struct look_back *lb)
 	fail_clear();
 }
 
+/* What was on its way to the guest at our first look has come. */
+static void
+find_late_orphan(struct look_back *lb)
+{
+	struct inject_left left;
+
+	if (!lb->visited || lb->orphan)
+		return;
+	look_back_await_helpers(lb);
+	lb->orphan = inject_left(lb->t, &left) == 0 && left.orphan;
+}
+
 void
 look_back_tidy(struct look_back *lb)
 {
 	if (target_gone(lb->t) || !handled(HAZARD_ORPHAN))
 		return;
 	look_back_part(lb);
+	find_late_orphan(lb);
 	if (lb->orphan)
 		tidy_orphan(lb);
 	if (lb->strange)
