@@ -32,18 +32,24 @@ struct mark {
 
 static const struct mark is_free = { .name = "frame of sonde's visits" };
 
-/* As it is now: it may have grown since the plan was made. */
+/* As it is now: it may have grown since the plan was made. floor: the end of
+ * what lies below. */
 static uint64_t
-main_stack(struct target *t)
+main_stack(struct target *t, uint64_t *floor)
 {
-	char *text = target_maps(t), *line = text ? strstr(text, "[stack]") :
-		NULL;
+	char *text = target_maps(t);
+	struct modules mods = {0};
 	uint64_t start = 0;
 
-	while (line && line > text && line[-1] != '\n')
-		line--;
-	if (line)
-		start = strtoull(line, NULL, 16);
+	if (text && modules_parse(&mods, text) == 0)
+		for (size_t i = 0; i < mods.len; i++)
+			if (strcmp(mods.items[i].path, "[stack]") == 0 &&
+			    mods.items[i].prot & MODULE_WRITE &&
+			    !mods.items[i].inode) {
+				start = mods.items[i].start;
+				*floor = i > 0 ? mods.items[i - 1].end : 0;
+			}
+	modules_fini(&mods);
 	free(text);
 	return start;
 }
@@ -113,7 +119,7 @@ uint64_t
 spare_take(struct borrow *b, size_t bytes)
 {
 	const size_t size = (sizeof is_free + bytes + PAGE - 1) / PAGE * PAGE;
-	uint64_t at = main_stack(b->p->t);
+	uint64_t floor = 0, at = main_stack(b->p->t, &floor);
 
 	if (b->spare)
 		return b->spare + b->spare_size;
@@ -121,6 +127,8 @@ spare_take(struct borrow *b, size_t bytes)
 		return 0;
 	if (!may_be_used(b->p, at, size))
 		at -= size + DISTANCE * PAGE;
+	if (at < floor)
+		return 0;
 	b->spare = at;
 	b->spare_size = size;
 	if (write_mark(b, 1) == 0)
