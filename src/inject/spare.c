@@ -20,7 +20,7 @@
 
 enum {
 	PAGE = 4096,
-	DISTANCE = 16,		/* untouched pages above ours */
+	DISTANCE = 16,		/* pages above ours that are untouched */
 	ENTRIES_MAX = DISTANCE + XSTATE_MAX / PAGE + 2,
 };
 #define TOUCHED	(UINT64_C(3) << 62)	/* present or in swap: pagemap.rst */
@@ -119,10 +119,11 @@ uint64_t
 spare_take(struct borrow *b, size_t bytes)
 {
 	const size_t size = (sizeof is_free + bytes + PAGE - 1) / PAGE * PAGE;
-	uint64_t floor = 0, at = main_stack(b->p->t, &floor);
+	uint64_t floor = 0, at;
 
 	if (b->spare)
 		return b->spare + b->spare_size;
+	at = main_stack(b->p->t, &floor);
 	if (!at || size > XSTATE_MAX + PAGE)
 		return 0;
 	if (!may_be_used(b->p, at, size))
