@@ -177,8 +177,9 @@ int salvage_settle(struct salvage *s, uint64_t bytes);
 
 /* Is this the start of scratch memory of ours? Its size; 0: no. */
 uint64_t inject_scratch_size(struct target *t, uint64_t at);
-/* A thread of ours runs in it, or that cannot be known. */
-bool inject_scratch_in_use(struct target *t, uint64_t at);
+/* Does a thread of ours run in it that is bound for the guest, or comes from
+ * there, and not in a function of the program's? */
+bool inject_scratch_is_bound(struct target *t, uint64_t at);
 /* Unmap it, by a borrowed thread, when no thread of ours is in it any more;
  * FAIL_UNSUITABLE when one is. */
 int inject_unmap_scratch(struct target *t, uint64_t at,

@@ -129,8 +129,8 @@ scratch_thread_lives(struct target *t, uint64_t at)
 	       (tid && thread_lives(t, tid));
 }
 
-bool
-inject_scratch_in_use(struct target *t, uint64_t at)
+static bool
+scratch_in_use(struct target *t, uint64_t at)
 {
 	struct block k;
 
@@ -138,6 +138,15 @@ inject_scratch_in_use(struct target *t, uint64_t at)
 	       !k.helper_tid_at || scratch_thread_lives(t, k.helper_tid_at) ||
 	       (k.pthread && scratch_thread_lives(t, k.pthread +
 						  k.tid_offset));
+}
+
+bool
+inject_scratch_is_bound(struct target *t, uint64_t at)
+{
+	struct block k;
+
+	return target_read(t, at + STUB_BLOCK, &k, sizeof k) == 0 &&
+		k.entry_offset && scratch_in_use(t, at);
 }
 
 /* A raw system call disturbs nothing in libc: any thread at any point, that
@@ -178,7 +187,7 @@ inject_unmap_scratch(struct target *t, uint64_t at,
 {
 	const uint64_t args[6] = { at, inject_scratch_size(t, at) };
 
-	if (!args[1] || inject_scratch_in_use(t, at))
+	if (!args[1] || scratch_in_use(t, at))
 		return fail(FAIL_UNSUITABLE, "a thread of ours still runs in "
 			    "it");
 	return borrowed_call(t, 0, SYS_munmap, args, report);

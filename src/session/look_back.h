@@ -22,6 +22,7 @@ struct look_back {
 	/* Of visits that were killed (orphan.c). */
 	bool orphan, visited, strange;
 	bool parting;		/* memory of our own visit is in use yet */
+	bool waited;		/* for a helper of theirs that does not end */
 	uint64_t area, area_size;
 	char *salvaged;		/* what became of its samples, or NULL */
 	struct left_over {

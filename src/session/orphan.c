@@ -175,7 +175,7 @@ void
 look_back_await_helpers(struct look_back *lb)
 {
 	const struct timespec nap = { .tv_nsec = 2000000 };
-	const uint64_t give_up = now_ns() + HELPERS_NS;
+	const uint64_t give_up = lb->waited ? 0 : now_ns() + HELPERS_NS;
 
 	for (unsigned i = 0; i < lb->nleft; i++) {
 		const struct left_over *o = &lb->left[i];
@@ -184,9 +184,11 @@ look_back_await_helpers(struct look_back *lb)
 		       handled(HAZARD_LATE_HELPER) && now_ns() < give_up &&
 		       may_run(lb->t) &&
 		       inject_scratch_size(lb->t, o->where) == o->size &&
-		       inject_scratch_in_use(lb->t, o->where))
+		       inject_scratch_is_bound(lb->t, o->where))
 			(void)nanosleep(&nap, NULL);
 	}
+	/* once: it may stay for good */
+	lb->waited = lb->waited || now_ns() >= give_up;
 	fail_clear();
 }
 
