@@ -77,7 +77,7 @@ pause_visit()
 pause_told()
 {
 	case $1 in
-	sonde) sed -nE 's/.*"stood_ns": *([0-9]+).*/\1/p' "$TMP/tool.out" |
+	sonde) sed -nE 's/.*"ran_stood_ns": *([0-9]+).*/\1/p' "$TMP/tool.out" |
 		head -n 1 ;;
 	stock | cached) said pause "$TMP/tool.out" ;;
 	esac

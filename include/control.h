@@ -289,6 +289,8 @@ struct snapshot {
 	struct snapshot_thread *threads;
 	size_t len;
 	uint64_t pause_ns;	/* longest time anyone stood */
+	uint64_t run_pause_ns;	/* snapshot_take: ... of those that ran; at
+				 * most, since the last to go is waited for */
 	uint64_t pause_total_ns;	/* snapshot_running: all of them */
 	unsigned stops;			/* ... and how many */
 };
@@ -388,13 +390,31 @@ int breakpoint_step_over(struct target *t, struct breakpoint *bp, pid_t tid);
 int guard_start(void);
 void guard_end(void);
 
-/* What sched_getattr tells of a thread (first version). */
-struct guard_schedule {
-	uint64_t words[6];
+/* How a thread is scheduled: sched_attr of linux/sched/types.h, as of 3.14.
+ * size 0: nothing known. */
+struct schedule {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
 };
+
+#define SCHEDULE_SHORT_NS	UINT64_C(100000)	/* of runtime: a slice */
+
+/* tid 0: the calling thread. -1 with errno. */
+int schedule_get(pid_t tid, struct schedule *s);
+int schedule_set(pid_t tid, struct schedule s);
+bool schedule_is_fair(const struct schedule *s);
+/* Real-time, of the lowest priority; mostly only root may. */
+int schedule_first(pid_t tid);
+/* From _begin to _end the calling thread comes before others, where that is
+ * permitted. Before is for _end. */
+void urgent_begin(struct schedule *before);
+void urgent_end(const struct schedule *before);
 
 /* Before thread tid is scheduled otherwise: should we be killed, the guardian
  * gives it this back. 0 and NULL: it has it back. */
-void guard_schedule(pid_t tid, const struct guard_schedule *before);
+void guard_schedule(pid_t tid, const struct schedule *before);
 
 #endif

@@ -39,14 +39,6 @@ struct inject_report {
 /* What a thread blocks while it works for us. */
 uint64_t inject_busy_mask(void);
 
-/* From _begin to _end we come before others, where that is permitted: each
- * visit does so, and who has more to do at once does it around. */
-struct urgent {
-	uint64_t before[6];	/* how we were scheduled: sched_getattr */
-};
-void urgent_begin(struct urgent *u);
-void urgent_end(const struct urgent *u);
-
 /* Can it be done at all? -1 with the reason and remedy (static, 32-bit, Go,
  * seccomp, shared memory ...); FAIL_UNSUITABLE. The target is only read. */
 int inject_possible(struct target *t);

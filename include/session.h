@@ -191,7 +191,8 @@ struct session_stack {
 struct session_stacks {
 	struct session_stack *items;
 	size_t len;
-	uint64_t pause_ns;
+	uint64_t pause_ns;	/* the longest time that anyone stood */
+	uint64_t run_pause_ns;	/* ... of those that ran; 0: nobody did */
 	char how[128];
 };
 int session_where(struct session *s, pid_t tid, enum session_look look,

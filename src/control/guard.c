@@ -56,7 +56,7 @@ struct guard_page {
 	int error;			/* of that: errno or 0 */
 	_Atomic unsigned done;		/* errands */
 	_Atomic pid_t scheduled;	/* a thread that is not as before; 0 */
-	struct guard_schedule schedule;	/* how it was */
+	struct schedule schedule;	/* how it was */
 	_Atomic size_t planted;		/* notes that count */
 	struct trap_text notes[NOTES_MAX];
 };
@@ -306,7 +306,7 @@ guard_clear(const struct target *t)
 }
 
 void
-guard_schedule(pid_t tid, const struct guard_schedule *before)
+guard_schedule(pid_t tid, const struct schedule *before)
 {
 	if (!guard.page)
 		return;

@@ -30,6 +30,7 @@ struct hold {
 	bool lift;		/* ... with a copy of our breakpoints */
 	bool vforking;		/* it waits for its vforked child */
 	bool spared;		/* it was in a call that a stop cuts short */
+	bool sleeps;		/* it did when looked at last, before a stop */
 	bool at_trap;		/* it hit one, and its pc is put back */
 	bool stepping;		/* by us: the trap after it is ours */
 	bool armed;		/* all watches of breakpoints are set */
@@ -46,6 +47,7 @@ struct pack {
 	struct map by_tid;	/* tid -> place in items + 1 */
 	unsigned long options;	/* for threads seized from now on */
 	uint64_t asked_at;	/* when pack_stop began to stop them */
+	uint64_t ran_until;	/* ... and those that ran; 0: nobody */
 	bool spare;		/* let threads be that a stop would cut short */
 };
 
@@ -57,8 +59,16 @@ void pack_drop(struct pack *p, pid_t tid);
 /* There is nothing to wait for: it has ended, or become another program's
  * only thread; that is let go. */
 void hold_vanished(struct pack *p, pid_t tid);
-/* Seize every thread, stop them all, again until nobody is new. */
+
+/* ---- pack_stop.c -------------------------------------------------------- */
+
+/* Seize every thread and stop them all, again until nobody is new. */
 int pack_stop(struct pack *p);
+/* The same in steps: seize; perhaps stop those that sleep; then stop the
+ * others, and whoever is new. */
+int pack_seize(struct pack *p);
+void pack_stop_sleepers(struct pack *p);
+int pack_stop_rest(struct pack *p);
 /* Does any run seized, for events? */
 bool pack_runs(const struct pack *p);
 /* Only this one. */
@@ -76,6 +86,8 @@ void vfork_ends(struct target *t, struct hold *parent);
 
 /* Nap between two looks; *nap_ns starts at 0. */
 void wait_nap(uint64_t since, long *nap_ns);
+/* The calling thread is a real-time one: it naps at once. */
+void wait_goes_first(bool yes);
 /* waitpid(WNOHANG) of one tracee; a trap of ours is undone before. */
 pid_t take_status(pid_t tid, int *status);
 /* Wait for a status of one tracee: 1 it came, 0 the deadline, -1 it is not

@@ -215,16 +215,24 @@ partial_mark(struct pack *p)
 				look_held(p->target, h);
 
 			h->spared = h->spared || w == IN_PARTIAL;
+			h->sleeps = w != RUNS && !h->spared;
 			again = again || w == RUNS;
 		}
 	}
 }
 
 bool
-partial_spares(const struct pack *p, const struct hold *h)
+partial_runs(const struct target *t, pid_t tid)
+{
+	return look_where(t, tid) == RUNS;
+}
+
+bool
+partial_spares(const struct pack *p, struct hold *h)
 {
 	const enum where w = look_held(p->target, h);
 
+	h->sleeps = w == ELSEWHERE;
 	return w == IN_PARTIAL || (w == RUNS && h->spared);
 }
 

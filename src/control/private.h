@@ -114,9 +114,11 @@ int partial_await(struct target *t, pid_t tid);
 /* Until none of its threads is. */
 int partial_await_all(struct target *t, uint64_t limit_ms);
 /* For a pack that spares them: who is in the midst of one, and who is still
- * when it is about to be stopped. */
+ * when it is about to be stopped. Both note whether it sleeps. */
 void partial_mark(struct pack *p);
-bool partial_spares(const struct pack *p, const struct hold *h);
+bool partial_spares(const struct pack *p, struct hold *h);
+/* It is on a processor, or waits for one. */
+bool partial_runs(const struct target *t, pid_t tid);
 /* It was stopped after all, and the call's answer is `done`: did it do less
  * than it would have? */
 bool partial_was_cut(struct target *t, pid_t tid, long nr,

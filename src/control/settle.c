@@ -89,6 +89,10 @@ hold_step(struct pack *p, pid_t tid, int status)
 	if (drain && !breakpoint_signal_queued(p->target, tid))
 		return 1;
 
+	/* its birth, a signal: it may stand since those that sleep were asked */
+	if (!drain)
+		p->ran_until = p->asked_at;
+
 	const int signal = pass_stop(p, &ev);
 
 	h = pack_find(p, tid);		/* pass_stop may have moved it */

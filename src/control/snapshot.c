@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -27,6 +28,7 @@ enum {
 	RELEASE_LIMIT_MS = 5000,
 	STACK_GUESS = 64 << 10,
 	PREPARE_MAX = 256 << 20,
+	END_NAP_NS = 20 * NS_PER_US,
 };
 
 #ifndef MADV_POPULATE_WRITE
@@ -111,10 +113,12 @@ prepare_arena(struct shot *s)
  * the others go just before its number vanishes. That is a matter of a tenth
  * of a millisecond on another processor, and who yields now waits for all
  * whom it resumed, and would count that as pause: so look without rest first.
+ * Not where we go first: those resumed would miss that processor.
  */
 static int
-await_thread_end(pid_t tid)
+await_thread_end(pid_t tid, bool first)
 {
+	const struct timespec nap = { .tv_nsec = END_NAP_NS };
 	const uint64_t since = now_ns();
 
 	while (syscall(SYS_tgkill, getpid(), tid, 0) == 0) {
@@ -123,7 +127,9 @@ await_thread_end(pid_t tid)
 		if (waited > RELEASE_LIMIT_MS * (uint64_t)NS_PER_MS)
 			return fail(FAIL_INTERNAL, "thread %d of our own does "
 				    "not end", (int)tid);
-		if (waited > 2 * NS_PER_MS)
+		if (first)
+			(void)nanosleep(&nap, NULL);
+		else if (waited > 2 * NS_PER_MS)
 			sched_yield();
 	}
 	return 0;
@@ -152,6 +158,46 @@ let_ticking_go(struct shot *s)
 	}
 }
 
+/* Only root may, mostly. */
+static bool
+go_first(void)
+{
+	struct schedule now;
+
+	if (schedule_get(0, &now) < 0 || !schedule_is_fair(&now) ||
+	    schedule_first(0) < 0)
+		return false;
+	wait_goes_first(true);
+	return true;
+}
+
+/*
+ * Those that sleep stand and are copied first: what their frames are is in no
+ * one else's hands. Not where those that run would take the processor from us
+ * meanwhile.
+ */
+static int
+stop_and_copy(struct shot *s)
+{
+	int r;
+
+	if (s->only) {
+		r = pack_stop_one(s->pack, s->only);
+	} else {
+		r = pack_seize(s->pack);
+		s->goes_first = r == 0 && go_first();
+		if (s->goes_first) {
+			pack_stop_sleepers(s->pack);
+			shot_copy(s, true);
+		}
+		if (r == 0)
+			r = pack_stop_rest(s->pack);
+	}
+	if (r == 0)
+		shot_copy(s, true);
+	return r;
+}
+
 static void *
 tracing_thread(void *arg)
 {
@@ -160,11 +206,8 @@ tracing_thread(void *arg)
 	s->tracer = tracer_tid();
 	s->pack->options = PTRACE_O_TRACECLONE;
 	ticks_foresee(s->t);
-	s->result = s->only ? pack_stop_one(s->pack, s->only) :
-		pack_stop(s->pack);
+	s->result = stop_and_copy(s);
 	if (s->result == 0) {
-		shot_copy_registers(s, true);
-		shot_copy_stacks(s);
 		shot_copy_words(s);
 		let_ticking_go(s);
 	} else {
@@ -194,16 +237,22 @@ static int
 shoot_in_thread(struct shot *s)
 {
 	struct pack pack = { .target = s->t, .spare = true };
+	struct schedule before;
 	pthread_t th;
 
 	s->pack = &pack;
 	if (start_thread(&th, s) < 0)
 		return -1;
+	urgent_begin(&before);		/* to see when they go on */
 	(void)pthread_join(th, NULL);		/* it is joinable and ours */
 
-	const int ended = await_thread_end(s->tracer);
+	const int ended = await_thread_end(s->tracer, s->goes_first);
+	const uint64_t now = now_ns();
 
-	s->snap->pause_ns = pack.asked_at ? now_ns() - pack.asked_at : 0;
+	urgent_end(&before);
+
+	s->snap->pause_ns = pack.asked_at ? now - pack.asked_at : 0;
+	s->snap->run_pause_ns = pack.ran_until ? now - pack.ran_until : 0;
 	pack_fini(&pack);
 	return ended < 0 ? -1 : s->result;
 }
@@ -217,12 +266,12 @@ shoot_here(struct shot *s)
 	s->pack = &s->t->pack;
 	if (target_hold_all(s->t) < 0)
 		return -1;
-	shot_copy_registers(s, false);
-	shot_copy_stacks(s);
+	shot_copy(s, false);
 	shot_copy_words(s);
 	if (!stood && target_continue_all(s->t) < 0)
 		return -1;
 	s->snap->pause_ns = stood ? 0 : target_pause_ns(s->t);
+	s->snap->run_pause_ns = s->snap->pause_ns;
 	return 0;
 }
 

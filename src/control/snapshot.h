@@ -14,8 +14,10 @@ struct shot {
 	size_t max_stack;
 	struct pack *pack;
 	struct snapshot *snap;
-	size_t *at;		/* of each thread's stack in the arena */
+	size_t *at, places;	/* of each thread's stack in the arena */
+	size_t end;		/* of what the arena holds */
 	pid_t tracer;
+	bool goes_first;	/* before all who share a processor */
 	int result;
 };
 
@@ -23,11 +25,11 @@ struct shot {
 
 /* How much of the stack above base is to be copied, at most. */
 size_t shot_stack_extent(const struct shot *s, uint64_t base);
-/* Registers of all, and their repair, which needs them standing. */
-void shot_copy_registers(struct shot *s, bool repair);
-/* Then their stacks, into the target's arena. */
-void shot_copy_stacks(struct shot *s);
-/* What threads wait at, for who wants to know who held it then. */
+/* Registers and stacks, these into the target's arena, of all that stand and
+ * were not copied yet; and their repair, which needs them standing. */
+void shot_copy(struct shot *s, bool repair);
+/* What threads wait at, for who wants to know who held it then: when all
+ * stand. */
 void shot_copy_words(struct shot *s);
 /* When they run: out of the arena. */
 void shot_keep_stacks(struct shot *s);

@@ -17,6 +17,7 @@ enum {
 	ARENA_STEP = 1 << 20,
 	PAGE = 4096,		/* the smallest there is */
 };
+#define NOWHERE	SIZE_MAX
 
 size_t
 shot_stack_extent(const struct shot *s, uint64_t base)
@@ -36,12 +37,11 @@ target_arena(struct target *t, size_t need)
 
 	if (need <= t->arena_size)
 		return true;
-	p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	p = t->arena ? mremap(t->arena, t->arena_size, size, MREMAP_MAYMOVE) :
+		mmap(NULL, size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return false;
-	if (t->arena)
-		munmap(t->arena, t->arena_size);
 	t->arena = p;
 	t->arena_size = size;
 	return true;
@@ -86,39 +86,33 @@ note_futex(struct snapshot_thread *th, uint64_t word)
 	th->futex_size = word % 4 == 0 ? (size_t)(end - th->futex_at) : 0;
 }
 
-/* Registers of all, and their repair, which needs them standing. */
-void
-shot_copy_registers(struct shot *s, bool repair)
+static void
+copy_registers(struct shot *s, const struct hold *h, size_t *listed,
+	       bool repair)
 {
-	size_t listed = 0;
+	struct user_regs_struct regs;
+	struct iovec iov = { &regs, sizeof regs };
+	struct snapshot_thread *th;
 
-	for (size_t i = 0; i < s->pack->len; i++) {
-		const struct hold *h = &s->pack->items[i];
-		struct user_regs_struct regs;
-		struct iovec iov = { &regs, sizeof regs };
-
-		if (!h->stopped || h->foreign ||
-		    (s->only && h->tid != s->only) ||
-		    ptrace(PTRACE_GETREGSET, h->tid, 1, &iov) < 0 ||
-		    iov.iov_len != sizeof regs)
-			continue;
-
-		struct snapshot_thread *th = thread_of(s, h->tid, &listed);
-
-		arch.from_ptrace(&regs, &th->regs);
-		th->facts.pc = machine_pc(&regs);
-		th->facts.sp = machine_sp(&regs);
-		th->facts.syscall = machine_syscall(&regs);
-		th->facts.in_syscall = th->facts.syscall >= 0;
-		if (th->facts.syscall == SYS_futex)
-			note_futex(th, machine_first_word(&regs));
-		th->stack_base = th->facts.sp & ~UINT64_C(7);
-		th->stack_size = shot_stack_extent(s, th->stack_base);
-		th->ok = true;
-		if (repair && (machine_interrupted(&regs) != INTERRUPTED_NO ||
-			       machine_sleeps_on(&regs)))
-			hold_repair(s->t, h);
-	}
+	if (!h->stopped || h->foreign || (s->only && h->tid != s->only))
+		return;
+	th = thread_of(s, h->tid, listed);
+	if (th->ok || ptrace(PTRACE_GETREGSET, h->tid, 1, &iov) < 0 ||
+	    iov.iov_len != sizeof regs)
+		return;
+	arch.from_ptrace(&regs, &th->regs);
+	th->facts.pc = machine_pc(&regs);
+	th->facts.sp = machine_sp(&regs);
+	th->facts.syscall = machine_syscall(&regs);
+	th->facts.in_syscall = th->facts.syscall >= 0;
+	if (th->facts.syscall == SYS_futex)
+		note_futex(th, machine_first_word(&regs));
+	th->stack_base = th->facts.sp & ~UINT64_C(7);
+	th->stack_size = shot_stack_extent(s, th->stack_base);
+	th->ok = true;
+	if (repair && (machine_interrupted(&regs) != INTERRUPTED_NO ||
+		       machine_sleeps_on(&regs)))
+		hold_repair(s->t, pack_find(s->pack, h->tid));
 }
 
 /*
@@ -142,39 +136,62 @@ read_batch(pid_t tid, const struct iovec *to, const struct iovec *from,
 	}
 }
 
-void
-shot_copy_stacks(struct shot *s)
+/* Of those whose place in the arena is not known yet. */
+static void
+copy_stacks(struct shot *s)
 {
 	const pid_t tid = s->pack->len ? s->pack->items[0].tid : s->t->pid;
 	struct snapshot_thread *of[BATCH];
 	struct iovec to[BATCH], from[BATCH];
-	size_t need = 0, n = 0, end = 0;
+	size_t n = 0;
 
-	for (size_t i = 0; i < s->snap->len; i++)
-		need += s->snap->threads[i].stack_size;
-	s->at = xcalloc(s->snap->len, sizeof *s->at);
-	if (!target_arena(s->t, need)) {
-		for (size_t i = 0; i < s->snap->len; i++)
-			s->snap->threads[i].stack_size = 0;
-		return;
-	}
 	for (size_t i = 0; i < s->snap->len; i++) {
 		struct snapshot_thread *th = &s->snap->threads[i];
 
-		if (!th->stack_size)
+		if (!th->stack_size || s->at[i] != NOWHERE)
 			continue;
-		s->at[i] = end;
-		to[n] = (struct iovec){ s->t->arena + end, th->stack_size };
+		s->at[i] = s->end;
+		to[n] = (struct iovec){ s->t->arena + s->end, th->stack_size };
 		from[n] = (struct iovec){ (void *)(uintptr_t)th->stack_base,
 					  th->stack_size };
 		of[n++] = th;
-		end += th->stack_size;
+		s->end += th->stack_size;
 		if (n == BATCH) {
 			read_batch(tid, to, from, of, n);
 			n = 0;
 		}
 	}
 	read_batch(tid, to, from, of, n);
+}
+
+/* Whoever gets no room has no stack. */
+static void
+make_room(struct shot *s)
+{
+	size_t need = s->end;
+
+	s->at = xrealloc(s->at, s->snap->len * sizeof *s->at);
+	while (s->places < s->snap->len)
+		s->at[s->places++] = NOWHERE;
+	for (size_t i = 0; i < s->snap->len; i++)
+		if (s->at[i] == NOWHERE)
+			need += s->snap->threads[i].stack_size;
+	if (target_arena(s->t, need))
+		return;
+	for (size_t i = 0; i < s->snap->len; i++)
+		if (s->at[i] == NOWHERE)
+			s->snap->threads[i].stack_size = 0;
+}
+
+void
+shot_copy(struct shot *s, bool repair)
+{
+	size_t listed = 0;
+
+	for (size_t i = 0; i < s->pack->len; i++)
+		copy_registers(s, &s->pack->items[i], &listed, repair);
+	make_room(s);
+	copy_stacks(s);
 }
 
 /* Who was read in part, and those behind, is not known. */

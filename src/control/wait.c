@@ -21,10 +21,19 @@ enum {
 	WAIT_FROZEN = -2,
 };
 
+/* A real-time thread that yields gives its processor to nobody. */
+static _Thread_local bool goes_first;
+
+void
+wait_goes_first(bool yes)
+{
+	goes_first = yes;
+}
+
 void
 wait_nap(uint64_t since, long *nap_ns)
 {
-	if (now_ns() - since < YIELD_NS) {
+	if (now_ns() - since < YIELD_NS && !goes_first) {
 		sched_yield();
 		return;
 	}

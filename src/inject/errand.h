@@ -104,7 +104,7 @@ struct errand {
 	struct block block;
 	uint64_t name_at;	/* there prepare may write a name */
 	pid_t helper, thread;	/* 0: none, or gone */
-	struct urgent scheduled; /* the helper as it was born; 0: left alone */
+	struct schedule scheduled; /* the helper as it was born; 0: left alone */
 	bool at_bell;		/* the helper stands at its last call */
 	bool left_behind;	/* the scratch must stay */
 	char fault[64];		/* what a thread of ours did: "crashed" */

@@ -156,7 +156,7 @@ borrowed_call(struct target *t, pid_t files_of, long nr,
 	      const uint64_t args[6], struct inject_report *report)
 {
 	struct borrow *b = xcalloc(1, sizeof *b);
-	struct urgent urgent;
+	struct schedule urgent;
 	struct plan p;
 	int64_t result = 0;
 	int r = plan_make(t, &p);

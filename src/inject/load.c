@@ -164,7 +164,7 @@ command(struct target *t, struct errand *e, uint64_t *entry)
 {
 	struct collector_call *call = e->call;
 	struct inject_report *report = e->report;
-	struct urgent urgent;
+	struct schedule urgent;
 	struct plan p;
 	int r = 0;
 
@@ -254,7 +254,7 @@ inject_call(struct target *t, uint64_t function, const uint64_t *args,
 	    uint64_t *result, struct inject_report *report)
 {
 	struct inject_report unasked;
-	struct urgent urgent;
+	struct schedule urgent;
 	struct errand e = { .function = function, .limits = *limits };
 	struct plan p;
 	int r;

@@ -44,7 +44,7 @@ struct borrow {
 	uint64_t mask;
 	uint64_t frame;		/* sp while it works for us; 0: none */
 	uint64_t spare, spare_size;	/* where that is; 0: elsewhere */
-	struct urgent scheduled;	/* as it was; 0: left alone */
+	struct schedule scheduled;	/* as it was; 0: left alone */
 	siginfo_t kept[KEPT_SIGNALS];
 	unsigned nkept;
 	bool masked, restarted, rseq_aborted;

@@ -101,6 +101,7 @@ session_where(struct session *s, pid_t tid, enum session_look look,
 		return -1;
 	}
 	out->pause_ns = wire_take(&answer);
+	out->run_pause_ns = wire_take(&answer);
 	while (answer.at < answer.body.len && !answer.broken) {
 		out->items = xgrow(out->items, &cap, out->len + 1,
 				   sizeof *out->items);
@@ -109,6 +110,11 @@ session_where(struct session *s, pid_t tid, enum session_look look,
 	wire_fini(&answer);
 	if (s->held)
 		snprintf(out->how, sizeof out->how, "the target is stopped");
+	else if (out->pause_ns > out->run_pause_ns)
+		snprintf(out->how, sizeof out->how,
+			 "threads that slept stood for %.3f ms, those that "
+			 "ran for %.3f ms", (double)out->pause_ns / 1e6,
+			 (double)out->run_pause_ns / 1e6);
 	else if (out->pause_ns)
 		snprintf(out->how, sizeof out->how,
 			 "the target stood for %.3f ms",

@@ -161,7 +161,7 @@ inject_start(struct recorder *rec, const struct recorder_options *o,
 {
 	struct inject_report report = {0};
 	struct inject *e = xcalloc(1, sizeof *e);
-	struct urgent urgent;
+	struct schedule urgent;
 	bool ready;
 
 	e->rec = rec;

@@ -37,7 +37,7 @@ struct sampler {
 	bool transfers;		/* some thread is better not stopped */
 	uint64_t looked_at, before;	/* now_ns() of this look, the last */
 	uint64_t came_at;	/* for this look, to a processor */
-	struct urgent urgent;	/* until the last thread goes on */
+	struct schedule urgent;	/* until the last thread goes on */
 	bool hurries;
 	uint64_t clock_ns;	/* process CPU clock, at the last reading */
 	uint64_t clock_start_ns, booked_ns;	/* of this stretch */

@@ -66,6 +66,14 @@ put_thread(struct view *v, const struct snapshot_thread *th,
 		wire_put(m, v->trace.pcs[i]);
 }
 
+/* The longest time that anyone stood, and that one stood that ran. */
+static void
+put_pause(struct wire_message *m, uint64_t pause_ns, uint64_t run_pause_ns)
+{
+	wire_put(m, pause_ns);
+	wire_put(m, run_pause_ns);
+}
+
 /* ---- a target that runs ---------------------------------------------------- */
 
 struct crowd {			/* the threads asked for, in their order */
@@ -236,7 +244,7 @@ answer_running(struct view *v, pid_t only, struct wire_message *m,
 	fail_clear();
 	result = stop_rest(v, &c, pause_ns);
 	if (result == 0)
-		wire_put(m, *pause_ns);
+		put_pause(m, *pause_ns, *pause_ns);
 	for (size_t i = 0; i < c.len && result == 0; i++) {
 		const bool there = look_at_last(v, &c.all[i]);
 
@@ -263,7 +271,7 @@ answer_snapshot(struct view *v, pid_t only, struct wire_message *m,
 	if (snapshot_take(v->target, only, STACK_MAX, &snap) < 0)
 		return -1;
 	*pause_ns = snap.pause_ns;
-	wire_put(m, snap.pause_ns);
+	put_pause(m, snap.pause_ns, snap.run_pause_ns);
 	for (size_t i = 0; i < snap.len; i++)
 		if (snap.threads[i].ok)
 			put_thread(v, &snap.threads[i], m);

@@ -182,6 +182,7 @@ print_json(struct scene *l, enum session_look how, time_t when, FILE *out)
 	json_text(&j, "time", text);
 	json_bool(&j, "consistent", how == LOOK_AT_ONE_MOMENT);
 	json_unsigned(&j, "stood_ns", l->stacks.pause_ns);
+	json_unsigned(&j, "ran_stood_ns", l->stacks.run_pause_ns);
 	json_begin(&j, "threads", '[');
 	for (size_t i = 0; i < l->stacks.len; i++)
 		put_thread(&j, l, &l->stacks.items[i]);

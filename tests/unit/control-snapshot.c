@@ -179,6 +179,9 @@ one_snapshot(struct target *t, const char *what)
 	for (int i = 0; i < THREADS; i++)
 		check_copy(find_thread(&snap, sh->tid[i]), i, what);
 	pause = snap.pause_ns;
+	check(pause == 0 || (snap.run_pause_ns > 0 &&
+			     snap.run_pause_ns <= pause),
+	      "%s: those that run stand within the pause", what);
 	snapshot_fini(&snap);
 	return pause;
 }
@@ -276,6 +279,12 @@ one_thread(struct target *t)
 	}
 }
 
+static bool
+leader_as_wanted(void *t)
+{
+	return (target_live_thread(t) != target_pid(t)) == sh->leader_ends;
+}
+
 static void
 examine(bool leader_ends)
 {
@@ -293,8 +302,7 @@ examine(bool leader_ends)
 			check(spins(i) ||
 			      await_blocked(t, sh->tid[i], SYS_epoll_wait),
 			      "thread %d blocks", i);
-		check((target_live_thread(t) != pid) == leader_ends,
-		      "a live thread");
+		check(await(leader_as_wanted, t), "a live thread");
 		check((maps = target_maps(t)) && strstr(maps, "libc.so"),
 		      "its map");
 		free(maps);
