@@ -18,7 +18,8 @@
 
 enum {
 	ROUNDS = 500, FRAMES_MAX = 1000, BEST_OF = 5,
-	TABLES_AT = RECORD_HEADER_BYTES + STEP_MEMO * 8,
+	TABLES_AT = RECORD_HEADER_BYTES +
+		STEP_MEMO * sizeof(struct step_memo),
 };
 
 struct guest_state guest;	/* hot_stack.c asks it for the first thread */

@@ -33,7 +33,7 @@
 #define RECORD_PC_EXACT	(UINT64_C(1) << 63)
 
 enum {
-	RECORD_VERSION = 4,
+	RECORD_VERSION = 5,
 	RECORD_DEPTH_LEAST = 1000,	/* frames that a record has room for */
 	RECORD_DEPTH_MAX = 20000,	/* ... if there is that much room */
 	RECORD_DEAF = 1024,		/* threads that get no timer */
@@ -140,7 +140,7 @@ struct record_area {
 	uint64_t tables_at[2];
 	uint64_t table_bytes;	/* of one half */
 	uint64_t tickers_at;	/* uint32_t x RECORD_TICKERS */
-	uint64_t memo_at;	/* uint64_t x STEP_MEMO; the guest's */
+	uint64_t memo_at;	/* step_memo x STEP_MEMO; the guest's */
 	uint64_t constant_pad[5];
 
 	/* Written by the tracer. */

@@ -88,17 +88,29 @@ _Static_assert(sizeof(struct step_range) == 40, "fixed layout");
 
 /* Sorted by start, not overlapping. origin is NULL in the tracer (then
  * `rows` is the pointer itself) and the mapped table area in the guest. memo
- * has STEP_MEMO words, or is NULL: where rows were found before. It is written
- * here, by several threads at once; what it says is checked, so anything may
- * stand in it. */
+ * has STEP_MEMO entries, or is NULL: where rows were found before. It is
+ * written here, by several threads at once; what it says is checked, so
+ * anything may stand in it. */
 struct step_tables {
 	const unsigned char *origin;
 	const struct step_range *ranges;
 	uint32_t count;
-	uint64_t *memo;
+	struct step_memo *memo;
 };
 
 enum { STEP_MEMO_BITS = 12, STEP_MEMO = 1 << STEP_MEMO_BITS };
+
+struct step_memo {
+	uint64_t place;		/* number of the range << 32 | of its row */
+	uint64_t row;		/* that struct step_row */
+};
+_Static_assert(sizeof(struct step_memo) == 16, "fixed layout");
+
+/*
+ * A bigger frame is taken for garbage in the frame pointer, not for one that
+ * reaches beyond the window.
+ */
+enum { STEP_FRAME_MAX = 1 << 26 };
 
 /* A window of stack: bytes of [base, base + size) stand at data. In the
  * guest data is base itself. The last `doubtful` of them may be gone, and are
@@ -146,5 +158,10 @@ enum step_result step_apply(struct step_row row, const struct step_stack *stack,
 enum step_result step_frame(const struct step_tables *tables,
 			    const struct step_stack *stack,
 			    struct step_regs *regs);
+/* The same many times, quicker: as far as rows are remembered and usual, `most`
+ * times if it can. How often; pcs has where each led to, regs is the last. */
+uint32_t step_ahead(const struct step_tables *tables,
+		    const struct step_stack *stack, struct step_regs *regs,
+		    uint64_t *pcs, uint32_t most);
 
 #endif

@@ -148,17 +148,20 @@ walk(struct record_area *area, const struct record_tables *t,
 		.ranges = (const struct step_range *)
 			((const char *)t + t->ranges_at),
 		.count = t->ranges,
-		.memo = (uint64_t *)((char *)area + area->memo_at),
+		.memo = (struct step_memo *)((char *)area + area->memo_at),
 	};
 	enum step_result r = STEP_OK;
+	uint32_t n = rec->depth;
 
-	while (rec->depth < most) {
-		r = step_frame(&tables, stack, regs);
-		if (r != STEP_OK)
-			break;
-		rec->pcs[rec->depth++] = regs->pc |
-			(regs->exact ? RECORD_PC_EXACT : 0);
+	while (n < most && r == STEP_OK) {
+		n += step_ahead(&tables, stack, regs, rec->pcs + n, most - n);
+		if (n < most)
+			r = step_frame(&tables, stack, regs);
+		if (n < most && r == STEP_OK)
+			rec->pcs[n++] = regs->pc |
+				(regs->exact ? RECORD_PC_EXACT : 0);
 	}
+	rec->depth = (uint16_t)n;
 	rec->end = r == STEP_OK ? RECORD_TOO_DEEP : end_of(r);
 }
 

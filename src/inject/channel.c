@@ -53,7 +53,7 @@ lay_out(struct record_area *a, const struct guest_options *opt)
 	a->tickers_at = at;
 	at += RECORD_TICKERS * sizeof(uint32_t);
 	a->memo_at = at;
-	at += STEP_MEMO * sizeof(uint64_t);
+	at += STEP_MEMO * sizeof(struct step_memo);
 	a->rings_at = at;
 	at = round_page(at + (uint64_t)a->windows * a->window_bytes);
 	a->table_bytes = round_page(opt->table_bytes + PAGE);

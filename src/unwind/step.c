@@ -2,18 +2,15 @@
 /*
  * One frame up the stack, by table. Nothing here allocates, locks or calls;
  * the only memory read besides the tables is the stack window, and every read
- * of it is checked. The only memory written is the memo. So the same file serves the tracer, over copied
- * stacks, and the guest, inside a signal handler.
+ * of it is checked. The only memory written is the memo. So the same file
+ * serves the tracer, over copied stacks, and the guest, in a signal handler.
  */
-#include "step.h"
-
 #include <stddef.h>
 
-/*
- * A bigger frame is taken for garbage in the frame pointer, not for one that
- * reaches beyond the window; sooner so where no row vouches for it.
- */
-enum { FRAME_MAX = 1 << 26, FALLBACK_FRAME_MAX = 1 << 20 };
+#include "step_memo.h"
+
+/* STEP_FRAME_MAX where no row vouches for it. */
+enum { FALLBACK_FRAME_MAX = 1 << 20 };
 
 static int
 read_word(const struct step_stack *stack, uint64_t addr, uint64_t *value)
@@ -49,74 +46,6 @@ step_range_find(const struct step_tables *tables, uint64_t pc)
 			return range;
 	}
 	return NULL;
-}
-
-static const struct step_row *
-rows_of(const struct step_tables *tables, const struct step_range *range)
-{
-	return (const struct step_row *)
-		((uintptr_t)tables->origin + (uintptr_t)range->rows);
-}
-
-/* ---- the memo: half of a walk's time was the search for rows ------------ */
-
-/*
- * An entry is the number of a range and where the row lies, counted in rows
- * from the first range's: so that a row that is remembered is one read away,
- * and what it is checked against is read meanwhile.
- */
-static uint64_t *
-memo_entry(const struct step_tables *tables, uint64_t pc)
-{
-	return &tables->memo[pc * UINT64_C(0x9e3779b97f4a7c15) >>
-			     (64 - STEP_MEMO_BITS)];
-}
-
-static void
-memo_keep(const struct step_tables *tables, const struct step_range *range,
-	  const struct step_row *row, uint64_t pc)
-{
-	const uint64_t i = (uint64_t)(range - tables->ranges);
-	const int64_t bytes = (int64_t)((uintptr_t)row -
-					(uintptr_t)rows_of(tables,
-							   tables->ranges));
-	const int64_t at = bytes / (int64_t)sizeof *row;
-
-	if (at == (int32_t)at && bytes % (int64_t)sizeof *row == 0)
-		__atomic_store_n(memo_entry(tables, pc),
-				 i << 32 | (uint32_t)at, __ATOMIC_RELAXED);
-}
-
-/* Is it the last row of its range that starts at or before pc? One without
- * unwind data is searched for. */
-static int
-is_row_of(const struct step_tables *tables, const struct step_range *range,
-	  const struct step_row *row, uint64_t pc)
-{
-	const uint64_t at = pc - range->base;
-	const uint64_t bytes = (uintptr_t)row -
-		(uintptr_t)rows_of(tables, range);
-	const uint64_t k = bytes / sizeof *row;
-
-	return pc >= range->start && pc < range->end && at <= UINT32_MAX &&
-		k < range->count && bytes % sizeof *row == 0 &&
-		row->pc <= at && (k + 1 == range->count || row[1].pc > at) &&
-		row->kind != STEP_NONE;
-}
-
-static const struct step_row *
-memo_row(const struct step_tables *tables, uint64_t pc)
-{
-	const struct step_row *row;
-	uint64_t entry;
-
-	if (!tables->memo || tables->count == 0)
-		return NULL;
-	entry = __atomic_load_n(memo_entry(tables, pc), __ATOMIC_RELAXED);
-	row = rows_of(tables, tables->ranges) + (int32_t)(uint32_t)entry;
-	return entry >> 32 < tables->count &&
-		is_row_of(tables, &tables->ranges[entry >> 32], row, pc) ?
-		row : NULL;
 }
 
 /* ---- rows ---------------------------------------------------------------- */
@@ -246,7 +175,7 @@ apply_cfa(struct step_row row, uint64_t cfa, const struct step_stack *stack,
 {
 	uint64_t fp = regs->fp, ret;
 
-	if (cfa - regs->sp - 1 >= FRAME_MAX)	/* not above sp, or too far */
+	if (cfa - regs->sp - 1 >= STEP_FRAME_MAX)	/* not above sp, or too far */
 		return STEP_WILD;
 	if (!read_word(stack, cfa - 8, &ret))
 		return STEP_CUT;
@@ -297,7 +226,7 @@ apply_linked(struct step_row row, const struct step_stack *stack,
 	if (!linked_places(row, regs, &cfa, &slot) ||
 	    (!saved && (!regs->exact || !ret)))
 		return STEP_NO_ROW;
-	if (cfa - regs->sp - saved >= FRAME_MAX)
+	if (cfa - regs->sp - saved >= STEP_FRAME_MAX)
 		return STEP_WILD;
 	if (saved && !read_word(stack, slot + (pair ? 8 : 0), &ret))
 		return STEP_CUT;
@@ -372,11 +301,11 @@ static struct step_row
 row_of_frame(const struct step_tables *tables, const struct step_regs *regs)
 {
 	const uint64_t pc = regs->pc - !regs->exact;
-	const struct step_row *known = memo_row(tables, pc);
+	const struct step_row known = memo_row(tables, pc);
 	const struct step_range *range;
 
-	if (known)
-		return *known;
+	if (known.kind != STEP_NONE)
+		return known;
 	range = step_range_find(tables, pc);
 	if (!range)
 		return (struct step_row){ .kind = STEP_NONE };

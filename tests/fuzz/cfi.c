@@ -89,22 +89,30 @@ static void
 step_all(const struct step_tables *tables, const struct step_stack *stack,
 	 const struct arch_regs *from)
 {
-	static uint64_t memo[STEP_MEMO];
+	static struct step_memo memo[STEP_MEMO];
 	struct step_tables recalling = *tables;
 	struct step_regs regs = {
 		.pc = from->reg[arch.reg_pc], .sp = from->reg[arch.reg_sp],
 		.fp = from->reg[arch.reg_fp], .exact = 1,
-	}, again = regs;
+	}, again = regs, ahead = regs;
+	uint64_t pcs[DEPTH];
 	enum step_result r = STEP_OK;
 
 	recalling.memo = memo;
-	memo[from->reg[arch.reg_pc] % STEP_MEMO] = from->reg[arch.reg_fp];
+	memo[from->reg[arch.reg_pc] % STEP_MEMO].place = from->reg[arch.reg_fp];
 	while (regs.depth < DEPTH && r == STEP_OK) {
 		r = step_frame(tables, stack, &regs);
 		if (step_frame(&recalling, stack, &again) != r ||
 		    memcmp(&regs, &again, sizeof regs) != 0)
 			abort();
 	}
+	do {
+		(void)step_ahead(&recalling, stack, &ahead, pcs,
+				 DEPTH - ahead.depth);
+	} while (ahead.depth < DEPTH &&
+		 step_frame(&recalling, stack, &ahead) == STEP_OK);
+	if (memcmp(&regs, &ahead, sizeof regs) != 0)
+		abort();
 }
 
 /* From places all over the rows; the last ones from the sigreturn and from
