@@ -71,13 +71,29 @@ bool guess_caller(struct unwind_space *space, const struct step_stack *stack,
 size_t space_read(const struct unwind_space *space, uint64_t addr, void *buf,
 		  size_t n);
 
+static inline size_t
+cache_index(uint64_t key)
+{
+	return key * 0x9e3779b97f4a7c15ull >> (64 - CACHE_BITS);
+}
+
+/* Of a return address, if it is known; else of kind STEP_NONE. */
+static inline struct step_row
+known_row(const struct cached_row *cache, uint64_t ret)
+{
+	const struct cached_row *entry = &cache[cache_index(ret << 1)];
+
+	if (entry->key != ret << 1)
+		return (struct step_row){ .kind = STEP_NONE };
+	return entry->row;
+}
+
 /* The row of a pc, through the cache: the heart of every walk. */
 static inline struct step_row
 space_row(struct unwind_space *space, uint64_t pc, bool exact)
 {
 	const uint64_t key = pc << 1 | exact;
-	const uint64_t hash = key * 0x9e3779b97f4a7c15ull;
-	struct cached_row *entry = &space->cache[hash >> (64 - CACHE_BITS)];
+	struct cached_row *entry = &space->cache[cache_index(key)];
 
 	if (__builtin_expect(entry->key != key, 0))
 		space_fill(space, entry, pc, exact);

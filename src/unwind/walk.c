@@ -20,6 +20,7 @@
 #include "base.h"
 #include "full.h"
 #include "space.h"
+#include "step_climb.h"
 
 enum {
 	PAGE = 4096,
@@ -259,6 +260,40 @@ end_of(enum step_result result)
 	return result == STEP_CUT ? UNWIND_TRUNCATED : UNWIND_FAILED;
 }
 
+/*
+ * The frames that are most of a stack, with the registers in the processor's.
+ * For anything else, and for more room, there is the loop below.
+ */
+static void
+walk_ahead(struct walk *w, size_t max_frames)
+{
+	struct unwind_trace *trace = w->trace;
+	const size_t most = trace->cap < max_frames ? trace->cap : max_frames;
+	const struct step_window in = {
+		w->stack.data, w->stack.base, w->stack.size - 8,
+	};
+	struct step_place p = {
+		w->regs.pc - 1, w->regs.sp - in.base, w->regs.fp - in.base,
+	};
+	const struct cached_row *cache = w->space->cache;
+	uint64_t *pcs = trace->pcs;
+	size_t n = trace->len;
+
+	if (w->regs.exact || w->stack.size < 8 || p.sp > w->stack.size)
+		return;
+	while (n < most) {
+		const uint64_t ret = p.pc + 1;
+		const struct step_row row = known_row(cache, ret);
+
+		if (!is_usual(row) || !step_climb(row, &in, &p))
+			break;
+		pcs[n++] = ret - (row.pc ? row.pc : 1);
+	}
+	if (n > trace->len)
+		step_arrive(&w->regs, &p, &in, (uint32_t)(n - trace->len));
+	trace->len = n;
+}
+
 static enum unwind_end
 walk_frames(struct walk *w, size_t max_frames)
 {
@@ -266,6 +301,7 @@ walk_frames(struct walk *w, size_t max_frames)
 		struct step_row row;
 		enum step_result result;
 
+		walk_ahead(w, max_frames);
 		if (w->trace->len >= max_frames)
 			return UNWIND_TOO_DEEP;
 		row = space_row(w->space, w->regs.pc, w->regs.exact);

@@ -26,6 +26,7 @@ struct seen {
 	uint64_t pcs[FRAMES_MAX];
 };
 
+static struct help_space h;
 static struct step_memo memo[STEP_MEMO];
 static struct step_tables plain, recalling;
 static struct step_regs leaf;
@@ -85,6 +86,33 @@ compare(const char *what, const struct step_stack *stack, uint32_t most)
 	return leaps;
 }
 
+/* The tracer's own walk goes ahead likewise, by what it knows of a pc. It shows
+ * calls, not where they return to. */
+static void
+compare_walk(const struct step_stack *stack)
+{
+	struct unwind_trace t = { 0 };
+	struct arch_regs regs = { 0 };
+	const struct seen frames = by_frames(stack, FRAMES_MAX);
+	bool equal;
+
+	regs.reg[arch.reg_pc] = leaf.pc;
+	regs.reg[arch.reg_sp] = leaf.sp;
+	regs.reg[arch.reg_fp] = leaf.fp;
+	/* twice: first there is no room, and nothing is known */
+	for (int i = 0; i < 2; i++)
+		unwind_walk(h.space, &regs, stack, NULL, NULL, FRAMES_MAX, &t);
+	equal = t.len == frames.count + 1;
+	for (size_t i = 1; equal && i < t.len; i++)
+		equal = frames.pcs[i - 1] - t.pcs[i] - 1 < 8;
+	CHECK(equal && t.full_steps == 0 &&
+	      (t.end == UNWIND_TRUNCATED) == (frames.end == STEP_CUT),
+	      "%llu bytes: %u frames, end %d; the walk has %zu, %d",
+	      (unsigned long long)stack->size, frames.count, frames.end,
+	      t.len, t.end);
+	unwind_trace_fini(&t);
+}
+
 static void
 compare_windows(void)
 {
@@ -93,6 +121,7 @@ compare_windows(void)
 
 		stack.size = size;
 		(void)compare("a window that ends", &stack, FRAMES_MAX);
+		compare_walk(&stack);
 		stack.size = whole.size;
 		stack.doubtful = whole.size - size;
 		leaf.guessed = 1;	/* only these are in doubt */
@@ -172,7 +201,6 @@ compare_all(void)
 static void
 look(const greg_t *registers)
 {
-	struct help_space h;
 	unsigned char *copy;
 	uint64_t end = 0;
 
