@@ -18,6 +18,9 @@ struct thread {
 	char name[16];
 	uint64_t base_ns;	/* CPU clock when recording began */
 	uint64_t cpu_ns;	/* since then */
+	uint64_t compared_ns;	/* ... when its scale was looked at last */
+	uint64_t first_cpu_ns, first_clock_ns;	/* ... and the first time */
+	double scale;		/* its own clock per counter; 0 not known */
 	uint64_t booked_ns;
 	uint64_t frinfo;	/* last user stack, 0 none yet */
 	uint64_t drain;		/* when cpu_ns was read, of the POSIX form */
@@ -104,5 +107,7 @@ void inject_book_losses(struct inject *e);
 void inject_book_threads(struct inject *e);
 /* The process's clock is held against what the counters say. */
 void inject_compare_clocks(struct inject *e);
+/* A thread's CPU time per counter. */
+double inject_scale(const struct inject *e, const struct thread *th);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The ring engine's files: engine_ring.c runs it and takes its records,
- * ring_weights.c gives them their weights.
+ * ring_weights.c gives them their weights, those of the CPU form by
+ * ring_rounds.c.
  */
 #ifndef SONDE_SESSION_ENGINE_RING_H
 #define SONDE_SESSION_ENGINE_RING_H
@@ -14,11 +15,17 @@ struct tick {			/* a sample that waits for its weight */
 	pid_t tid;
 	int cpu;
 	enum mstate state;
+	uint64_t weight_ns;	/* UINT64_MAX: its thread has no clock */
 };
 
 struct thread_tail {		/* where a thread was seen last */
 	uint64_t frinfo;
 	enum mstate state;
+	/* the CPU form's: */
+	unsigned ticks;			/* of this round */
+	unsigned round;			/* that had a tick of it last */
+	uint64_t clock_ns;		/* its clock, then */
+	uint64_t weight_ns;
 };
 
 struct ring {
@@ -29,6 +36,7 @@ struct ring {
 	uint64_t period_ns;		/* of the clock, by its samples */
 	struct tick *ticks;
 	size_t tick_count, tick_cap;
+	unsigned round;
 	size_t booked_ticks;		/* of the last round that had any */
 	struct rest {			/* of threads, at the end */
 		pid_t tid;
@@ -51,12 +59,23 @@ struct ring {
 void ring_book_sample(struct ring *r, const struct clock_record *rec,
 		      enum mstate state, uint64_t frinfo);
 void ring_book_lost(struct ring *r, const struct clock_record *rec);
-void ring_book_round(struct ring *r);
 /* A thread has ended, cpu_ns after its last sample. */
 void ring_book_ended(struct ring *r, const struct clock_record *rec);
 /* What the threads' clocks have counted since their last samples. */
 void ring_book_rests(struct ring *r);
 /* What the process's clock counted and nobody was charged with. */
 void ring_book_unsampled(struct ring *r);
+struct thread_tail *ring_tail(struct ring *r, pid_t tid);
+
+/* ---- ring_rounds.c ------------------------------------------------------ */
+
+void ring_keep_tick(struct ring *r, const struct clock_record *rec,
+		    enum mstate state, uint64_t frinfo);
+void ring_book_round(struct ring *r);
+/* What the process used behind its last tick. */
+void ring_book_behind(struct ring *r, uint64_t rest_ns);
+/* What the process clock advanced beyond what is booked, until the newest
+ * sample that was delivered; false: unknown. */
+bool ring_unbooked(const struct ring *r, uint64_t *rest_ns);
 
 #endif

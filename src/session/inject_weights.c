@@ -11,8 +11,8 @@
  * the time of the wall while a thread is on a CPU, and count what the host
  * took from us; the clocks of many threads are read one after another, while
  * these run on; a thread may be met late, when the process's clock has had its
- * time already. So counters are scaled, and rests wait, or shrink at the end,
- * where they would be more than the process used.
+ * time already. So counters are scaled (inject_clocks.c), and rests wait, or
+ * shrink at the end, where they would be more than the process used.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +121,7 @@ book_gap(struct inject *e, struct thread *th, uint64_t rest, const char *cause,
 static uint64_t
 cpu_of(const struct inject *e, const struct thread *th)
 {
-	return (uint64_t)((double)th->cpu_ns * e->scale);
+	return (uint64_t)((double)th->cpu_ns * inject_scale(e, th));
 }
 
 /* What the process has used and nobody was charged with. */
@@ -212,7 +212,7 @@ weight_of(const struct inject *e, const struct thread *th,
 	uint64_t left = pending_of(e, th);
 
 	if (e->clock)
-		return (uint64_t)((double)weight * e->scale);
+		return (uint64_t)((double)weight * inject_scale(e, th));
 	if (e->clock_gone)
 		left += now_ns() - e->clock_read_at;
 	else if (th->drain != e->drains)
@@ -263,50 +263,11 @@ inject_book_losses(struct inject *e)
 		e->lost_pending_ns += fresh * e->opt->interval_ns;
 		e->lost_cause = loss_names[i];
 		recorder_lost(e->rec, now_ns(), loss_names[i], "",
-			      target_pid(e->opt->target), fresh, 0);
+			      RECORDER_NO_THREAD, fresh, 0);
 	}
 }
 
-/* ---- what the clocks say ------------------------------------------------ */
-
-/*
- * Once the process is gone its clock cannot be read: what the counters have
- * counted since the last reading is added to it; or, without perf, ticks.
- */
-static void
-follow_gone(struct inject *e)
-{
-	const uint64_t booked = e->clock_start_ns + e->booked_ns;
-
-	if (e->clock && e->counted_ns > e->counted_then_ns)
-		e->clock_ns += (uint64_t)((double)(e->counted_ns -
-						   e->counted_then_ns) *
-					  e->scale);
-	e->counted_then_ns = e->counted_ns;
-	if (!e->clock && e->clock_ns < booked)
-		e->clock_ns = booked;
-}
-
-void
-inject_compare_clocks(struct inject *e)
-{
-	uint64_t clock_ns = e->clock_ns;
-
-	if (e->clock_gone) {
-		follow_gone(e);
-		return;
-	}
-	e->counted_then_ns = e->counted_ns;
-	if (!e->clock || e->counted_ns <= e->counted_start_ns)
-		return;
-	/* of the same moment as the counters, or later */
-	if (!e->final && target_cpu_ns(e->opt->target, &clock_ns) < 0)
-		return;
-	e->scale = (double)(clock_ns - e->clock_start_ns) /
-		(double)(e->counted_ns - e->counted_start_ns);
-	if (e->scale > 1)
-		e->scale = 1;	/* threads that no counter has */
-}
+/* ---- what is left ---------------------------------------------------------- */
 
 /*
  * Threads that came and went between two looks, and were never sampled: the
@@ -319,12 +280,20 @@ book_unseen(struct inject *e, uint64_t pending)
 
 	if (left < pending + (e->final ? NEGLIGIBLE_NS : UNSEEN_NS))
 		return;
+	/* who lives has its turn at the end */
+	if (!e->final) {
+		const uint64_t lack = recorder_unbooked_of_threads(e->rec);
+
+		pending = lack > pending ? lack : pending;
+		if (left < pending + UNSEEN_NS)
+			return;
+	}
 
 	const uint64_t rest = left - pending;
 
 	if (e->mute_cause) {
 		recorder_lost(e->rec, now_ns(), e->mute_cause, "",
-			      target_pid(e->opt->target),
+			      RECORDER_NO_THREAD,
 			      rest / e->opt->interval_ns, rest);
 		e->booked_ns += rest;
 		return;
@@ -334,7 +303,10 @@ book_unseen(struct inject *e, uint64_t pending)
 		book(e, e->latest, rest, rest < e->opt->interval_ns);
 		return;
 	}
-	recorder_unsampled(e->rec, now_ns(), target_pid(e->opt->target), rest);
+	if (e->final)
+		recorder_unsampled_rest(e->rec, rest);
+	else
+		recorder_unsampled(e->rec, now_ns(), RECORDER_NO_THREAD, rest);
 	e->booked_ns += rest;
 }
 

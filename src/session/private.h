@@ -280,6 +280,17 @@ uint64_t recorder_kernel_stack(struct recorder *rec);
 void recorder_lost(struct recorder *rec, uint64_t time_ns, const char *cause,
 		   const char *detail, pid_t tid, uint64_t samples,
 		   uint64_t weight_ns);
+/* For tid: time of threads that nobody knows, or nobody can tell which. */
+enum { RECORDER_NO_THREAD = 0 };
+/* CPU time of a thread, by its clock and by what is booked of it, since its
+ * waits are recorded; false: no such clock. */
+bool recorder_thread_clock(const struct recorder *rec, pid_t tid,
+			   uint64_t *cpu_ns, uint64_t *booked_ns);
+/* ... and of all that live: what is not booked. */
+uint64_t recorder_unbooked_of_threads(struct recorder *rec);
+/* The rest of the process's clock: of the threads that lack it by their own
+ * clocks, the others' of none. At the end, when all else is booked. */
+void recorder_unsampled_rest(struct recorder *rec, uint64_t rest_ns);
 void recorder_unsampled(struct recorder *rec, uint64_t time_ns, pid_t tid,
 			uint64_t cpu_ns);
 void recorder_thread_name(struct recorder *rec, uint64_t time_ns, pid_t tid,

@@ -53,6 +53,7 @@ recorder_tick(struct recorder *rec, uint64_t time_ns, pid_t tid, int cpu,
 		weight_ns = LEAST_NS;
 	experiment_clock(rec->opt.exp, time_ns, tid, cpu, state, weight_ns,
 			 frinfo);
+	ledger_add(rec, tid, weight_ns);
 	rec->counts.recorded_ns += weight_ns;
 	rec->counts.samples++;
 	waits_note_stack(rec->waits, tid, frinfo);
@@ -74,6 +75,7 @@ recorder_book(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		return;
 	experiment_clock(rec->opt.exp, time_ns, tid, EXPERIMENT_BOOKED, state,
 			 weight_ns, frinfo);
+	ledger_add(rec, tid, weight_ns);
 	rec->counts.recorded_ns += weight_ns;
 }
 
@@ -164,8 +166,8 @@ recorder_unsampled(struct recorder *rec, uint64_t time_ns, pid_t tid,
 void
 recorder_unsampled_wait(struct recorder *rec, uint64_t time_ns, uint64_t ns)
 {
-	recorder_wait(rec, time_ns, target_pid(rec->opt.target), MSTATE_SLEEP,
-		      ns, recorder_artificial(rec, &rec->unsampled_frinfo,
+	recorder_wait(rec, time_ns, RECORDER_NO_THREAD, MSTATE_SLEEP, ns,
+		      recorder_artificial(rec, &rec->unsampled_frinfo,
 					      "<Unsampled threads>"));
 }
 
@@ -179,6 +181,7 @@ void
 recorder_death(struct recorder *rec, uint64_t time_ns, pid_t tid)
 {
 	waits_note_death(rec->waits, tid, time_ns);
+	ledger_drop(rec, tid);
 }
 
 void
@@ -316,10 +319,11 @@ recorder_run(struct recorder *rec, bool on)
 	}
 	if (rec->engine.ops->run(rec->engine.self, on) < 0)
 		return -1;
-	if (on)
+	if (on) {
+		map_fini(&rec->booked);
 		waits_begin(rec->waits);
-	if (on)
 		creators_begin(rec->creators);
+	}
 	return 0;
 }
 
@@ -375,6 +379,7 @@ recorder_free(struct recorder *rec)
 	waits_free(rec->waits);
 	creators_free(rec->creators);
 	unwind_trace_fini(&rec->trace);
+	map_fini(&rec->booked);
 	free(rec->losses);
 	free(rec->engine.why);
 	free(rec);

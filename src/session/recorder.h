@@ -20,11 +20,18 @@ struct recorder {
 		uint64_t samples, weight_ns;
 	} *losses;
 	size_t loss_count, loss_cap;
+	struct map booked;	/* CPU time by thread */
 	uint64_t lost_frinfo, unsampled_frinfo, kernel_frinfo, unseen_frinfo;
 	struct modes {		/* of the target, in the kernel's units */
 		uint64_t user, system, read_at;
 	} first_modes, modes;
 };
+
+/* ---- ledger.c ------------------------------------------------------------ */
+
+void ledger_add(struct recorder *rec, pid_t tid, uint64_t ns);
+/* That thread has ended: its number may come again. */
+void ledger_drop(struct recorder *rec, pid_t tid);
 
 /* ---- recorder_stacks.c --------------------------------------------------- */
 

@@ -4,18 +4,7 @@
  *
  * Thread form: the CPU time of its thread since the thread's previous sample,
  * exact from switch records; in user-mode-only sampling what exceeds one
- * period was system time. CPU form: ticks are unbiased over all threads but
- * know no thread's clock, so the samples of a round share what the process
- * clock has advanced beyond what is booked:
- *
- *     weight = (1 - A) period + A (clock - booked) / samples
- *
- * A drain gives what was taken before the drain before it, so the clock is
- * that of the drain before. A < 1 keeps few samples from swinging, and the
- * last round (A = 1) books the rest to the nanosecond; without a tick of its
- * own it goes to the stacks of the round before. Ticks in step with the
- * scheduler's would hit one process too often (measured: 1.33 of its CPU time
- * at 10.000 ms, which the clock now evades); A = 1/2 corrects up to 2.
+ * period was system time. CPU form: see ring_rounds.c.
  *
  * Neither form books more than the process's clock has counted: switch records
  * carry the time of the wall, which on a host that takes the CPU away is more
@@ -26,7 +15,6 @@
 #include <stdlib.h>
 
 enum {
-	DRAIN_SHARE = 2,	/* A = 1/2 */
 	NEGLIGIBLE_NS = 10 * 1000,	/* the rest of a division */
 	/* a thread's time comes into its process's clock at the next tick of
 	 * the scheduler: up to 4 ms on each CPU, 10 ms where HZ is 100 */
@@ -35,8 +23,8 @@ enum {
 
 /* ---- threads ------------------------------------------------------------- */
 
-static struct thread_tail *
-tail_of(struct ring *r, pid_t tid)
+struct thread_tail *
+ring_tail(struct ring *r, pid_t tid)
 {
 	uint64_t *slot = map_slot_of(&r->tails, (uint64_t)tid);
 
@@ -132,80 +120,6 @@ book_thread_sample(struct ring *r, const struct clock_record *rec,
 		      frinfo);
 }
 
-/* ---- the CPU form -------------------------------------------------------- */
-
-static void
-keep_tick(struct ring *r, const struct clock_record *rec, enum mstate state,
-	  uint64_t frinfo)
-{
-	r->ticks = xgrow(r->ticks, &r->tick_cap, r->tick_count + 1,
-			 sizeof *r->ticks);
-	r->ticks[r->tick_count++] = (struct tick){
-		.time_ns = rec->time_ns, .frinfo = frinfo, .tid = rec->tid,
-		.cpu = rec->cpu, .state = state,
-	};
-}
-
-/* What the process clock advanced beyond what is booked, until the newest
- * sample that was delivered; false: unknown. */
-static bool
-unbooked(const struct ring *r, uint64_t *rest)
-{
-	const uint64_t clock_ns = r->final ? r->stop_clock_ns :
-		r->last_clock_ns;
-
-	if (r->clock_gone || !clock_ns)
-		return false;
-
-	const uint64_t booked = r->clock_start_ns + r->booked_ns;
-
-	*rest = clock_ns > booked ? clock_ns - booked : 0;
-	return true;
-}
-
-static uint64_t
-weight_of_round(struct ring *r)
-{
-	const uint64_t period = r->period_ns;
-	uint64_t rest;
-
-	if (!unbooked(r, &rest))
-		return period;
-
-	const uint64_t share = rest / r->tick_count;
-
-	if (r->final)
-		return share;
-
-	const uint64_t weight =
-		period - period / DRAIN_SHARE + share / DRAIN_SHARE;
-	const uint64_t booked = r->clock_start_ns + r->booked_ns;
-	const uint64_t left = r->drain_clock_ns > booked ?
-		(r->drain_clock_ns - booked) / r->tick_count : 0;
-
-	/* the clock of now: it has these ticks, and more */
-	return r->drain_clock_ns && left < weight ? left : weight;
-}
-
-void
-ring_book_round(struct ring *r)
-{
-	if (!r->tick_count)
-		return;
-
-	const uint64_t weight = weight_of_round(r);
-
-	r->booked_ticks = r->tick_count;
-	for (size_t i = 0; i < r->tick_count; i++) {
-		const struct tick *t = &r->ticks[i];
-
-		recorder_tick(r->rec, t->time_ns, t->tid, t->cpu, t->state,
-			      weight, t->frinfo);
-	}
-	r->booked_ns += weight * r->tick_count;
-	r->tick_count = 0;
-}
-
 /* ---- records ------------------------------------------------------------- */
 
 void
@@ -214,13 +128,14 @@ ring_book_sample(struct ring *r, const struct clock_record *rec,
 {
 	if (r->traits->form == CLOCK_FORM_CPU) {
 		r->period_ns = rec->u.sample.period_ns;
-		keep_tick(r, rec, state, frinfo);
+		ring_keep_tick(r, rec, state, frinfo);
 		return;
 	}
 	r->tick_count = 0;
-	keep_tick(r, rec, state, frinfo);
-	r->booked_ticks = r->tick_count;
-	*tail_of(r, rec->tid) = (struct thread_tail){ frinfo, state };
+	ring_keep_tick(r, rec, state, frinfo);
+	*ring_tail(r, rec->tid) = (struct thread_tail){
+		.frinfo = frinfo, .state = state,
+	};
 	book_thread_sample(r, rec, state, frinfo);
 }
 
@@ -237,7 +152,7 @@ ring_book_lost(struct ring *r, const struct clock_record *rec)
 		weight = 0;
 	}
 	recorder_lost(r->rec, rec->time_ns, "ring", "",
-		      target_pid(r->opt->target), n, weight);
+		      RECORDER_NO_THREAD, n, weight);
 }
 
 void
@@ -249,40 +164,22 @@ ring_book_ended(struct ring *r, const struct clock_record *rec)
 
 /* ---- the end ------------------------------------------------------------- */
 
-/*
- * What the process used behind its last tick: more of the same. In the thread
- * form threads have their own time, and little is left: the way out of the
- * last one.
- */
-static bool
-book_behind_ticks(struct ring *r, uint64_t rest)
-{
-	const size_t n = r->booked_ticks;
-
-	if (r->traits->form == CLOCK_FORM_THREAD &&
-	    rest > r->opt->interval_ns)
-		return false;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct tick *t = &r->ticks[i];
-
-		recorder_book(r->rec, now_ns(), t->tid, t->state,
-			      rest / n + (i < rest % n), t->frinfo);
-	}
-	return n > 0;
-}
-
-/* Whatever the clock counted and nobody was charged with is one row. */
+/* In the thread form threads have their own time, and little is left: the way
+ * out of the last one. */
 void
 ring_book_unsampled(struct ring *r)
 {
 	uint64_t rest;
 
-	if (!unbooked(r, &rest) || rest < NEGLIGIBLE_NS)
+	if (!ring_unbooked(r, &rest) || rest < NEGLIGIBLE_NS)
 		return;
-	if (!book_behind_ticks(r, rest))
-		recorder_unsampled(r->rec, now_ns(),
-				   target_pid(r->opt->target), rest);
+	if (r->traits->form == CLOCK_FORM_CPU)
+		ring_book_behind(r, rest);
+	else if (rest <= r->opt->interval_ns && r->tick_count)
+		recorder_book(r->rec, now_ns(), r->ticks[0].tid,
+			      r->ticks[0].state, rest, r->ticks[0].frinfo);
+	else
+		recorder_unsampled_rest(r->rec, rest);
 	r->booked_ns += rest;
 }
 
@@ -311,7 +208,7 @@ scale_of_rests(const struct ring *r)
 
 	for (size_t i = 0; i < r->rest_count; i++)
 		sum += r->rests[i].cpu_ns;
-	if (!sum || !unbooked(r, &rest) ||
+	if (!sum || !ring_unbooked(r, &rest) ||
 	    rest > sum + r->rest_count * r->opt->interval_ns)
 		return 1;
 	return (double)rest / (double)sum;

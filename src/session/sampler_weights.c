@@ -159,14 +159,19 @@ void
 sampler_book_unseen(struct sampler *s)
 {
 	const uint64_t took = now_ns() - s->looked_at;
-	const uint64_t known = pending_of_all(s) + UNSEEN_NS +
+	const uint64_t slack = UNSEEN_NS +
 		took * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	const uint64_t left = unbooked(s);
+	uint64_t known = pending_of_all(s) + slack, lack;
 
 	if (left <= known)
 		return;
-	recorder_unsampled(s->rec, now_ns(), target_pid(s->opt->target),
-			   left - known);
+	/* who lives has its turn at the end */
+	lack = recorder_unbooked_of_threads(s->rec) + slack;
+	known = lack > known ? lack : known;
+	if (left <= known)
+		return;
+	recorder_unsampled(s->rec, now_ns(), RECORDER_NO_THREAD, left - known);
 	s->booked_ns += left - known;
 }
 
@@ -208,7 +213,7 @@ book_last(struct sampler *s)
 		book_rest(s, th, left);
 		return;
 	}
-	recorder_unsampled(s->rec, now_ns(), target_pid(s->opt->target), left);
+	recorder_unsampled_rest(s->rec, left);
 	s->booked_ns += left;
 }
 

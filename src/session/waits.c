@@ -268,6 +268,19 @@ waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT])
 		account_sum((struct waiter *)(uintptr_t)at, sum);
 }
 
+bool
+waits_thread_clock(const struct waits *w, pid_t tid, uint64_t *cpu_ns)
+{
+	return w && roll_clock(&w->roll, tid, cpu_ns);
+}
+
+void
+waits_each_clock(const struct waits *w, waits_clock_fn *tell, void *arg)
+{
+	if (w)
+		roll_each_clock(&w->roll, tell, arg);
+}
+
 /* ---- threads too short for a look --------------------------------------------- */
 
 /* What the process used beyond those that we know, these used. */
@@ -311,6 +324,7 @@ waits_begin(struct waits *w)
 	if (!w || w->on)
 		return;
 	w->on = true;
+	roll_clear(&w->roll);
 	w->accounts.brief_ns = w->brief_booked_ns = w->accounts.seen_cpu_ns = 0;
 	if (target_cpu_ns(w->opt->target, &w->clock_start_ns) < 0)
 		w->clock_start_ns = 0;
@@ -353,7 +367,6 @@ waits_end(struct waits *w)
 
 	while (map_next(&w->roll.threads, &i, &tid, &at))
 		finish(w, (struct waiter *)(uintptr_t)at, now);
-	roll_clear(&w->roll);
 }
 
 struct waits *

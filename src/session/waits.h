@@ -33,6 +33,12 @@ void waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo);
 /* Exact times, where somebody tells them. */
 void waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns);
 void waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns);
+/* The scheduler's count of a thread's CPU time since the beginning: as it is
+ * now, and also after the end until the next beginning. */
+bool waits_thread_clock(const struct waits *w, pid_t tid, uint64_t *cpu_ns);
+/* The same of each that lives, or was there at the last look. */
+typedef void waits_clock_fn(void *arg, pid_t tid, uint64_t cpu_ns);
+void waits_each_clock(const struct waits *w, waits_clock_fn *tell, void *arg);
 /* Time by state since the beginning, what is pending too. */
 void waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT]);
 
@@ -137,6 +143,9 @@ void roll_drop(struct roll *r, struct waiter *th);
 /* Meet those who are new. all: they were there before us, and what they have
  * counted is not ours. */
 void roll_list(struct roll *r, uint64_t now, bool all);
+/* For waits_thread_clock and waits_each_clock. */
+bool roll_clock(const struct roll *r, pid_t tid, uint64_t *cpu_ns);
+void roll_each_clock(const struct roll *r, waits_clock_fn *tell, void *arg);
 /* Of one that was told of, and is not met yet. */
 void roll_open_files(const struct roll *r, struct waiter *th);
 

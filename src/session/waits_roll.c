@@ -145,6 +145,39 @@ roll_list(struct roll *r, uint64_t now, bool all)
 	r->listed_at = now;
 }
 
+/* ---- clocks ------------------------------------------------------------------- */
+
+static bool
+clock_of(const struct waiter *th, uint64_t *cpu_ns)
+{
+	struct task_turns t;
+
+	if (th->ended || th->gone_ns ||
+	    task_turns_at(th->of.schedstat, &t) < 0)
+		t = th->last;
+	*cpu_ns = t.cpu_ns - th->base.cpu_ns;
+	return t.switches && t.cpu_ns >= th->base.cpu_ns;
+}
+
+bool
+roll_clock(const struct roll *r, pid_t tid, uint64_t *cpu_ns)
+{
+	const struct waiter *th = roll_find(r, tid);
+
+	return th && clock_of(th, cpu_ns);
+}
+
+void
+roll_each_clock(const struct roll *r, waits_clock_fn *tell, void *arg)
+{
+	uint64_t tid, at, cpu_ns;
+	size_t i = 0;
+
+	while (map_next(&r->threads, &i, &tid, &at))
+		if (clock_of((struct waiter *)(uintptr_t)at, &cpu_ns))
+			tell(arg, (pid_t)tid, cpu_ns);
+}
+
 /* ---- life --------------------------------------------------------------------- */
 
 int

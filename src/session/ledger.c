@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The books by thread: what the scheduler has counted for each since we
+ * watch it, beside what was booked to it. A thread's states sum up to its
+ * life only where both agree.
+ */
+#include "recorder.h"
+#include "waits.h"
+
+enum { NEGLIGIBLE_NS = 10 * 1000 };	/* the rest of a division */
+
+void
+ledger_add(struct recorder *rec, pid_t tid, uint64_t ns)
+{
+	if (tid != RECORDER_NO_THREAD)
+		*map_slot_of(&rec->booked, (uint64_t)tid) += ns;
+}
+
+void
+ledger_drop(struct recorder *rec, pid_t tid)
+{
+	(void)map_remove(&rec->booked, (uint64_t)tid);
+}
+
+bool
+recorder_thread_clock(const struct recorder *rec, pid_t tid, uint64_t *cpu_ns,
+		      uint64_t *booked_ns)
+{
+	*booked_ns = 0;
+	(void)map_get(&rec->booked, (uint64_t)tid, booked_ns);
+	return waits_thread_clock(rec->waits, tid, cpu_ns);
+}
+
+/* ---- what is left of the process's clock ----------------------------------- */
+
+struct share_out {
+	struct recorder *rec;
+	uint64_t sum_ns;
+	double scale;		/* 0: only add up */
+};
+
+static void
+share_one(void *arg, pid_t tid, uint64_t cpu_ns)
+{
+	struct share_out *o = arg;
+	uint64_t booked = 0, ns;
+
+	(void)map_get(&o->rec->booked, (uint64_t)tid, &booked);
+	ns = cpu_ns > booked + NEGLIGIBLE_NS ? cpu_ns - booked : 0;
+	if (o->scale == 0) {
+		o->sum_ns += ns;
+		return;
+	}
+	ns = (uint64_t)((double)ns * o->scale);
+	recorder_unsampled(o->rec, now_ns(), tid, ns);
+	o->sum_ns += ns;
+}
+
+uint64_t
+recorder_unbooked_of_threads(struct recorder *rec)
+{
+	struct share_out o = { .rec = rec };
+
+	waits_each_clock(rec->waits, share_one, &o);
+	return o.sum_ns;
+}
+
+void
+recorder_unsampled_rest(struct recorder *rec, uint64_t rest_ns)
+{
+	const uint64_t lack = recorder_unbooked_of_threads(rec);
+	struct share_out o = { .rec = rec };
+
+	o.scale = lack > rest_ns ? (double)rest_ns / (double)lack : 1;
+	if (lack)
+		waits_each_clock(rec->waits, share_one, &o);
+	if (rest_ns > o.sum_ns + NEGLIGIBLE_NS)
+		recorder_unsampled(rec, now_ns(), RECORDER_NO_THREAD,
+				   rest_ns - o.sum_ns);
+}

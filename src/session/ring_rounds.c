@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What samples of the CPU form weigh. Its ticks are unbiased over all threads
+ * but know no thread's clock. The scheduler has one for each, so the samples
+ * of a thread in a round share what its clock has advanced beyond what is
+ * booked to it, and those of threads without (they have ended by now, or
+ * states are off) share the same of the process's clock:
+ *
+ *     weight = (1 - A) period + A (clock - booked) / samples
+ *
+ * A drain gives what was taken before the drain before it, so the clock is
+ * that of the drain before. A < 1 keeps few samples from swinging, and the
+ * last round (A = 1) books the rest to the nanosecond; without a tick of its
+ * own it goes to the stacks of before. Ticks in step with the scheduler's hit
+ * a thread too often, or too rarely (1.33 of a process's CPU time at 10.000
+ * ms, which the clock now evades; a fifth of a thread's that runs for 10 us at
+ * a time): A = 1/2 corrects up to 2, and less than 1 wholly.
+ */
+#include "engine_ring.h"
+
+#include <stdlib.h>
+
+enum { DRAIN_SHARE = 2 };	/* A = 1/2 */
+
+void
+ring_keep_tick(struct ring *r, const struct clock_record *rec,
+	       enum mstate state, uint64_t frinfo)
+{
+	r->ticks = xgrow(r->ticks, &r->tick_cap, r->tick_count + 1,
+			 sizeof *r->ticks);
+	r->ticks[r->tick_count++] = (struct tick){
+		.time_ns = rec->time_ns, .frinfo = frinfo, .tid = rec->tid,
+		.cpu = rec->cpu, .state = state,
+	};
+}
+
+static uint64_t
+beyond(uint64_t clock_ns, uint64_t booked_ns)
+{
+	return clock_ns > booked_ns ? clock_ns - booked_ns : 0;
+}
+
+bool
+ring_unbooked(const struct ring *r, uint64_t *rest_ns)
+{
+	const uint64_t clock_ns = r->final ? r->stop_clock_ns :
+		r->last_clock_ns;
+
+	if (r->clock_gone || !clock_ns)
+		return false;
+	*rest_ns = beyond(clock_ns, r->clock_start_ns + r->booked_ns);
+	return true;
+}
+
+/* No more than the process has used by now. */
+static uint64_t
+process_left(const struct ring *r)
+{
+	const uint64_t clock_ns = r->final ? r->stop_clock_ns :
+		r->drain_clock_ns;
+
+	if (!clock_ns || (r->final && r->clock_gone))
+		return UINT64_MAX;
+	return beyond(clock_ns, r->clock_start_ns + r->booked_ns);
+}
+
+static uint64_t
+mixed(const struct ring *r, uint64_t rest_ns, size_t samples)
+{
+	const uint64_t share = rest_ns / samples;
+
+	return r->final ? share : r->period_ns -
+		r->period_ns / DRAIN_SHARE + share / DRAIN_SHARE;
+}
+
+/* false: it has no clock. */
+static bool
+weigh_thread(struct ring *r, pid_t tid, struct thread_tail *tail)
+{
+	const bool lately = tail->round + 1 == r->round;
+	uint64_t now, booked;
+
+	if (!recorder_thread_clock(r->rec, tid, &now, &booked))
+		return false;
+
+	const uint64_t most = beyond(now, booked) / tail->ticks;
+	const uint64_t then = lately && !r->final ? tail->clock_ns : now;
+
+	tail->weight_ns = lately || r->final ?
+		mixed(r, beyond(then, booked), tail->ticks) : r->period_ns;
+	if (tail->weight_ns > most)
+		tail->weight_ns = most;
+	tail->clock_ns = now;
+	tail->round = r->round;
+	return true;
+}
+
+/* How many ticks have no clock; *sum: of the weights of the others. */
+static size_t
+weigh_threads(struct ring *r, uint64_t *sum)
+{
+	size_t unknown = 0;
+
+	*sum = 0;
+	for (size_t i = 0; i < r->tick_count; i++)
+		ring_tail(r, r->ticks[i].tid)->ticks++;
+	for (size_t i = 0; i < r->tick_count; i++) {
+		struct tick *t = &r->ticks[i];
+		struct thread_tail *tail = ring_tail(r, t->tid);
+
+		tail->frinfo = t->frinfo;
+		tail->state = t->state;
+		if (tail->ticks && !weigh_thread(r, t->tid, tail))
+			tail->weight_ns = UINT64_MAX;
+		tail->ticks = 0;
+		t->weight_ns = tail->weight_ns;
+		if (t->weight_ns == UINT64_MAX)
+			unknown++;
+		else
+			*sum += t->weight_ns;
+	}
+	return unknown;
+}
+
+/* Of the process's clock, for those that have none. */
+static uint64_t
+weight_of_unknown(const struct ring *r, size_t unknown, uint64_t known_ns)
+{
+	uint64_t rest;
+
+	if (!unknown || !ring_unbooked(r, &rest))
+		return r->period_ns;
+	return mixed(r, beyond(rest, known_ns), unknown);
+}
+
+void
+ring_book_round(struct ring *r)
+{
+	uint64_t sum, left;
+
+	r->round++;
+	if (!r->tick_count)
+		return;
+
+	const size_t unknown = weigh_threads(r, &sum);
+	const uint64_t other = weight_of_unknown(r, unknown, sum);
+
+	sum += unknown * other;
+	left = process_left(r);
+
+	const double scale = sum > left ? (double)left / (double)sum : 1;
+
+	r->booked_ticks = r->tick_count;
+	for (size_t i = 0; i < r->tick_count; i++) {
+		const struct tick *t = &r->ticks[i];
+		const uint64_t weight = (uint64_t)(scale *
+			(double)(t->weight_ns == UINT64_MAX ? other :
+				 t->weight_ns));
+
+		recorder_tick(r->rec, t->time_ns, t->tid, t->cpu, t->state,
+			      weight, t->frinfo);
+		r->booked_ns += weight;
+	}
+	r->tick_count = 0;
+}
+
+/* ---- the end ---------------------------------------------------------------- */
+
+/* Each thread's own, where it was seen last. Returns what it booked, or would
+ * with that scale. */
+static uint64_t
+book_tails(struct ring *r, double scale, bool really)
+{
+	uint64_t tid, at, clock_ns, booked, sum = 0;
+	size_t i = 0;
+
+	while (map_next(&r->tails, &i, &tid, &at)) {
+		const struct thread_tail *tail = (void *)(uintptr_t)at;
+
+		if (!recorder_thread_clock(r->rec, (pid_t)tid, &clock_ns,
+					   &booked))
+			continue;
+
+		const uint64_t ns = (uint64_t)(scale * (double)
+					       beyond(clock_ns, booked));
+
+		if (really)
+			recorder_book(r->rec, now_ns(), (pid_t)tid,
+				      tail->state, ns, tail->frinfo);
+		sum += ns;
+	}
+	return sum;
+}
+
+/* Of threads without ticks, as far as clocks tell; else of those that ended:
+ * more of the same. */
+static void
+book_others(struct ring *r, uint64_t rest_ns)
+{
+	const size_t n = r->booked_ticks;
+	const uint64_t lack = recorder_unbooked_of_threads(r->rec);
+	const uint64_t known = !n || lack > rest_ns ? rest_ns : lack;
+
+	recorder_unsampled_rest(r->rec, known);
+	rest_ns -= known;
+	for (size_t i = 0; i < n; i++) {
+		const struct tick *t = &r->ticks[i];
+
+		recorder_book(r->rec, now_ns(), t->tid, t->state,
+			      rest_ns / n + (i < rest_ns % n), t->frinfo);
+	}
+}
+
+void
+ring_book_behind(struct ring *r, uint64_t rest_ns)
+{
+	const uint64_t lack = book_tails(r, 1, false);
+	const double scale = lack > rest_ns ?
+		(double)rest_ns / (double)lack : 1;
+	const uint64_t done = book_tails(r, scale, true);
+
+	if (rest_ns > done)
+		book_others(r, rest_ns - done);
+}
