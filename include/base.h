@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -162,6 +163,12 @@ char *file_read_plain(int dir_fd, const char *name, size_t *size);
 FILE *file_open_private(const char *path);
 /* Write it all or fail; -1 with errno. Restarts after EINTR. */
 int write_all(int fd, const void *data, size_t n);
+/* The thread by whose /proc, and by whose number, files and memory of the
+ * process are to be read: pid, unless that thread has ended and others live. */
+pid_t process_living(pid_t pid);
+/* The letter of /proc; 0: there is none such. */
+char thread_state(pid_t pid, pid_t tid);
+
 /* Raise the soft limit of descriptors; more where we are allowed to. */
 void descriptors_raise(void);
 /* fd is so near to the limit that the rest of the process needs it. */

@@ -311,9 +311,10 @@ target_open_mapped(struct target *t, uint64_t start, uint64_t end,
 	if (tid < 0)
 		return -1;
 	/* Names the very mapping: right even when the file was replaced; but
-	 * another may stand there by now. */
-	(void)snprintf(name, sizeof name, "map_files/%llx-%llx",
-		       (unsigned long long)start, (unsigned long long)end);
+	 * another may stand there by now. No task/TID has map_files. */
+	(void)snprintf(name, sizeof name, "../%d/map_files/%llx-%llx",
+		       (int)tid, (unsigned long long)start,
+		       (unsigned long long)end);
 	fd = open_regular(t->proc_fd, name, inode);
 	if (fd >= 0)
 		return fd;

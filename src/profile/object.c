@@ -99,8 +99,8 @@ process_start(long long pid)
 }
 
 /*
- * "/proc/PID" of the recorded process, if it lives and is not a later one
- * that got its number; "" otherwise. The caller frees it.
+ * "/proc/PID" of the recorded process, or of a thread of it that lives, if it
+ * is not a later one that got its number; "" otherwise. The caller frees it.
  */
 static char *
 living_process(const struct source *src)
@@ -117,7 +117,7 @@ living_process(const struct source *src)
 
 	if (!start || !recorded || start > recorded + SLACK)
 		return xstrdup("");
-	return xasprintf("/proc/%lld", pid);
+	return xasprintf("/proc/%d", process_living((pid_t)pid));
 }
 
 static bool

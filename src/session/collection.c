@@ -13,12 +13,20 @@
 
 /* ---- what it says of the target ------------------------------------------ */
 
+/* Within target_proc: the first thread of the process may have ended. */
+static char *
+path_of(struct target *t, const char *name)
+{
+	return xasprintf("task/%d/%s", process_living(target_pid(t)), name);
+}
+
 static char *
 read_link(struct target *t, const char *name)
 {
-	char path[PATH_MAX];
-	const ssize_t n = readlinkat(target_proc(t), name, path, sizeof path);
+	char path[PATH_MAX], *at = path_of(t, name);
+	const ssize_t n = readlinkat(target_proc(t), at, path, sizeof path);
 
+	free(at);
 	return n > 0 ? xstrndup(path, (size_t)n) : xstrdup("/");
 }
 
@@ -27,8 +35,10 @@ static char *
 command_of(struct target *t)
 {
 	size_t size;
-	char *text = file_read_at(target_proc(t), "cmdline", &size);
+	char *at = path_of(t, "cmdline");
+	char *text = file_read_at(target_proc(t), at, &size);
 
+	free(at);
 	if (!text || !size) {
 		free(text);
 		return xstrdup(target_name(t));

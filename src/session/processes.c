@@ -50,7 +50,8 @@ is_named(const struct session_process *p, const char *name)
 
 	if (strcmp(p->name, name) == 0)
 		return true;
-	snprintf(path, sizeof path, "/proc/%d/cmdline", p->pid);
+	snprintf(path, sizeof path, "/proc/%d/cmdline",
+		 process_living(p->pid));
 
 	char *text = file_read(path, &size);
 	const char *base = text ? strrchr(text, '/') : NULL;
@@ -109,22 +110,6 @@ session_processes(const char *name, struct session_process **out)
 	return (ssize_t)n;
 }
 
-static char
-state_of(pid_t pid)
-{
-	char path[64], state = 0;
-
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-
-	char *text = file_read(path, NULL);
-	const char *close = text ? strrchr(text, ')') : NULL;
-
-	if (close)
-		(void)sscanf(close + 1, " %c", &state);
-	free(text);
-	return state;
-}
-
 static pid_t
 tracer_of(pid_t pid)
 {
@@ -181,8 +166,9 @@ session_check_holdable(pid_t pid)
 char *
 session_why_halted(pid_t pid)
 {
-	const char state = state_of(pid);
-	const pid_t tracer = state == 't' ? tracer_of(pid) : 0;
+	const pid_t tid = process_living(pid);
+	const char state = thread_state(pid, tid);
+	const pid_t tracer = state == 't' ? tracer_of(tid) : 0;
 	struct session_process p = { .name = "" };
 	uint64_t ticks;
 

@@ -304,7 +304,8 @@ collection_close(struct collection *c, const char *how, const char *look,
 				recorder_counts(c->rec)->exec_comm);
 	(void)experiment_close(c->exp, now_ns(), how ? how : "ended by us");
 
-	char *root = xasprintf("/proc/%d/root", target_pid(c->target));
+	char *root = xasprintf("/proc/%d/root",
+			       process_living(target_pid(c->target)));
 
 	/* after the last record: copying must not delay the end of sampling */
 	(void)experiment_archive(c->path,

@@ -20,6 +20,7 @@ struct object {
 struct live {
 	struct session *session;
 	pid_t pid;
+	pid_t living;		/* by whose /proc it is read */
 	struct modules mods;
 	struct vec objects;
 };
@@ -41,6 +42,7 @@ live_of(struct shell *sh)
 
 	l->session = sh->session;
 	l->pid = pid;
+	l->living = process_living(pid);
 	/* torn: fewer names */
 	if (!text || modules_parse(&l->mods, text) < 0)
 		modules_fini(&l->mods);
@@ -74,8 +76,7 @@ open_vdso(struct live *l, const struct module *m)
 	const struct iovec there = { (void *)(uintptr_t)m->start, size };
 
 	/* unreadable: an image of zeros has no symbols */
-	(void)!process_vm_readv(session_pid(l->session), &here, 1, &there, 1,
-				0);
+	(void)!process_vm_readv(l->living, &here, 1, &there, 1, 0);
 
 	struct symfile *sf = symfile_memory(image, size, m->path);
 
@@ -95,10 +96,9 @@ symbols_of(struct live *l, const struct module *m)
 	}
 
 	struct object *o = xcalloc(1, sizeof *o);
-	char *root = xasprintf("/proc/%d/root", session_pid(l->session));
+	char *root = xasprintf("/proc/%d/root", l->living);
 	char *path = m->deleted && m->inode ?
-		xasprintf("/proc/%d/map_files/%llx-%llx",
-			  session_pid(l->session),
+		xasprintf("/proc/%d/map_files/%llx-%llx", l->living,
 			  (unsigned long long)m->start,
 			  (unsigned long long)m->end) :
 		xasprintf("%s%s", root, m->path);

@@ -20,9 +20,9 @@ enum { FILES_MAX = 1024, CLOSER_MAX = 64, LINK_MAX_BYTES = 4096 };
 /* ---- one descriptor ----------------------------------------------------- */
 
 static char *
-link_of(pid_t pid, int fd)
+link_of(pid_t tid, int fd)
 {
-	char *path = xasprintf("/proc/%d/fd/%d", (int)pid, fd);
+	char *path = xasprintf("/proc/%d/fd/%d", (int)tid, fd);
 	char text[LINK_MAX_BYTES];
 	const ssize_t n = readlink(path, text, sizeof text - 1);
 
@@ -50,7 +50,7 @@ add(struct wait *w, int fd, bool reads, bool writes)
 	struct wait_file *f = &w->files[w->file_count++];
 
 	*f = (struct wait_file){ .fd = fd, .reads = reads, .writes = writes,
-				 .what = link_of(w->pid, fd) };
+				 .what = link_of(w->tid, fd) };
 	f->is_pipe = inode_of(f->what, "pipe:[", &f->inode);
 	f->is_socket = inode_of(f->what, "socket:[", &f->inode);
 	return f;
@@ -81,7 +81,7 @@ take_poll(struct wait *w)
 	const uint64_t n = w->args[1] < FILES_MAX ? w->args[1] : FILES_MAX;
 	struct pollfd *fds = xcalloc(n + 1, sizeof *fds);
 
-	if (memory_read(w->pid, w->args[0], fds, n * sizeof *fds) == 0)
+	if (memory_read(w->tid, w->args[0], fds, n * sizeof *fds) == 0)
 		for (uint64_t i = 0; i < n; i++)
 			if (fds[i].fd >= 0)
 				(void)add(w, fds[i].fd,
@@ -99,7 +99,7 @@ take_select(struct wait *w)
 
 	for (int i = 0; i < 3; i++)
 		if (w->args[1 + i])
-			(void)memory_read(w->pid, w->args[1 + i], sets[i],
+			(void)memory_read(w->tid, w->args[1 + i], sets[i],
 					  bytes);
 	for (int fd = 0; fd < n; fd++) {
 		const uint64_t bit = UINT64_C(1) << fd % 64;

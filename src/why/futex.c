@@ -105,12 +105,19 @@ is_mutex(const struct wait *w, const struct mutex_layout *m)
 		 (m->lock & FUTEX_TID_MASK) == (uint32_t)m->owner);
 }
 
+/* Of the threads that have ended only the first is still listed. */
+static bool
+is_ended_first(const struct wait *w)
+{
+	return w->owner == w->pid && thread_state(w->pid, w->pid) == 'Z';
+}
+
 static bool
 look_at_mutex(struct why *y, struct wait *w, enum lock_kind by_name)
 {
 	struct mutex_layout m;
 
-	if (memory_then(y, w->pid, w->word, &m, sizeof m) < 0 ||
+	if (memory_then(y, w->tid, w->word, &m, sizeof m) < 0 ||
 	    !is_mutex(w, &m))
 		return false;
 	w->owner = member_by_inner(members_of(y, w->pid), m.owner);
@@ -118,6 +125,8 @@ look_at_mutex(struct why *y, struct wait *w, enum lock_kind by_name)
 		/* of another process that shares it, or gone */
 		w->owner_ended = by_name == LOCK_MUTEX && !(m.kind & 128);
 		w->owner = w->owner_ended ? m.owner : 0;
+	} else {
+		w->owner_ended = is_ended_first(w);
 	}
 	return w->owner != 0;
 }
@@ -130,7 +139,7 @@ look_at_rwlock(struct why *y, struct wait *w)
 	for (size_t i = 0; i < ARRAY_LEN(offsets); i++) {
 		struct rwlock_layout l;
 
-		if (memory_then(y, w->pid, w->word - offsets[i],
+		if (memory_then(y, w->tid, w->word - offsets[i],
 				&l, sizeof l) < 0 || l.writer < 0 ||
 		    (l.shared != 0 && l.shared != 1) ||
 		    l.readers >> READER_SHIFT > USERS_MAX ||
@@ -140,6 +149,7 @@ look_at_rwlock(struct why *y, struct wait *w)
 		if (l.writer)
 			w->owner = member_by_inner(members_of(y, w->pid),
 						   l.writer);
+		w->owner_ended = is_ended_first(w);
 		/* in a write phase the count is of those who wait */
 		w->readers = l.writer ? 0 : l.readers >> READER_SHIFT;
 		if (w->owner || w->readers)
@@ -166,7 +176,7 @@ take_limit(struct wait *w, int command, bool realtime)
 
 	w->timed = w->args[3] != 0;
 	w->timeout_ns = -1;
-	if (!w->timed || memory_read(w->pid, w->args[3], &ts, sizeof ts) < 0)
+	if (!w->timed || memory_read(w->tid, w->args[3], &ts, sizeof ts) < 0)
 		return;
 	if (command != FUTEX_WAIT)
 		w->timeout_ns = time_left(realtime ||
@@ -188,7 +198,7 @@ futex_look(struct why *y, struct wait *w, const char *const *functions)
 
 	w->word = w->address = w->args[0];
 	take_limit(w, command, op & FUTEX_CLOCK_REALTIME);
-	if (memory_then(y, w->pid, w->word, &w->value,
+	if (memory_then(y, w->tid, w->word, &w->value,
 			sizeof w->value) < 0)
 		return;
 	w->lock = by_name;

@@ -15,12 +15,12 @@
 enum { MEMBERS_AGE_MS = 20 };
 
 int
-memory_read(pid_t pid, uint64_t addr, void *to, size_t n)
+memory_read(pid_t tid, uint64_t addr, void *to, size_t n)
 {
 	const struct iovec here = { to, n };
 	const struct iovec there = { (void *)(uintptr_t)addr, n };
 
-	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)n ?
+	return process_vm_readv(tid, &here, 1, &there, 1, 0) == (ssize_t)n ?
 		0 : -1;
 }
 
@@ -33,7 +33,7 @@ why_remember(struct why *y, uint64_t at, const void *bytes, size_t n)
 }
 
 int
-memory_then(const struct why *y, pid_t pid, uint64_t addr, void *to, size_t n)
+memory_then(const struct why *y, pid_t tid, uint64_t addr, void *to, size_t n)
 {
 	for (size_t i = 0; i < y->memory_len; i++) {
 		const struct memory *m = &y->memories[i];
@@ -44,7 +44,7 @@ memory_then(const struct why *y, pid_t pid, uint64_t addr, void *to, size_t n)
 			return 0;
 		}
 	}
-	return memory_read(pid, addr, to, n);
+	return memory_read(tid, addr, to, n);
 }
 
 char *

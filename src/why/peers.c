@@ -49,7 +49,8 @@ take_process(struct why *y, pid_t pid)
 	char path[32];
 	const struct dirent *e;
 
-	(void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+	(void)snprintf(path, sizeof path, "/proc/%d/fd",
+		       (int)process_living(pid));
 
 	DIR *dir = opendir(path);
 

@@ -84,9 +84,10 @@ struct call_row {
 const struct call_row *call_find(long nr);
 
 /* ---- memory.c: copies, texts, threads */
-int memory_read(pid_t pid, uint64_t addr, void *to, size_t n);
+/* By the thread that waits: it lives, and its process's first may not. */
+int memory_read(pid_t tid, uint64_t addr, void *to, size_t n);
 /* The same, as it was then where that is remembered. */
-int memory_then(const struct why *y, pid_t pid, uint64_t addr, void *to,
+int memory_then(const struct why *y, pid_t tid, uint64_t addr, void *to,
 		size_t n);
 /* The text of /proc/PID/rest, or NULL. */
 char *proc_text(pid_t pid, const char *fmt, ...)

@@ -99,7 +99,7 @@ is_other_end(const struct ends *a, const struct ends *b)
 static void
 read_table(struct why *y, pid_t pid, const char *kind)
 {
-	char *text = proc_text(pid, "net/%s", kind);
+	char *text = proc_text(process_living(pid), "net/%s", kind);
 	struct ends e = { .kind = kind };
 
 	for (const char *line = text; line && *line;
@@ -203,7 +203,7 @@ unix_peer(uint64_t inode)
 static bool
 take_unix(struct why *y, pid_t pid, uint64_t wanted)
 {
-	char *text = proc_text(pid, "net/unix");
+	char *text = proc_text(process_living(pid), "net/unix");
 	bool found = false;
 
 	for (char *line = text; line && *line; line = strchr(line, '\n')) {

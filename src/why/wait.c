@@ -137,7 +137,7 @@ find_restarted(struct wait *w)
 	uint32_t number;
 
 	if (w->call != SYS_restart_syscall ||
-	    memory_read(w->pid, w->pc - sizeof code, code, sizeof code) < 0 ||
+	    memory_read(w->tid, w->pc - sizeof code, code, sizeof code) < 0 ||
 	    code[0] != 0xb8 || code[5] != 0x0f || code[6] != 0x05)
 		return;
 	memcpy(&number, code + 1, sizeof number);
@@ -176,7 +176,7 @@ take_limit(struct wait *w, const struct call_row *row)
 		return;
 	}
 	w->timed = value != 0;
-	if (!value || memory_read(w->pid, value, &ts, sizeof ts) < 0 ||
+	if (!value || memory_read(w->tid, value, &ts, sizeof ts) < 0 ||
 	    ts.tv_sec < 0 || ts.tv_sec > SECONDS_MAX)
 		return;
 	w->timeout_ns = ts.tv_sec * INT64_C(1000000000) +
@@ -218,7 +218,7 @@ is_vfork(const struct wait *w)
 		return row->kind == WAIT_CHILD && w->call != SYS_wait4 &&
 			w->call != SYS_waitid;
 	if (w->call == SYS_clone3 &&
-	    memory_read(w->pid, w->args[0], &flags, sizeof flags) < 0)
+	    memory_read(w->tid, w->args[0], &flags, sizeof flags) < 0)
 		return false;
 	return flags & CLONE_VFORK;
 }

@@ -14,6 +14,9 @@
  *	waiter lock		this waits for a file lock of another process,
  *				which reads what only this can write
  *
+ * With a last word `leader` the first thread ends before it is ready, with
+ * what it holds; another serves.
+ *
  * Truth: `NAME_tid TID`, and where it matters NAME_word ADDRESS, NAME_fd N.
  * ready comes when all of them wait. eintr counts calls that came back with
  * EINTR, turns how often the waiting threads were on a processor.
@@ -334,6 +337,43 @@ wait_alone(bool lock)
 	return 1;
 }
 
+static int
+serve_to_end(void)
+{
+	victim_ready();
+	victim_serve(mark);
+	mark();
+	if (child)
+		kill(child, SIGKILL);
+	return victim_end(true);
+}
+
+static void *
+serve_alone(void *arg)
+{
+	const char *close;
+	char text[256];
+
+	(void)arg;
+	do {
+		usleep(500);
+		read_own(getpid(), "stat", text, sizeof text);
+		close = strrchr(text, ')');
+	} while (!close || close[2] != 'Z');
+	exit(serve_to_end());
+}
+
+/* Only the threads that it has started are left. */
+static void
+leave(void)
+{
+	pthread_t th;
+
+	if (pthread_create(&th, NULL, serve_alone, NULL) != 0)
+		exit(99);
+	pthread_exit(NULL);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -367,10 +407,7 @@ main(int argc, char **argv)
 	}
 	if (to_child[1])
 		return wait_alone(strcmp(what, "lock") == 0);
-	victim_ready();
-	victim_serve(mark);
-	mark();
-	if (child)
-		kill(child, SIGKILL);
-	return victim_end(true);
+	if (strcmp(argv[argc - 1], "leader") == 0)
+		leave();
+	return serve_to_end();
 }
