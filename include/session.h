@@ -170,10 +170,11 @@ int session_unbreak(struct session *s, int number);
  * is "" when it is watched. */
 int session_why_trap(struct session *s, int number, char **why);
 
-/* Stacks of one thread (tid) or all (0). A target that runs: gently, those
- * who wait are not stopped and each is of a moment of its own; or all of one
- * moment, for which all stop. What was done is said in how. */
-enum session_look { LOOK_GENTLY, LOOK_AT_ONE_MOMENT };
+/* Stacks of one thread (tid) or all (0). A target that runs: only those who
+ * wait, without a stop; gently, those who wait are not stopped and each is of
+ * a moment of its own; or all of one moment, for which all stop. What was done
+ * is said in how. */
+enum session_look { LOOK_AT_WAITING, LOOK_GENTLY, LOOK_AT_ONE_MOMENT };
 struct session_stack {
 	pid_t tid;
 	char state;

@@ -354,9 +354,8 @@ char *receipt_text(const struct session_progress *p, const char *clean,
 
 /* ---- stacks.c -------------------------------------------------------------- */
 
-/* Put the stacks of tid (0: all threads) into an answer; at_once: all of one
- * moment, for which they stop. */
-int stacks_answer(struct target *t, pid_t tid, bool at_once,
+/* Put the stacks of tid (0: all threads) into an answer. */
+int stacks_answer(struct target *t, pid_t tid, enum session_look how,
 		  struct wire_message *m, uint64_t *pause_ns);
 
 #endif

@@ -157,11 +157,11 @@ static int
 do_where(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
 	const pid_t tid = (pid_t)wire_take(in);
-	const bool at_once = wire_take(in) == LOOK_AT_ONE_MOMENT;
+	const enum session_look how = (enum session_look)wire_take(in);
 	uint64_t pause_ns = 0;
 
 	if (tracer_need_target(tr) < 0 ||
-	    stacks_answer(tr->target, tid, at_once, out, &pause_ns) < 0)
+	    stacks_answer(tr->target, tid, how, out, &pause_ns) < 0)
 		return -1;
 	if (tr->col && pause_ns)
 		collection_note_stop(tr->col, pause_ns);

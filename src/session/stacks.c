@@ -109,6 +109,14 @@ look_at(struct view *v, struct snapshot_thread *th)
 	return false;
 }
 
+/* Nobody is stopped: who does not wait has no stack. */
+static void
+look_once(struct view *v, struct crowd *c)
+{
+	for (size_t i = 0; i < c->len; i++)
+		(void)look_at(v, &c->all[i]);
+}
+
 /*
  * Who is in a call that a stop would cut short is not stopped; but between
  * two waits such a call runs. So whoever runs is looked at again and again for
@@ -223,8 +231,8 @@ nothing_of(struct target *t, pid_t tid)
 }
 
 static int
-answer_running(struct view *v, pid_t only, struct wire_message *m,
-	       uint64_t *pause_ns)
+answer_running(struct view *v, pid_t only, enum session_look how,
+	       struct wire_message *m, uint64_t *pause_ns)
 {
 	pid_t *tids = NULL;
 	size_t cap = 0;
@@ -240,7 +248,10 @@ answer_running(struct view *v, pid_t only, struct wire_message *m,
 	for (ssize_t i = 0; i < n; i++)
 		c.all[c.len++].tid = only ? only : tids[i];
 	free(tids);
-	look_at_all(v, &c);
+	if (how == LOOK_AT_WAITING)
+		look_once(v, &c);
+	else
+		look_at_all(v, &c);
 	fail_clear();
 	result = stop_rest(v, &c, pause_ns);
 	if (result == 0)
@@ -280,7 +291,7 @@ answer_snapshot(struct view *v, pid_t only, struct wire_message *m,
 }
 
 int
-stacks_answer(struct target *t, pid_t tid, bool at_once,
+stacks_answer(struct target *t, pid_t tid, enum session_look how,
 	      struct wire_message *m, uint64_t *pause_ns)
 {
 	struct view v = { .target = t };
@@ -293,9 +304,9 @@ stacks_answer(struct target *t, pid_t tid, bool at_once,
 	v.space = unwind_space_new();
 	v.mapper = mapper_new(t, v.space, NULL);
 	if (tid >= 0 && mapper_sync(v.mapper, now_ns()) == 0)
-		result = at_once || target_held(t) ?
+		result = how == LOOK_AT_ONE_MOMENT || target_held(t) ?
 			answer_snapshot(&v, tid, m, pause_ns) :
-			answer_running(&v, tid, m, pause_ns);
+			answer_running(&v, tid, how, m, pause_ns);
 	unwind_trace_fini(&v.trace);
 	mapper_free(v.mapper);
 	unwind_space_free(v.space);

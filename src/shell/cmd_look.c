@@ -39,25 +39,21 @@ cmd_where(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
-/* What it waits for, without its stack. */
-static char *
-wait_text(const struct shell *sh, struct why *y, pid_t tid)
+/* Of those who wait; memory that is not ours to read tells less. */
+static void
+take_waiting(struct shell *sh, struct scene *l)
 {
-	struct wait w;
-
-	if (why_look(y, session_pid(sh->session), tid, NULL, &w) < 0)
-		return xstrdup("");
-
-	char *text = why_text(y, &w);
-
-	wait_fini(&w);
-	return text;
+	if (scene_take(sh, 0, LOOK_AT_WAITING, l) == 0)
+		return;
+	fail_clear();
+	l->why = why_new();
 }
 
 static enum result
 cmd_threads(struct shell *sh, size_t n, char **words)
 {
 	struct session_thread *th;
+	struct scene l;
 
 	(void)words;
 	if (n != 1)
@@ -70,12 +66,11 @@ cmd_threads(struct shell *sh, size_t n, char **words)
 	if (count < 0)
 		return FAILED;
 
-	struct why *y = why_new();
-
+	take_waiting(sh, &l);
 	fprintf(sh->out, "%8s  %-5s  %12s  %-15s  %s\n", "TID", "STATE",
 		"CPU s", "NAME", "WAITS FOR");
 	for (ssize_t i = 0; i < count; i++) {
-		char *text = wait_text(sh, y, th[i].tid);
+		char *text = scene_wait_text(&l, th[i].tid);
 
 		fprintf(sh->out, "%8d  %-5c  %12.3f  %-*s%s\n", th[i].tid,
 			th[i].state, (double)th[i].cpu_ns / 1e9,
@@ -83,7 +78,7 @@ cmd_threads(struct shell *sh, size_t n, char **words)
 		free(text);
 	}
 	fail_clear();
-	why_free(y);
+	scene_fini(&l);
 	free(th);
 	return DONE;
 }

@@ -254,6 +254,8 @@ const struct session_stack *scene_stack(const struct scene *l, pid_t tid);
 const char *const *scene_functions(void *arg, pid_t tid);
 /* What it waits for where its stack says; false: it does not, or not there. */
 bool scene_wait(struct scene *l, const struct session_stack *st, struct wait *w);
+/* One line of what any thread waits for, be it without a stack; "" for none. */
+char *scene_wait_text(struct scene *l, pid_t tid);
 void scene_print(struct scene *l, FILE *out);
 
 /* ---- events.c: when, stop in, delete -------------------------------------------------- */

@@ -91,6 +91,22 @@ scene_wait(struct scene *l, const struct session_stack *st, struct wait *w)
 	return false;
 }
 
+char *
+scene_wait_text(struct scene *l, pid_t tid)
+{
+	const struct session_stack *st = scene_stack(l, tid);
+	struct wait w;
+
+	if ((!st || !scene_wait(l, st, &w)) &&
+	    why_look(l->why, session_pid(l->session), tid, NULL, &w) < 0)
+		return xstrdup("");
+
+	char *text = why_text(l->why, &w);
+
+	wait_fini(&w);
+	return text;
+}
+
 static void
 print_frames(struct scene *l, const struct session_stack *st, FILE *out)
 {
