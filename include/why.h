@@ -44,12 +44,19 @@ struct wait_peer {
 	int fd;
 };
 
+/* One of several futexes. */
+struct wait_word {
+	uint64_t address;
+	uint32_t value;		/* now */
+};
+
 struct wait_file {
 	int fd;
 	bool reads, writes;	/* what it is waited for */
 	bool is_pipe, is_socket;
+	bool is_fifo;		/* a pipe that has a name, and so may be opened */
 	bool closed_circle;	/* whoever can end the wait is in peers */
-	uint64_t inode;
+	uint64_t device, inode;	/* device: of a FIFO */
 	char *what;		/* "pipe:[7]", "tcp 127.0.0.1:22", a path */
 	struct wait_peer *peers;
 	size_t peer_count;
@@ -74,6 +81,8 @@ struct wait {
 	pid_t owner;		/* thread; 0: not known */
 	bool owner_ended;	/* ... and it is there no more */
 	unsigned readers;	/* LOCK_RWLOCK: who hold it */
+	struct wait_word *words;	/* of several: all; word is the first */
+	size_t word_count;
 	/* WAIT_FILES, WAIT_FILE_LOCK */
 	struct wait_file *files;
 	size_t file_count;
@@ -112,6 +121,8 @@ bool why_holds(struct why *y, const struct wait *w);
 /* One line for people: "mutex 0x55d0 held by thread 12 (left)"; "" for who
  * runs. The caller frees it. */
 char *why_text(struct why *y, const struct wait *w);
+/* What stands before that line: "waits for", "waits". */
+const char *why_verb(const char *text);
 /* The name of a thread, "" when it has none. A view until the next call. */
 const char *why_name(struct why *y, pid_t pid, pid_t tid);
 

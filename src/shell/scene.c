@@ -145,7 +145,7 @@ scene_print(struct scene *l, FILE *out)
 		if (scene_wait(l, st, &w)) {
 			char *text = why_text(l->why, &w);
 
-			fprintf(out, "  waits for %s\n", text);
+			fprintf(out, "  %s %s\n", why_verb(text), text);
 			free(text);
 			wait_fini(&w);
 		}

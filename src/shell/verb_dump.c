@@ -59,6 +59,19 @@ put_lock(struct json *j, const struct wait *w)
 }
 
 static void
+put_words(struct json *j, const struct wait *w)
+{
+	json_begin(j, "words", '[');
+	for (size_t i = 0; i < w->word_count; i++) {
+		json_begin(j, NULL, '{');
+		json_address(j, "word", w->words[i].address);
+		json_unsigned(j, "value", w->words[i].value);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
+}
+
+static void
 put_files(struct json *j, const struct wait *w)
 {
 	if (w->epoll)
@@ -106,6 +119,8 @@ put_wait(struct json *j, struct scene *l, const struct session_stack *st)
 		json_number(j, "timeout_ns", w.timeout_ns);
 	if (w.kind == WAIT_FUTEX)
 		put_lock(j, &w);
+	if (w.word_count)
+		put_words(j, &w);
 	if (w.kind == WAIT_FILES || w.kind == WAIT_FILE_LOCK)
 		put_files(j, &w);
 	if (w.holder)

@@ -54,7 +54,7 @@ print_node(const struct answer *a, size_t at)
 	fputs("  ", a->out);
 	print_who(a, &n->wait);
 	if (*text)
-		fprintf(a->out, " waits for %s\n", text);
+		fprintf(a->out, " %s %s\n", why_verb(text), text);
 	else
 		fprintf(a->out, "%s\n", n->wait.state == 'Z' ? " has ended" :
 			" runs");
@@ -112,15 +112,31 @@ print_behind(const struct answer *a)
 	}
 }
 
-/* A pipe may have an end in a process that we could not look into. */
+static bool
+waits_at_fifo(const struct wait *w)
+{
+	for (size_t i = 0; i < w->file_count; i++)
+		if (w->files[i].is_fifo)
+			return true;
+	return false;
+}
+
+/* A pipe may have an end in a process that we could not look into, and a FIFO
+ * may get one. */
 static void
 print_doubt(const struct answer *a)
 {
-	bool files = false;
+	bool files = false, fifo = false;
 
-	for (size_t i = 0; i < a->g->len; i++)
-		files |= a->g->nodes[i].stuck &&
-			a->g->nodes[i].wait.kind == WAIT_FILES;
+	for (size_t i = 0; i < a->g->len; i++) {
+		const struct why_node *n = &a->g->nodes[i];
+
+		files |= n->stuck && n->wait.kind == WAIT_FILES;
+		fifo |= n->stuck && waits_at_fifo(&n->wait);
+	}
+	if (fifo)
+		fputs("\nA FIFO can be opened by its name; should somebody do "
+		      "that, it is no deadlock.\n", a->out);
 	if (files && why_unseen(a->l->why))
 		fprintf(a->out, "\n%zu processes of others could not be looked "
 			"into; should one of them have an end of a pipe, it is "

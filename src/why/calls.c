@@ -50,6 +50,9 @@ static const struct call_row rows[] = {
 	OTHER(pause, WAIT_SIGNAL, LIMIT_NONE, 0),
 #endif
 	OTHER(futex, WAIT_FUTEX, LIMIT_NONE, 0),
+#ifdef SYS_futex_waitv
+	OTHER(futex_waitv, WAIT_FUTEX, LIMIT_NONE, 0),
+#endif
 	OTHER(wait4, WAIT_CHILD, LIMIT_NONE, 0),
 	OTHER(waitid, WAIT_CHILD, LIMIT_NONE, 0),
 #ifdef SYS_vfork

@@ -20,13 +20,11 @@ enum { FILES_MAX = 1024, CLOSER_MAX = 64, LINK_MAX_BYTES = 4096 };
 /* ---- one descriptor ----------------------------------------------------- */
 
 static char *
-link_of(pid_t tid, int fd)
+link_of(const char *path)
 {
-	char *path = xasprintf("/proc/%d/fd/%d", (int)tid, fd);
 	char text[LINK_MAX_BYTES];
 	const ssize_t n = readlink(path, text, sizeof text - 1);
 
-	free(path);
 	text[n < 0 ? 0 : n] = '\0';
 	return xstrdup(str_tame(text));
 }
@@ -49,10 +47,15 @@ add(struct wait *w, int fd, bool reads, bool writes)
 
 	struct wait_file *f = &w->files[w->file_count++];
 
+	char *path = xasprintf("/proc/%d/fd/%d", (int)w->tid, fd);
+
 	*f = (struct wait_file){ .fd = fd, .reads = reads, .writes = writes,
-				 .what = link_of(w->tid, fd) };
-	f->is_pipe = inode_of(f->what, "pipe:[", &f->inode);
+				 .what = link_of(path) };
+	f->is_fifo = f->what[0] == '/' &&
+		fifo_look(path, &f->device, &f->inode);
+	f->is_pipe = f->is_fifo || inode_of(f->what, "pipe:[", &f->inode);
 	f->is_socket = inode_of(f->what, "socket:[", &f->inode);
+	free(path);
 	return f;
 }
 

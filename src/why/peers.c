@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Who has the other end of a pipe or socket: every descriptor of every process
- * is listed once, when it is first asked for.
+ * Who has the other end of a pipe, a FIFO or a socket: every descriptor of
+ * every process is listed once, when it is first asked for. A FIFO's link
+ * names a path, which others may know by another name: its device and inode
+ * are the same for all.
  */
 #include "private.h"
 
@@ -9,17 +11,51 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { OPENED_MAX = 4 << 20, PEERS_MAX = 256 };
+
+/* As far as the kernel knows it: no server is asked, which may be away. */
+bool
+fifo_look(const char *link, uint64_t *device, uint64_t *inode)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, link, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO,
+		  &st) < 0 || !S_ISFIFO(st.stx_mode))
+		return false;
+	*device = makedev(st.stx_dev_major, st.stx_dev_minor);
+	*inode = st.stx_ino;
+	return true;
+}
+
+/* What `path` links to, as far as it has another end. */
+static bool
+identify(struct opened *o, const char *path, const char *link)
+{
+	const char *number = str_starts(link, "pipe:[") ? link + 6 :
+		str_starts(link, "socket:[") ? link + 8 : NULL;
+
+	if (number)
+		o->inode = strtoull(number, NULL, 10);
+	else if (*link != '/' || !fifo_look(path, &o->device, &o->inode))
+		return false;
+	return true;
+}
 
 static void
 take_link(struct why *y, pid_t pid, const char *dir, const char *name)
 {
 	char path[64], text[64];
+	struct opened o = { .pid = pid, .fd = (int)strtol(name, NULL, 10) };
 	struct stat st;
 
+	/* who started us may have handed it down: we never use it */
+	if (pid == getpid() && o.fd > STDERR_FILENO)
+		return;
 	(void)snprintf(path, sizeof path, "%s/%.20s", dir, name);
 
 	const ssize_t n = readlink(path, text, sizeof text - 1);
@@ -28,19 +64,14 @@ take_link(struct why *y, pid_t pid, const char *dir, const char *name)
 		return;
 	text[n] = '\0';
 
-	const char *number = str_starts(text, "pipe:[") ? text + 6 :
-		str_starts(text, "socket:[") ? text + 8 : NULL;
-
 	/* what the link permits is what the descriptor was opened for */
-	if (!number || lstat(path, &st) < 0)
+	if (!identify(&o, path, text) || lstat(path, &st) < 0)
 		return;
+	o.reads = st.st_mode & S_IRUSR;
+	o.writes = st.st_mode & S_IWUSR;
 	y->opened = xgrow(y->opened, &y->opened_cap, y->opened_len + 1,
 			  sizeof *y->opened);
-	y->opened[y->opened_len++] = (struct opened){
-		.inode = strtoull(number, NULL, 10), .pid = pid,
-		.fd = (int)strtol(name, NULL, 10),
-		.reads = st.st_mode & S_IRUSR, .writes = st.st_mode & S_IWUSR,
-	};
+	y->opened[y->opened_len++] = o;
 }
 
 static void
@@ -139,6 +170,8 @@ peers_find(struct why *y, pid_t pid, struct wait_file *f)
 	     i < y->opened_len && y->opened[i].inode == inode; i++) {
 		const struct opened *o = &y->opened[i];
 
+		if (o->device != f->device)
+			continue;
 		if (f->is_socket || (f->reads ? o->writes : o->reads))
 			add_peer(f, o->pid, o->fd);
 	}

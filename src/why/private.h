@@ -27,7 +27,7 @@ struct members {
 
 /* An open pipe or socket of somebody. */
 struct opened {
-	uint64_t inode;
+	uint64_t device, inode;	/* device: of a FIFO */
 	pid_t pid;
 	int fd;
 	bool reads, writes;
@@ -109,6 +109,8 @@ void file_lock_look(struct why *y, struct wait *w);
 
 /* ---- peers.c */
 void peers_find(struct why *y, pid_t pid, struct wait_file *f);
+/* Is what this link of /proc leads to a pipe with a name? */
+bool fifo_look(const char *link, uint64_t *device, uint64_t *inode);
 
 /* ---- sockets.c */
 const struct socket_entry *socket_find(struct why *y, pid_t pid,

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-enum { FILES_SHOWN = 4, PEERS_SHOWN = 3, CHILDREN_SHOWN = 3 };
+enum { FILES_SHOWN = 4, PEERS_SHOWN = 3, CHILDREN_SHOWN = 3,
+       WORDS_SHOWN = 4 };
 
 const char *
 why_name(struct why *y, pid_t pid, pid_t tid)
@@ -55,6 +56,18 @@ add_holder(struct why *y, struct str *s, const struct wait *w)
 }
 
 static void
+add_words(struct str *s, const struct wait *w)
+{
+	str_addf(s, "one of %zu futexes: ", w->word_count);
+	for (size_t i = 0; i < w->word_count && i < WORDS_SHOWN; i++)
+		str_addf(s, "%s0x%llx (holds %u)", i ? ", " : "",
+			 (unsigned long long)w->words[i].address,
+			 w->words[i].value);
+	if (w->word_count > WORDS_SHOWN)
+		str_addf(s, " and %zu more", w->word_count - WORDS_SHOWN);
+}
+
+static void
 add_futex(struct why *y, struct str *s, const struct wait *w)
 {
 	static const char *const words[] = {
@@ -66,6 +79,10 @@ add_futex(struct why *y, struct str *s, const struct wait *w)
 		[LOCK_INTERNAL] = "lock within libc,",
 	};
 
+	if (w->word_count > 1) {
+		add_words(s, w);
+		return;
+	}
 	if (w->lock == LOCK_JOIN && w->owner) {
 		str_add(s, "the end of ");
 		add_thread(y, s, w->pid, w->owner);
@@ -217,4 +234,10 @@ why_text(struct why *y, const struct wait *w)
 		str_addf(&s, "%sin %s", s.len ? ", " : "",
 			 wait_call_name(w->call));
 	return str_take(&s);
+}
+
+const char *
+why_verb(const char *text)
+{
+	return str_starts(text, "in ") ? "waits" : "waits for";
 }

@@ -54,6 +54,7 @@ wait_fini(struct wait *w)
 	}
 	free(w->files);
 	free(w->children);
+	free(w->words);
 	*w = (struct wait){ 0 };
 }
 
@@ -340,5 +341,9 @@ why_holds(struct why *y, const struct wait *w)
 		return true;
 	memcpy(now.args, w->args, sizeof now.args);
 	futex_look(y, &now, by_name);
-	return now.owner == w->owner && now.value == w->value;
+
+	const bool same = now.owner == w->owner && now.value == w->value;
+
+	wait_fini(&now);
+	return same;
 }

@@ -146,6 +146,43 @@ wait_child(struct member *me)
 	note(waitpid(child, NULL, 0));
 }
 
+/* Numbers and layouts as <linux/futex.h> and <linux/aio_abi.h> have them; not
+ * all that build this have those. */
+enum { FUTEX_WAITV_CALL = 449, FUTEX_OF_32_BITS = 2, FUTEX_OWN = 128 };
+static uint32_t several[2] = { 7, 8 };
+static unsigned long requests;
+
+static long
+futex_waitv(unsigned count)
+{
+	const struct {
+		uint64_t value, address;
+		uint32_t flags, reserved;
+	} list[2] = {
+		{ 7, (uintptr_t)&several[0], FUTEX_OF_32_BITS | FUTEX_OWN, 0 },
+		{ 8, (uintptr_t)&several[1], FUTEX_OF_32_BITS | FUTEX_OWN, 0 },
+	};
+
+	return syscall(FUTEX_WAITV_CALL, list, count, 0, NULL, 0);
+}
+
+static void
+wait_several(struct member *me)
+{
+	say_word(me, &several[0]);
+	note(futex_waitv(2));
+}
+
+/* A call that nobody can say more of. */
+static void
+wait_request(struct member *me)
+{
+	char event[32];
+
+	(void)me;
+	note(syscall(SYS_io_getevents, requests, 1, 1, event, NULL));
+}
+
 static void
 connect_tcp(void)
 {
@@ -212,4 +249,9 @@ start_kinds(void)
 	add("join", SYS_futex, wait_join);
 	add("signal", SYS_rt_sigtimedwait, wait_signal);
 	add("child", SYS_wait4, wait_child);
+	/* none at all is wrong where the kernel has the call */
+	if (futex_waitv(0) < 0 && errno == EINVAL)
+		add("several", FUTEX_WAITV_CALL, wait_several);
+	if (syscall(SYS_io_setup, 1, &requests) == 0)
+		add("request", SYS_io_getevents, wait_request);
 }

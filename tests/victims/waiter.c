@@ -11,6 +11,7 @@
  *	waiter token N		N threads take turns within `inside`
  *	waiter pipes		two processes, each reads what only the other
  *				can write
+ *	waiter fifos DIR	the same by FIFOs, made in DIR
  *	waiter lock		this waits for a file lock of another process,
  *				which reads what only this can write
  *
@@ -24,6 +25,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -266,14 +268,30 @@ read_parent_end(struct member *me)
 	read_one(me, to_parent[0]);
 }
 
+/* Both ends, as pipe(2) makes them. */
+static int
+make_fifo(const char *dir, const char *name, int fds[2])
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	if (mkfifo(path, 0600) < 0 ||
+	    (fds[0] = open(path, O_RDONLY | O_NONBLOCK)) < 0 ||
+	    (fds[1] = open(path, O_WRONLY)) < 0)
+		return -1;
+	return fcntl(fds[0], F_SETFL, 0);
+}
+
 /* The main thread of a stuck process is stuck too: nothing ends it but a
  * signal. */
 static void
-start_pipes(void)
+start_pipes(const char *dir)
 {
 	char c;
 
-	if (pipe(to_child) < 0 || pipe(to_parent) < 0)
+	if (dir ? make_fifo(dir, "down", to_child) < 0 ||
+	    make_fifo(dir, "up", to_parent) < 0 :
+	    pipe(to_child) < 0 || pipe(to_parent) < 0)
 		exit(99);
 	child = fork();
 	if (child == 0) {
@@ -396,7 +414,9 @@ main(int argc, char **argv)
 	else if (strcmp(what, "orphan") == 0)
 		start_orphan();
 	else if (strcmp(what, "pipes") == 0)
-		start_pipes();
+		start_pipes(NULL);
+	else if (strcmp(what, "fifos") == 0)
+		start_pipes(argc > 2 ? argv[2] : ".");
 	else if (strcmp(what, "lock") == 0)
 		start_lock();
 	else
