@@ -112,6 +112,16 @@ book_unknown(struct recorder *rec, uint64_t time_ns, pid_t tid,
 	recorder_book(rec, time_ns, tid, MSTATE_SYSTEM, part, frinfo);
 }
 
+/* Its number is that of no thread. */
+static void
+name_nobody(struct recorder *rec, uint64_t time_ns, pid_t tid)
+{
+	if (tid != RECORDER_NO_THREAD || rec->nobody_named)
+		return;
+	rec->nobody_named = true;
+	recorder_thread_name(rec, time_ns, tid, "not known which");
+}
+
 /* ---- what no sample has -------------------------------------------------- */
 
 static struct loss *
@@ -145,6 +155,7 @@ recorder_lost(struct recorder *rec, uint64_t time_ns, const char *cause,
 
 	l->samples += samples;
 	l->weight_ns += weight_ns;
+	name_nobody(rec, time_ns, tid);
 	rec->counts.lost += samples;
 	rec->counts.lost_ns += weight_ns;
 	book_unknown(rec, time_ns, tid, weight_ns,
@@ -157,15 +168,18 @@ void
 recorder_unsampled(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		   uint64_t cpu_ns)
 {
-	if (cpu_ns)
-		book_unknown(rec, time_ns, tid, cpu_ns,
-			     recorder_artificial(rec, &rec->unsampled_frinfo,
-						 "<Unsampled threads>"));
+	if (!cpu_ns)
+		return;
+	name_nobody(rec, time_ns, tid);
+	book_unknown(rec, time_ns, tid, cpu_ns,
+		     recorder_artificial(rec, &rec->unsampled_frinfo,
+					 "<Unsampled threads>"));
 }
 
 void
 recorder_unsampled_wait(struct recorder *rec, uint64_t time_ns, uint64_t ns)
 {
+	name_nobody(rec, time_ns, RECORDER_NO_THREAD);
 	recorder_wait(rec, time_ns, RECORDER_NO_THREAD, MSTATE_SLEEP, ns,
 		      recorder_artificial(rec, &rec->unsampled_frinfo,
 					      "<Unsampled threads>"));

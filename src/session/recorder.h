@@ -21,6 +21,7 @@ struct recorder {
 	} *losses;
 	size_t loss_count, loss_cap;
 	struct map booked;	/* CPU time by thread */
+	bool nobody_named;
 	uint64_t lost_frinfo, unsampled_frinfo, kernel_frinfo, unseen_frinfo;
 	struct modes {		/* of the target, in the kernel's units */
 		uint64_t user, system, read_at;
