@@ -59,11 +59,11 @@ look_at(struct waits *w, struct waiter *th)
 	struct look look = { .blocked = true };
 	struct task_turns t;
 
-	/* told of, not yet met; it may have ended, or there is no descriptor
-	 * to spare */
+	/* told of, not yet met; it may have ended */
 	if (th->of.schedstat < 0)
 		roll_open_files(&w->roll, th);
-	if (task_turns_at(th->of.schedstat, &t) < 0)
+	if (look_at_turns(w->opt->target, &th->of, &t) < 0 ||
+	    t.cpu_ns < th->last.cpu_ns)		/* of the same number */
 		return false;
 
 	const bool same = th->blocked && t.switches == th->last.switches &&
@@ -341,7 +341,7 @@ finish(struct waits *w, struct waiter *th, uint64_t now)
 		return;
 	if (th->gone_ns)
 		account_end(&w->accounts, th, th->gone_ns);
-	else if (task_turns_at(th->of.schedstat, &t) == 0)
+	else if (look_at_turns(w->opt->target, &th->of, &t) == 0)
 		account_stop(&w->accounts, th, now, &t);
 	else
 		account_end(&w->accounts, th, now);

@@ -63,10 +63,13 @@ struct looker {
 struct looked_at {		/* a thread, and files of it that stay open */
 	pid_t tid;
 	int schedstat, syscall, stat;	/* -1: not to be had */
+	bool anew;		/* no descriptor to spare: opened each time */
 };
 
 void looker_init(struct looker *k, struct recorder *rec, struct target *t);
 void looker_fini(struct looker *k);
+int look_at_turns(const struct target *t, const struct looked_at *th,
+		  struct task_turns *turns);
 /* What a thread waits in, and where, without a stop. turns: of right before. */
 struct look look_at_waiting(struct looker *k, const struct looked_at *th,
 			    const struct task_turns *turns);
@@ -131,6 +134,7 @@ struct roll {
 	struct map threads;	/* tid -> struct waiter */
 	DIR *tasks;
 	uint64_t round, listed_at;
+	bool full;		/* no descriptor to spare */
 };
 
 int roll_init(struct roll *r, struct target *t);
@@ -146,7 +150,8 @@ void roll_list(struct roll *r, uint64_t now, bool all);
 /* For waits_thread_clock and waits_each_clock. */
 bool roll_clock(const struct roll *r, pid_t tid, uint64_t *cpu_ns);
 void roll_each_clock(const struct roll *r, waits_clock_fn *tell, void *arg);
-/* Of one that was told of, and is not met yet. */
-void roll_open_files(const struct roll *r, struct waiter *th);
+/* Of one that was told of, and is not met yet. Without a descriptor to spare
+ * they stay closed, and each look opens its own. */
+void roll_open_files(struct roll *r, struct waiter *th);
 
 #endif

@@ -57,6 +57,22 @@ read_small(const struct looker *k, pid_t tid, const char *name, char *text,
 	return n > 0 ? (size_t)n : 0;
 }
 
+int
+look_at_turns(const struct target *t, const struct looked_at *th,
+	      struct task_turns *turns)
+{
+	return th->anew ? target_thread_turns(t, th->tid, turns) :
+		task_turns_at(th->schedstat, turns);
+}
+
+static int
+call_of(const struct looker *k, const struct looked_at *th,
+	struct task_call *p)
+{
+	return th->anew ? target_thread_call(k->target, th->tid, p, NULL) :
+		task_call_at(th->syscall, p, NULL);
+}
+
 static bool
 is_missing(const struct looker *k, uint64_t address)
 {
@@ -148,7 +164,7 @@ stack_of(struct looker *k, const struct looked_at *th,
 
 		if (!got)
 			break;		/* not to be read */
-		if (task_turns_at(th->schedstat, &after) < 0 ||
+		if (look_at_turns(k->target, th, &after) < 0 ||
 		    after.switches != turns->switches ||
 		    after.cpu_ns != turns->cpu_ns)
 			return *seen ? *seen : walk(k, p, 0, STACK_MAX);
@@ -181,7 +197,7 @@ look_at_waiting(struct looker *k, const struct looked_at *th,
 {
 	struct look look = { .blocked = true };
 	struct task_call p;
-	const int seen = task_call_at(th->syscall, &p, NULL);
+	const int seen = call_of(k, th, &p);
 	const bool refused = seen < 0 && errno != ESRCH;
 
 	if (seen != 1 && !refused)
@@ -193,7 +209,7 @@ look_at_waiting(struct looker *k, const struct looked_at *th,
 
 	struct task_stat st;
 
-	/* gone: 0; no descriptor to spare: the slow way */
+	/* gone: 0 */
 	if (th->stat < 0)
 		(void)target_thread_stat(k->target, th->tid, &st);
 	else

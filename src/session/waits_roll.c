@@ -13,7 +13,7 @@
 /* ---- files of a thread --------------------------------------------------------- */
 
 static int
-open_file(const struct roll *r, pid_t tid, const char *name)
+open_file(struct roll *r, pid_t tid, const char *name)
 {
 	char path[64];
 
@@ -24,19 +24,39 @@ open_file(const struct roll *r, pid_t tid, const char *name)
 
 	if (fd >= 0 && descriptor_is_reserve(fd)) {
 		(void)close(fd);
+		r->full = true;
 		return -1;
 	}
 	return fd;
 }
 
-void
-roll_open_files(const struct roll *r, struct waiter *th)
+static void
+close_files(struct looked_at *of)
 {
-	th->of.schedstat = open_file(r, th->of.tid, "schedstat");
-	if (th->of.schedstat < 0)
-		return;
-	th->of.syscall = open_file(r, th->of.tid, "syscall");
-	th->of.stat = open_file(r, th->of.tid, "stat");
+	int *const fds[] = { &of->schedstat, &of->syscall, &of->stat };
+
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+		if (*fds[i] >= 0)
+			(void)close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
+void
+roll_open_files(struct roll *r, struct waiter *th)
+{
+	struct looked_at *of = &th->of;
+
+	if (!r->full)
+		of->schedstat = open_file(r, of->tid, "schedstat");
+	if (of->schedstat >= 0) {
+		of->syscall = open_file(r, of->tid, "syscall");
+		of->stat = open_file(r, of->tid, "stat");
+	}
+	/* all or none */
+	of->anew = r->full;
+	if (of->anew)
+		close_files(of);
 }
 
 /* ---- threads ---------------------------------------------------------------- */
@@ -56,7 +76,7 @@ roll_add(struct roll *r, pid_t tid, uint64_t since)
 	struct waiter *th = xcalloc(1, sizeof *th);
 
 	*th = (struct waiter){
-		.of = { tid, -1, -1, -1 }, .since_ns = since,
+		.of = { tid, -1, -1, -1, false }, .since_ns = since,
 		.looked_at = since, .held_since = since,
 		.round = r->round,
 	};
@@ -67,11 +87,7 @@ roll_add(struct roll *r, pid_t tid, uint64_t since)
 static void
 free_waiter(struct waiter *th)
 {
-	const int fds[] = { th->of.schedstat, th->of.syscall, th->of.stat };
-
-	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
-		if (fds[i] >= 0)
-			(void)close(fds[i]);
+	close_files(&th->of);
 	free(th);
 }
 
@@ -79,6 +95,8 @@ void
 roll_drop(struct roll *r, struct waiter *th)
 {
 	(void)map_remove(&r->threads, (uint64_t)th->of.tid);
+	if (th->of.schedstat >= 0)
+		r->full = false;
 	free_waiter(th);
 }
 
@@ -120,7 +138,7 @@ meet(struct roll *r, pid_t tid, uint64_t now, bool all)
 	if (!all)
 		th->since_ns = th->looked_at = th->held_since =
 			birth_of(r, tid, now);
-	if (all && task_turns_at(th->of.schedstat, &th->base) == 0)
+	if (all && look_at_turns(r->target, &th->of, &th->base) == 0)
 		th->last = th->base;
 }
 
@@ -148,12 +166,12 @@ roll_list(struct roll *r, uint64_t now, bool all)
 /* ---- clocks ------------------------------------------------------------------- */
 
 static bool
-clock_of(const struct waiter *th, uint64_t *cpu_ns)
+clock_of(const struct roll *r, const struct waiter *th, uint64_t *cpu_ns)
 {
 	struct task_turns t;
 
 	if (th->ended || th->gone_ns ||
-	    task_turns_at(th->of.schedstat, &t) < 0)
+	    look_at_turns(r->target, &th->of, &t) < 0)
 		t = th->last;
 	*cpu_ns = t.cpu_ns - th->base.cpu_ns;
 	return t.switches && t.cpu_ns >= th->base.cpu_ns;
@@ -164,7 +182,7 @@ roll_clock(const struct roll *r, pid_t tid, uint64_t *cpu_ns)
 {
 	const struct waiter *th = roll_find(r, tid);
 
-	return th && clock_of(th, cpu_ns);
+	return th && clock_of(r, th, cpu_ns);
 }
 
 void
@@ -174,7 +192,7 @@ roll_each_clock(const struct roll *r, waits_clock_fn *tell, void *arg)
 	size_t i = 0;
 
 	while (map_next(&r->threads, &i, &tid, &at))
-		if (clock_of((struct waiter *)(uintptr_t)at, &cpu_ns))
+		if (clock_of(r, (struct waiter *)(uintptr_t)at, &cpu_ns))
 			tell(arg, (pid_t)tid, cpu_ns);
 }
 
@@ -202,6 +220,7 @@ roll_clear(struct roll *r)
 	while (map_next(&r->threads, &i, &tid, &at))
 		free_waiter((struct waiter *)(uintptr_t)at);
 	map_fini(&r->threads);
+	r->full = false;
 }
 
 void
