@@ -171,6 +171,10 @@ char thread_state(pid_t pid, pid_t tid);
 
 /* Raise the soft limit of descriptors; more where we are allowed to. */
 void descriptors_raise(void);
+/* How many there can be now. */
+uint64_t descriptors_most(void);
+/* Would so many leave room for the rest of the process, were they the first? */
+bool descriptors_suffice(size_t n);
 /* fd is so near to the limit that the rest of the process needs it. */
 bool descriptor_is_reserve(int fd);
 

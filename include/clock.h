@@ -152,8 +152,10 @@ uint64_t signal_clock_time(struct signal_clock *c, pid_t tid,
 /* CPU ns of a thread since enable, by its counter (user + system); also
  * right after its end. -1: not ours. */
 int signal_clock_cpu(struct signal_clock *c, pid_t tid, uint64_t *cpu_ns);
-/* How often a thread could not be given a clock (descriptors, refusals). */
+/* How many threads could not be given a clock (descriptors, refusals). */
 size_t signal_clock_unserved(const struct signal_clock *c);
+/* "5 of 9 threads ... not sampled: why; ", or "". The caller frees it. */
+char *signal_clock_missing(const struct signal_clock *c);
 /* Every thread that had a clock, those that ended too. */
 void signal_clock_each(struct signal_clock *c,
 		       void (*visit)(void *arg, pid_t tid, uint64_t cpu_ns),

@@ -119,8 +119,9 @@ struct session_progress {
 	/* what these could not hide: waits whose time limit started once more,
 	 * calls that gave back a part */
 	unsigned began_again, cut_short;
+	unsigned not_sampled;	/* threads without a clock; why says why */
 	char engine[16];
-	char why[256];
+	char why[512];
 };
 int session_progress(struct session *s, struct session_progress *out);
 

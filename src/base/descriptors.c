@@ -4,6 +4,7 @@
  */
 #include "base.h"
 
+#include <limits.h>
 #include <sys/resource.h>
 
 enum {
@@ -33,11 +34,22 @@ descriptors_raise(void)
 	(void)setrlimit(RLIMIT_NOFILE, &now);
 }
 
-bool
-descriptor_is_reserve(int fd)
+uint64_t
+descriptors_most(void)
 {
 	struct rlimit now;
 
-	return getrlimit(RLIMIT_NOFILE, &now) == 0 &&
-		(rlim_t)fd + DESCRIPTORS_KEPT >= now.rlim_cur;
+	return getrlimit(RLIMIT_NOFILE, &now) == 0 ? now.rlim_cur : UINT64_MAX;
+}
+
+bool
+descriptors_suffice(size_t n)
+{
+	return n <= INT_MAX && !descriptor_is_reserve((int)n);
+}
+
+bool
+descriptor_is_reserve(int fd)
+{
+	return (uint64_t)fd + DESCRIPTORS_KEPT >= descriptors_most();
 }

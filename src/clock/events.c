@@ -92,11 +92,30 @@ open_rings(struct clock *c)
 			  smallest_ring(&c->opt), c->opt.pid);
 }
 
+/* Takes why. Small rings lose samples sooner; the remedy is one of memory. */
+static char *
+add_rings(const struct clock *c, char *why)
+{
+	const size_t wanted = ring_size(&c->opt);
+
+	if (c->rings.bytes >= wanted)
+		return why;
+
+	char *text = xasprintf("%s; rings of %zu KiB, as %zu are refused "
+			       "(raise `ulimit -l` or "
+			       "kernel.perf_event_mlock_kb)", why,
+			       c->rings.bytes / 1024, wanted / 1024);
+
+	free(why);
+	return text;
+}
+
 static void
 describe(struct clock *c, enum clock_form form, size_t events, char *why)
 {
 	size_t rings = 0;
 
+	why = add_rings(c, why);
 	for (size_t i = 0; i < c->rings.len; i++)
 		rings += c->rings.ring[i].page != NULL;
 	c->why = why;
@@ -129,8 +148,9 @@ open_per_cpu(struct clock *c, const char **what)
 	return 0;
 }
 
+/* One that is not sampled has no records: its CPU time is the scheduler's. */
 static void
-note_opened(void *arg, pid_t tid, uint64_t time)
+note_thread(void *arg, pid_t tid, uint64_t time)
 {
 	struct clock *c = arg;
 
@@ -145,7 +165,7 @@ try_threads(struct clock *c)
 		.attr = attr_clock(PERF_COUNT_SW_TASK_CLOCK, &c->opt),
 		.kernel = &c->kernel,
 		.rings = &c->rings,
-		.opened = note_opened,
+		.met = note_thread,
 		.arg = c,
 	};
 	attr_add_side_band(&c->watch.attr);
@@ -185,11 +205,18 @@ open_per_thread(struct clock *c, char *refusal)
 	if (done < 0)
 		return fail_refused(errno, c->opt.pid,
 				    "perf_event_open on the threads");
+
+	char *missing = not_sampled_text(c->watch.not_sampled,
+					 c->watch.threads +
+					 c->watch.not_sampled,
+					 c->watch.refusal);
+
 	describe(c, CLOCK_FORM_THREAD, c->watch.len,
-		 xasprintf("one clock per thread and CPU; %s%s; CPU time by "
-			   "switch records%s%s", modes(c), lack,
+		 xasprintf("%sone clock per thread and CPU; %s%s; CPU time by "
+			   "switch records%s%s", missing, modes(c), lack,
 			   refusal ? "; not per CPU: " : "",
 			   refusal ? refusal : ""));
+	free(missing);
 	return 0;
 }
 

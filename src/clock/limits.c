@@ -3,6 +3,7 @@
  * What the machine and its settings allow: CPUs, threads; and when perf is
  * refused, which setting refused it.
  */
+#include "control.h"
 #include "perf.h"
 
 #include <dirent.h>
@@ -114,6 +115,39 @@ threads_list(pid_t pid, pid_t **tids, size_t *cap)
 	return n;
 }
 
+struct busy {
+	pid_t tid;
+	uint64_t cpu_ns;
+};
+
+static int
+by_cpu(const void *a, const void *b)
+{
+	const struct busy *x = a, *y = b;
+
+	return (x->cpu_ns < y->cpu_ns) - (x->cpu_ns > y->cpu_ns);
+}
+
+void
+threads_sort_busiest(pid_t pid, pid_t *tids, size_t n)
+{
+	struct busy *all = xcalloc(n + 1, sizeof *all);
+	struct task_turns turns;
+	char path[64];
+
+	for (size_t i = 0; i < n; i++) {
+		(void)snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat",
+			       (int)pid, (int)tids[i]);
+		(void)task_turns_of(-1, path, &turns);	/* gone: 0 */
+		all[i] = (struct busy){ tids[i], tids[i] == pid ? UINT64_MAX :
+					turns.cpu_ns };
+	}
+	qsort(all, n, sizeof *all, by_cpu);
+	for (size_t i = 0; i < n; i++)
+		tids[i] = all[i].tid;
+	free(all);
+}
+
 /* As the option of a verb, and as a command. */
 #define OTHER_ENGINE "--engine inject (in the shell: collector engine inject)"
 
@@ -170,6 +204,23 @@ refusal_text(int error, const char *what)
 {
 	return xasprintf("%s: %s; kernel.perf_event_paranoid is %lld", what,
 			 strerror(error), paranoid());
+}
+
+char *
+not_sampled_text(size_t n, size_t of, int error)
+{
+	if (!n)
+		return xstrdup("");
+
+	char *why = error != EMFILE ? xstrdup(strerror(error)) :
+		xasprintf("at most %llu open files (raise `ulimit -n`, or: "
+			  "engine remote)",
+			  (unsigned long long)descriptors_most());
+	char *text = xasprintf("%zu of %zu threads, and those that they "
+			       "create, are not sampled: %s; ", n, of, why);
+
+	free(why);
+	return text;
 }
 
 /*
@@ -231,7 +282,14 @@ fail_refused(int error, pid_t pid, const char *what)
 	}
 	errno = error;
 	if (error != EACCES && error != EPERM && error != ENOSYS)
-		return fail_errno("%s of process %d", what, (int)pid);
+		(void)fail_errno("%s of process %d", what, (int)pid);
+	if (error == EMFILE)
+		return fail_remedy("raise `ulimit -n` (it is %llu), or: "
+				   "--engine remote (in the shell: collector "
+				   "engine remote)",
+				   (unsigned long long)descriptors_most());
+	if (error != EACCES && error != EPERM && error != ENOSYS)
+		return -1;
 	(void)fail(FAIL_DENIED, "%s of process %d: %s", what, (int)pid,
 		   strerror(error));
 	refusal_remedy(error, pid);

@@ -59,12 +59,18 @@ void cpus_fini(struct cpus *c);
 int interval_check(uint64_t interval_ns);
 /* Threads of a process by one listing; *tids grows. -1: none, with errno. */
 ssize_t threads_list(pid_t pid, pid_t **tids, size_t *cap);
+/* The first thread stays where it is, then those that used the most CPU time
+ * so far: for when not all can be served. */
+void threads_sort_busiest(pid_t pid, pid_t *tids, size_t n);
 /* Turn a refusal (errno error) into a failure with the exact remedy. */
 int fail_refused(int error, pid_t pid, const char *what);
 /* The same for the memory of rings. */
 int fail_rings(int error);
 /* One line for the receipt: what refused, without failing. */
 char *refusal_text(int error, const char *what);
+/* "5 of 9 threads ... are not sampled: why (remedy); ", or "" for none. The
+ * caller frees it. */
+char *not_sampled_text(size_t n, size_t of, int error);
 
 /* ---- ring.c: one ring per CPU, read together in order of time ------------ */
 
@@ -133,9 +139,11 @@ struct watch {
 	struct map root;	/* thread -> the one whose events it has */
 	struct map born;	/* opened thread -> time when all were open */
 	struct map seen;	/* threads served, while opening */
+	int spare;		/* descriptors to leave for each of them */
 	size_t threads, not_sampled;
-	/* a thread was opened; its events count from then */
-	void (*opened)(void *arg, pid_t tid, uint64_t time);
+	int refusal;		/* of those: errno */
+	/* a thread was opened, and its events count from then; or refused */
+	void (*met)(void *arg, pid_t tid, uint64_t time);
 	void *arg;
 };
 

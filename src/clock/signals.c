@@ -39,6 +39,7 @@ open_side_band(struct signal_clock *c)
 		.attr = attr_dummy(),
 		.kernel = &c->kernel,
 		.rings = &c->rings,
+		.spare = 1,		/* its ticker */
 	};
 	attr_add_side_band(&c->watch.attr);
 	attr_add_inherit(&c->watch.attr);
@@ -101,7 +102,7 @@ take(void *arg, size_t ring, const unsigned char *record)
 		return;
 	}
 	if (raw.r.kind == CLOCK_FORK && raw.r.pid == c->pid)
-		/* refused: counted as unserved */
+		/* refused: it is counted */
 		(void)tickers_add(c, raw.r.tid);
 	if (raw.r.kind == CLOCK_EXIT)
 		tickers_end(c, raw.r.tid);
@@ -146,6 +147,7 @@ signal_clock_close(struct signal_clock *c)
 	free(c->tickers);
 	free(c->ended);
 	map_fini(&c->by_tid);
+	map_fini(&c->refused);
 	watch_close(&c->watch);
 	if (c->sides)
 		fds_close(c->sides, c->sides_len);
@@ -206,7 +208,18 @@ signal_clock_send(struct signal_clock *c, pid_t tid, bool on)
 size_t
 signal_clock_unserved(const struct signal_clock *c)
 {
-	return c->unserved;
+	return c->refused.len;
+}
+
+char *
+signal_clock_missing(const struct signal_clock *c)
+{
+	uint64_t tid, error = 0;
+	size_t at = 0;
+
+	(void)map_next(&c->refused, &at, &tid, &error);
+	return not_sampled_text(c->refused.len, c->len + c->refused.len,
+				(int)error);
 }
 
 size_t

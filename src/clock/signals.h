@@ -29,7 +29,8 @@ struct signal_clock {
 	size_t sides_len;
 	struct watch watch;
 	struct ticker *tickers;
-	size_t len, cap, unserved;
+	size_t len, cap;
+	struct map refused;	/* threads that have none: errno */
 	size_t *ended;		/* since the last drain: their times stay */
 	size_t ended_len, ended_cap, timed;
 	struct map by_tid;	/* tid -> place of its latest ticker */

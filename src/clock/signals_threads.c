@@ -96,9 +96,10 @@ tickers_add(struct signal_clock *c, pid_t tid)
 	if (fd < 0 && errno == ESRCH)
 		return 0;
 	if (fd < 0) {
-		c->unserved++;
+		map_put(&c->refused, (uint64_t)tid, (uint64_t)errno);
 		return -1;
 	}
+	(void)map_remove(&c->refused, (uint64_t)tid);
 	c->tickers = xgrow(c->tickers, &c->cap, c->len + 1,
 			   sizeof *c->tickers);
 	c->tickers[c->len] = (struct ticker){
@@ -168,6 +169,8 @@ add_listed(struct signal_clock *c, pid_t **tids, size_t *cap)
 
 	if (n < 0)
 		return -1;
+	if (!descriptors_suffice((size_t)n))
+		threads_sort_busiest(c->pid, *tids, (size_t)n);
 	for (ssize_t i = 0; i < n; i++)
 		if (tickers_add(c, (*tids)[i]) < 0 && c->len == 0)
 			return -1;	/* the first is refused: all are */

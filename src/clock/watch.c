@@ -97,7 +97,7 @@ add_event(struct watch *w, int fd, const struct ring *ring, pid_t tid)
 
 	w->fds = xgrow(w->fds, &w->cap, w->len + 1, sizeof *w->fds);
 	w->fds[w->len++] = fd;
-	if (descriptor_is_reserve(fd)) {
+	if (descriptor_is_reserve(fd + w->spare * (int)(w->threads + 1))) {
 		errno = EMFILE;
 		return -1;
 	}
@@ -140,8 +140,8 @@ note_opened(struct watch *w, pid_t tid)
 	map_put(&w->born, (uint64_t)tid, now);
 	map_put(&w->root, (uint64_t)tid, (uint64_t)tid);
 	w->threads++;
-	if (w->opened)
-		w->opened(w->arg, tid, now);
+	if (w->met)
+		w->met(w->arg, tid, now);
 }
 
 /* Returns whether the thread is new to us; *error says why it was refused. */
@@ -158,9 +158,11 @@ serve(struct watch *w, pid_t tid, int *error)
 	}
 	if (errno == ESRCH)
 		return false;		/* it ended since the listing */
-	*error = errno;
+	*error = w->refusal = errno;
 	map_put(&w->seen, (uint64_t)tid, SEEN_REFUSED);
 	w->not_sampled++;
+	if (w->met)
+		w->met(w->arg, tid, now_ns());
 	return true;
 }
 
@@ -180,6 +182,8 @@ one_pass(struct watch *w, pid_t **tids, size_t *cap, int *error)
 
 	if (n < 0)
 		return -1;
+	if (!descriptors_suffice((size_t)n * w->rings->len))
+		threads_sort_busiest(w->pid, *tids, (size_t)n);
 	for (ssize_t i = 0; i < n && !refused(w, *error); i++) {
 		keep_up(w, &last);
 		new += serve(w, (*tids)[i], error);

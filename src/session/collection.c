@@ -214,6 +214,7 @@ collection_progress(struct collection *c, struct session_progress *out)
 		.target_cpu_ns = clock_of(c, n),
 		.stop_ns = n->stop_ns, .stops = n->stops,
 		.stop_total_ns = n->stop_total_ns,
+		.not_sampled = (unsigned)n->not_sampled,
 		.began_again = marks->began_again - c->marks.began_again,
 		.cut_short = marks->cut_short - c->marks.cut_short,
 	};

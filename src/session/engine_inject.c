@@ -51,6 +51,15 @@ inject_pollfds(void *engine, struct pollfd *fds, size_t max)
 	return e->clock ? signal_clock_pollfds(e->clock, fds, max) : 0;
 }
 
+/* Without perf the guest makes the clocks. */
+static size_t
+inject_not_sampled(void *engine)
+{
+	const struct inject *e = engine;
+
+	return e->clock ? signal_clock_unserved(e->clock) : 0;
+}
+
 static int
 publish(struct inject *e)
 {
@@ -248,5 +257,6 @@ const struct engine_ops engine_inject = {
 	.name = "inject", .start = inject_start, .pollfds = inject_pollfds,
 	.drain = inject_drain, .run = inject_run,
 	.settle = inject_settle, .crowding = inject_crowding,
+	.not_sampled = inject_not_sampled,
 	.stop = inject_stop, .rounds = true,
 };

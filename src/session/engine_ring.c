@@ -113,6 +113,14 @@ ring_run(void *engine, bool on)
 	return 0;
 }
 
+static size_t
+ring_not_sampled(void *engine)
+{
+	const struct ring *r = engine;
+
+	return r->traits->not_sampled;
+}
+
 static void
 free_ring(struct ring *r)
 {
@@ -168,5 +176,5 @@ ring_start(struct recorder *rec, const struct recorder_options *o,
 const struct engine_ops engine_ring = {
 	.name = "ring", .start = ring_start, .pollfds = ring_pollfds,
 	.drain = ring_drain, .run = ring_run, .stop = ring_stop,
-	.rounds = true,
+	.not_sampled = ring_not_sampled, .rounds = true,
 };

@@ -30,12 +30,17 @@ open_clock(struct inject *e, const char **why)
 		return -1;
 	if (!e->clock)
 		inject_read_threads(e, READ_LIST);
-	e->why = xasprintf("%s", e->clock ?
+
+	char *missing = e->clock ? signal_clock_missing(e->clock) :
+		xstrdup("");
+
+	e->why = xasprintf("%s%s", missing, e->clock ?
 		"perf task-clock signals, user mode; system time is CPU clock "
 		"minus ticks" :
 		"POSIX CPU timers (the kernel refuses perf to this user), at "
 		"most one tick per scheduler tick; user:system is estimated "
 		"from utime:stime");
+	free(missing);
 	*why = e->why;
 	return 0;
 }

@@ -210,6 +210,8 @@ struct engine_ops {
 	/* How full, in percent, the last drain found what samples wait in.
 	 * NULL: who fills it wakes us. */
 	unsigned (*crowding)(void *engine);
+	/* How many threads it could not give a clock. NULL: none needs one. */
+	size_t (*not_sampled)(void *engine);
 	/* Stop; the target is clean afterwards, or text says why not. */
 	void (*stop)(void *engine, struct str *text);
 	/* A drain is a round, with weights of its own: not one more than need
@@ -313,6 +315,7 @@ struct recorder_counts {
 	bool clock_on;
 	uint64_t stop_ns, stop_total_ns;
 	unsigned stops;
+	size_t not_sampled;	/* threads */
 	bool execed;
 	uint64_t exec_ns;
 	char exec_comm[32];

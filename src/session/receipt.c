@@ -59,6 +59,9 @@ receipt_text(const struct session_progress *p, const char *clean,
 	str_addf(&s, " sample%s, ", p->samples == 1 ? "" : "s");
 	add_grouped(&s, p->lost);
 	str_add(&s, " lost, ");
+	if (p->not_sampled)
+		str_addf(&s, "%u thread%s not sampled, ", p->not_sampled,
+			 p->not_sampled == 1 ? "" : "s");
 	if (p->stacks_failed)
 		str_addf(&s, "%llu stacks not unwound to the end, ",
 			 (unsigned long long)p->stacks_failed);

@@ -253,10 +253,19 @@ recorder_pollfds(struct recorder *rec, struct pollfd *fds, size_t max)
 	return n + creators_pollfds(rec->creators, fds + n, max - n);
 }
 
+static void
+note_not_sampled(struct recorder *rec)
+{
+	if (rec->engine.ops->not_sampled)
+		rec->counts.not_sampled =
+			rec->engine.ops->not_sampled(rec->engine.self);
+}
+
 void
 recorder_drain(struct recorder *rec, bool final)
 {
 	rec->engine.ops->drain(rec->engine.self, final);
+	note_not_sampled(rec);
 	/* after it: it tells of new code */
 	creators_drain(rec->creators);
 }
@@ -373,6 +382,7 @@ recorder_new(const struct recorder_options *o, enum session_engine engine)
 		recorder_free(rec);
 		return NULL;
 	}
+	note_not_sampled(rec);
 	/* the guest has come by threads of its own */
 	creators_forget(rec->creators);
 	if (rec->opt.settings->states)

@@ -126,6 +126,25 @@ sample_a_while(struct clock *c, pid_t pid, uint64_t cpu_wanted)
 	CHECK(t.foreign == 0, "%zu records of others", t.foreign);
 }
 
+/* More than any user is granted: smaller ones, and that is said. */
+static void
+less_memory(const struct clock_options *like)
+{
+	struct clock_options opt = *like;
+
+	opt.ring_bytes = 1 << 30;
+
+	struct clock *c = open_or_skip(&opt);
+
+	CHECK(c, "refused: %s", fail_last()->reason);
+	if (!c)
+		return;
+	printf("  %s\n", clock_traits(c)->why);
+	CHECK(clock_traits(c)->ring_bytes == opt.ring_bytes ||
+	      strstr(clock_traits(c)->why, "ulimit -l"), "it is not said");
+	clock_close(c);
+}
+
 static void
 as_nobody(void)
 {
@@ -151,7 +170,10 @@ as_nobody(void)
 	sample_a_while(c, v.pid, 300000000u);
 	printf("  %zu rings of %zu KiB\n", clock_traits(c)->rings,
 	       clock_traits(c)->ring_bytes / 1024);
+	CHECK(!strstr(clock_traits(c)->why, "ulimit -l"), "%s",
+	      clock_traits(c)->why);
 	clock_close(c);
+	less_memory(&opt);
 	victim_kill(&v);
 }
 
@@ -235,6 +257,7 @@ few_descriptors(void)
 	CHECK(!clock_open(&opt), "opened without descriptors");
 	printf("few descriptors: %s\n", fail_last()->reason);
 	CHECK(fail_last()->kind == FAIL_GENERAL, "kind %d", fail_last()->kind);
+	CHECK(strstr(fail_last()->remedy, "ulimit -n"), "no remedy");
 	victim_kill(&v);
 }
 
