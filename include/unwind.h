@@ -69,6 +69,8 @@ struct unwind_trace {
 				 * exact. Grown as needed; freed by _fini. */
 	size_t len, cap;
 	enum unwind_end end;
+	bool above;		/* truncated, and the caller's frame is known
+				 * to lie above the window */
 	uint32_t full_steps;	/* frames that needed the second engine */
 	uint32_t failed_steps;	/* table steps that failed */
 };

@@ -254,11 +254,13 @@ void recorder_book(struct recorder *rec, uint64_t time_ns, pid_t tid,
 /* Time without a processor, of a thread that waits. */
 void recorder_wait(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		   enum mstate state, uint64_t ns, uint64_t frinfo);
-/* The stack of one that waits, of which pc and sp are known. last: what does
- * not end within this copy is cut off, else it is 0. */
+/* The stack of one that waits, of which pc and sp are known. 0: a larger copy
+ * would show more: after the first whatever does not end there, later what is
+ * known to go on above; the last has to do. */
+enum waiting_copy { COPY_FIRST, COPY_LARGER, COPY_LAST };
 uint64_t recorder_waiting_stack(struct recorder *rec, uint64_t pc, uint64_t sp,
 				const struct step_stack *stack,
-				bool window_full, bool last);
+				bool window_full, enum waiting_copy copy);
 /* No sample: the stack of one that creates a thread. 0: it could not be kept. */
 uint64_t recorder_creator_stack(struct recorder *rec,
 				const struct arch_regs *regs,

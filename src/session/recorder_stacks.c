@@ -145,22 +145,39 @@ recorder_unseen_stack(struct recorder *rec)
 	return recorder_artificial(rec, &rec->unseen_frinfo, "<Unseen stack>");
 }
 
+static bool
+wants_more(const struct unwind_trace *trace, enum waiting_copy copy)
+{
+	if (trace->end == UNWIND_COMPLETE || trace->end == UNWIND_TOO_DEEP)
+		return false;
+	return copy == COPY_FIRST || (copy == COPY_LARGER && trace->above);
+}
+
+static enum stack_end
+end_of_waiting(enum unwind_end end, bool window_full)
+{
+	if (end == UNWIND_COMPLETE)
+		return STACK_COMPLETE;
+	return end == UNWIND_TOO_DEEP ||
+		(end == UNWIND_TRUNCATED && window_full) ?
+		STACK_TRUNCATED : STACK_FAILED;
+}
+
 /* No sample: it counts among none of them. */
 uint64_t
 recorder_waiting_stack(struct recorder *rec, uint64_t pc, uint64_t sp,
 		       const struct step_stack *stack, bool window_full,
-		       bool last)
+		       enum waiting_copy copy)
 {
 	struct unwind_trace *trace = &rec->trace;
-	enum stack_end end = STACK_COMPLETE;
 
 	unwind_walk_waiting(rec->opt.space, pc, sp, stack,
 			    rec->opt.settings->depth, trace);
-	if (trace->end != UNWIND_COMPLETE && window_full && !last)
+	if (window_full && wants_more(trace, copy))
 		return 0;
-	if (trace->end != UNWIND_COMPLETE)
-		end = window_full && trace->end != UNWIND_FAILED ?
-			STACK_TRUNCATED : STACK_FAILED;
+
+	const enum stack_end end = end_of_waiting(trace->end, window_full);
+
 	rec->counts.looks++;
 	rec->counts.looks_cut += end != STACK_COMPLETE;
 	return experiment_stack(rec->opt.exp, trace->pcs, trace->len, end);

@@ -57,6 +57,7 @@ struct looker {
 	struct target *target;
 	int pagemap;		/* -1: not to be had */
 	unsigned char *stack;	/* a copy */
+	size_t stack_cap;
 	struct map seen;	/* stacks by thread, pc and sp */
 };
 

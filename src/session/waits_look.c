@@ -5,7 +5,9 @@
  * while it sleeps. If it had a turn on a processor meanwhile, the copy is no
  * good: then its stack is the one that it had before at that pc and sp, if
  * there was one, else the pc alone. To drop such looks would be to see long
- * waits only.
+ * waits only. A copy that is too small for a deep stack is made larger in the
+ * same moment: what the thread has by the end of the last piece it had all the
+ * time, or it had a turn.
  *
  *	stopped by a signal or a tracer		Stopped
  *	no call at all				a page fault: of text where
@@ -26,10 +28,14 @@
 #include <unistd.h>
 
 enum {
-	STACK_FIRST = 8 << 10,		/* enough for most that wait */
-	STACK_MAX = 256 << 10,
 	PAGE = 4096,
 	SEEN_MAX = 1 << 16,
+};
+
+/* Of stacks: enough for most that wait; for those of many threads; and as much
+ * as a first thread usually may have. */
+static const size_t copies[] = {
+	8 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20,
 };
 
 #define PAGE_PRESENT	(UINT64_C(3) << 62)	/* in memory, or swapped */
@@ -115,15 +121,18 @@ state_of_channel(const struct looker *k, pid_t tid)
 
 /* ---- where ------------------------------------------------------------------ */
 
+/* From base on n bytes, of which there are had; how many there are then. */
 static size_t
-copy_stack(const struct looker *k, pid_t tid, uint64_t base, size_t n)
+copy_more(struct looker *k, pid_t tid, uint64_t base, size_t had, size_t n)
 {
-	const struct iovec to = { k->stack, n };
-	const struct iovec from = { (void *)(uintptr_t)base, n };
+	k->stack = xgrow(k->stack, &k->stack_cap, n, 1);
+
+	const struct iovec to = { k->stack + had, n - had };
+	const struct iovec from = { (void *)(uintptr_t)(base + had), n - had };
 	/* it ends where the stack's memory ends */
 	const ssize_t got = process_vm_readv(tid, &to, 1, &from, 1, 0);
 
-	return got > 0 ? (size_t)got & ~(size_t)7 : 0;
+	return had + (got > 0 ? (size_t)got & ~(size_t)7 : 0);
 }
 
 /* Of this thread, by pc and sp. */
@@ -137,15 +146,30 @@ stack_seen(struct looker *k, pid_t tid, const struct task_call *p)
 	return map_slot_of(&k->seen, hash_bytes(key, sizeof key, 0));
 }
 
+/* The i-th copy of it. */
 static uint64_t
-walk(struct looker *k, const struct task_call *p, size_t got, size_t asked)
+walk(const struct looker *k, const struct task_call *p, size_t got, size_t i)
 {
 	const struct step_stack stack = {
 		.data = k->stack, .base = p->sp & ~UINT64_C(7), .size = got,
 	};
+	const bool last = i + 1 == ARRAY_LEN(copies);
 
 	return recorder_waiting_stack(k->rec, p->pc, p->sp, &stack,
-				      got == asked, asked == STACK_MAX);
+				      got == copies[i],
+				      i == 0 ? COPY_FIRST : last ? COPY_LAST :
+				      COPY_LARGER);
+}
+
+static bool
+had_a_turn(const struct looker *k, const struct looked_at *th,
+	   const struct task_turns *before)
+{
+	struct task_turns after;
+
+	return look_at_turns(k->target, th, &after) < 0 ||
+		after.switches != before->switches ||
+		after.cpu_ns != before->cpu_ns;
 }
 
 /* Unwound and interned when the copy is known to be good. turns: from before
@@ -154,21 +178,17 @@ static uint64_t
 stack_of(struct looker *k, const struct looked_at *th,
 	 const struct task_call *p, const struct task_turns *turns)
 {
+	const uint64_t base = p->sp & ~UINT64_C(7);
 	uint64_t *seen = stack_seen(k, th->tid, p), frinfo = 0;
-	struct task_turns after;
+	size_t got = 0;
 
-	for (size_t size = STACK_FIRST; size <= STACK_MAX && !frinfo;
-	     size *= STACK_MAX / STACK_FIRST) {
-		const size_t got = copy_stack(k, th->tid,
-					      p->sp & ~UINT64_C(7), size);
-
+	for (size_t i = 0; i < ARRAY_LEN(copies) && !frinfo; i++) {
+		got = copy_more(k, th->tid, base, got, copies[i]);
 		if (!got)
 			break;		/* not to be read */
-		if (look_at_turns(k->target, th, &after) < 0 ||
-		    after.switches != turns->switches ||
-		    after.cpu_ns != turns->cpu_ns)
-			return *seen ? *seen : walk(k, p, 0, STACK_MAX);
-		frinfo = walk(k, p, got, size);
+		if (had_a_turn(k, th, turns))
+			return *seen ? *seen : walk(k, p, 0, i);
+		frinfo = walk(k, p, got, i);
 	}
 	if (frinfo)
 		*seen = frinfo;
@@ -231,7 +251,6 @@ void
 looker_init(struct looker *k, struct recorder *rec, struct target *t)
 {
 	*k = (struct looker){ .rec = rec, .target = t };
-	k->stack = xmalloc(STACK_MAX);
 	k->pagemap = openat(target_proc(t), "pagemap", O_RDONLY | O_CLOEXEC);
 }
 

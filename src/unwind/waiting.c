@@ -12,13 +12,14 @@
  * stands behind a call of just that function, from where the walk comes to
  * the outermost frame. What dead calls have left there are returns from other
  * functions. A function that is called through a pointer shows nothing of
- * that kind: then the first place that leads to the end must do.
+ * that kind: then the first place that leads to the end must do. The end of
+ * very many frames may lie above the window: they are as good.
  */
 #include "space.h"
 
 #include <string.h>
 
-enum { LOOK_BYTES = 32 << 10, WALKS_MAX = 64, WORD = 8 };
+enum { LOOK_BYTES = 32 << 10, WALKS_MAX = 64, WORD = 8, MANY = 256 };
 
 struct hunt {
 	struct unwind_space *space;
@@ -61,6 +62,13 @@ called_from(struct unwind_space *space, uint64_t ret)
 	return to ? to : 1;
 }
 
+/* There is more of it, which is not in the window or not wanted. */
+static bool
+goes_on(const struct unwind_trace *t)
+{
+	return t->end == UNWIND_TOO_DEEP || t->above;
+}
+
 static bool
 leads_to_end(struct hunt *h, uint64_t fp)
 {
@@ -69,7 +77,9 @@ leads_to_end(struct hunt *h, uint64_t fp)
 	h->regs.reg[arch.reg_fp] = fp;
 	unwind_walk(h->space, &h->regs, h->stack, NULL, NULL, h->max_frames,
 		    h->trace);
-	return h->trace->end == UNWIND_COMPLETE && h->trace->len > h->known;
+	return h->trace->end == UNWIND_COMPLETE ?
+		h->trace->len > h->known :
+		goes_on(h->trace) && h->trace->len > h->known + MANY;
 }
 
 /* sure: by the call; else by what stands there alone. */
@@ -115,7 +125,8 @@ unwind_walk_waiting(struct unwind_space *space, uint64_t pc, uint64_t sp,
 	h.regs.reg[arch.reg_pc] = pc;
 	h.regs.reg[arch.reg_sp] = sp;
 	unwind_walk(space, &h.regs, stack, NULL, NULL, max_frames, trace);
-	if (trace->end == UNWIND_COMPLETE || !trace->len || !stack->size)
+	if (trace->end == UNWIND_COMPLETE || goes_on(trace) || !trace->len ||
+	    !stack->size)
 		return;
 	h.known = trace->len;
 	h.function = function_of(space, trace->pcs[trace->len - 1]);

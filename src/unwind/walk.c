@@ -294,6 +294,15 @@ walk_ahead(struct walk *w, size_t max_frames)
 	trace->len = n;
 }
 
+/* No guess sent us out of the window, nor a frame pointer that nobody knows
+ * (elsewhere such a one is wild). */
+static bool
+is_cut_above(const struct walk *w, struct step_row row)
+{
+	return row.kind != STEP_NONE &&
+		(row.kind != STEP_DRAP || w->regs.fp >= w->regs.sp);
+}
+
 static enum unwind_end
 walk_frames(struct walk *w, size_t max_frames)
 {
@@ -309,6 +318,7 @@ walk_frames(struct walk *w, size_t max_frames)
 		if (row.kind == STEP_NONE && w->regs.exact)
 			row = row_of_memory(w);
 		result = step_once(w, row);
+		w->trace->above = result == STEP_CUT && is_cut_above(w, row);
 		if (result != STEP_OK)
 			return end_of(result);
 	}
@@ -318,8 +328,8 @@ static void
 start_trace(struct unwind_trace *trace)
 {
 	trace->len = 0;
-	trace->full_steps = 0;
-	trace->failed_steps = 0;
+	trace->above = false;
+	trace->full_steps = trace->failed_steps = 0;
 }
 
 void
