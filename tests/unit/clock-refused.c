@@ -261,6 +261,69 @@ few_descriptors(void)
 	victim_kill(&v);
 }
 
+static void *
+sleep_for_ever(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* Only its youngest thread computes. */
+static void
+idle_crowd(void)
+{
+	enum { IDLE = 60 };
+	pthread_t t;
+
+	for (int i = 0; i < IDLE; i++)
+		if (pthread_create(&t, NULL, sleep_for_ever, NULL) != 0)
+			_exit(BROKEN);
+	if (pthread_create(&t, NULL, spin_for_ever, NULL) != 0)
+		_exit(BROKEN);
+	while (cpu_of(getpid()) < 30000000)
+		usleep(1000);
+	victim_ready();
+	(void)sleep_for_ever(NULL);
+}
+
+/* Descriptors for some threads: those are sampled that compute. */
+static void
+busy_first(void)
+{
+	const rlim_t cpus = (rlim_t)sysconf(_SC_NPROCESSORS_ONLN);
+	struct rlimit few = { 64 + 16 + cpus + 12 * cpus, 0 };
+
+	if (setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
+		_exit(CANNOT);
+	prctl(PR_SET_DUMPABLE, 1);
+
+	struct victim v = victim_start(idle_crowd);
+	const struct clock_options opt = {
+		.pid = v.pid, .interval_ns = 1000000, .stack_bytes = 4096,
+		.form = CLOCK_FORM_THREAD,
+	};
+
+	victim_hear(&v);
+	few.rlim_max = few.rlim_cur;
+	if (setrlimit(RLIMIT_NOFILE, &few) < 0)
+		_exit(BROKEN);
+
+	struct clock *c = open_or_skip(&opt);
+
+	if (!c)
+		_exit(strstr(fail_last()->remedy, "perf_event_paranoid=2") ?
+		      CANNOT : FAILED);
+	printf("  %zu have a clock, %zu none\n", clock_traits(c)->threads,
+	       clock_traits(c)->not_sampled);
+	CHECK(clock_traits(c)->not_sampled > 0, "everybody has a clock");
+	CHECK(strstr(clock_traits(c)->why, "ulimit -n"), "%s",
+	      clock_traits(c)->why);
+	sample_a_while(c, v.pid, 300000000u);
+	clock_close(c);
+	victim_kill(&v);
+}
+
 /* The end of all threads must not wake a reader for ever. */
 static void
 no_spinning(void)
@@ -299,6 +362,7 @@ main(void)
 		{ "no process", nobody_there },
 		{ "no spinning", no_spinning },
 		{ "few descriptors", few_descriptors },
+		{ "descriptors for some threads", busy_first },
 		{ "as nobody", as_nobody },
 		{ "in a PID namespace", namespaces },
 	};
