@@ -34,6 +34,11 @@ void ledger_add(struct recorder *rec, pid_t tid, uint64_t ns);
 /* That thread has ended: its number may come again. */
 void ledger_drop(struct recorder *rec, pid_t tid);
 
+/* ---- losses.c ------------------------------------------------------------ */
+
+/* How much of the process's time so far was the kernel's. */
+void losses_read_modes(struct recorder *rec);
+
 /* ---- recorder_stacks.c --------------------------------------------------- */
 
 /* Interned once, on first use. */
