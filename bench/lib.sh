@@ -263,7 +263,8 @@ middle()
 name_of()
 {
 	case $1 in
-	ring | inject) echo "sonde, $1" ;;
+	ring | inject | ring-often | inject-often)
+		echo "sonde, $1" ;;
 	states) echo "sonde, ring, states" ;;
 	*) echo "$1" ;;
 	esac

@@ -5,7 +5,7 @@
 # end are in neither: it is the difference of a long and a short recording of
 # the same program, divided by the difference of their samples.
 
-RECORDER_VARIANTS=(ring inject perf gprofng)
+RECORDER_VARIANTS=(ring inject perf gprofng ring-often inject-often perf-often)
 RECORDER_SHORT=0.5
 RECORDER_LONG=${QUICK:+1.5}
 RECORDER_LONG=${RECORDER_LONG:-4.5}
@@ -16,6 +16,9 @@ declare -A RECORDER_TEXT=(
 	[perf]='`perf record -e task-clock -F 1000 --call-graph dwarf -p PID`'
 	[script]='the same, and `perf script` of it'
 	[gprofng]='`gprofng collect app -p hi`'
+	[ring-often]='`sonde record -p PID --engine ring -i 100us --no-states`'
+	[inject-often]='`sonde record -p PID --engine inject -i 100us --no-states`'
+	[perf-often]='`perf record -e task-clock -F 10000 --call-graph dwarf -p PID`'
 )
 
 measure_recorder()
@@ -80,18 +83,41 @@ recorder_numbers()
 
 recorder_ring()
 {
-	recorder_sonde ring "$1"
+	recorder_sonde ring 1ms "$1"
 }
 
 recorder_inject()
 {
-	recorder_sonde inject "$1"
+	recorder_sonde inject 1ms "$1"
 }
+
+recorder_ring-often()
+{
+	recorder_sonde ring 100us "$1"
+}
+
+recorder_inject-often()
+{
+	recorder_sonde inject 100us "$1"
+}
+
+recorder_perf()
+{
+	recorder_of_perf 1000 "$1"
+}
+
+# what perf script takes then is minutes
+recorder_perf-often()
+{
+	recorder_of_perf 10000 "$1" no-script
+}
+
+# recorder_sonde ENGINE INTERVAL SECONDS
 
 recorder_sonde()
 {
 	"$PROGRAMS/timed" "$TMP/timed" "$SONDE" record -p "$VPID" \
-		--engine "$1" -i 1ms --no-states -d "${2}s" \
+		--engine "$1" -i "$2" --no-states -d "${3}s" \
 		-o "$TMP/exp.er" \
 		>"$TMP/tool.out" 2>"$TMP/tool.err" </dev/null || {
 		WHY=$(tail -n 1 "$TMP/tool.err")
@@ -102,19 +128,21 @@ recorder_sonde()
 $(du -sb "$TMP/exp.er" | cut -f 1)"
 }
 
-recorder_perf()
+# recorder_of_perf HZ SECONDS [no-script]
+recorder_of_perf()
 {
 	local cpu
 
 	have perf || return 1
-	"$PROGRAMS/timed" "$TMP/timed" perf record -q -e task-clock -F 1000 \
+	"$PROGRAMS/timed" "$TMP/timed" perf record -q -e task-clock -F "$1" \
 		--call-graph dwarf -p "$VPID" -o "$TMP/perf.data" \
-		-- sleep "$1" >"$TMP/tool.out" 2>"$TMP/tool.err" </dev/null || {
+		-- sleep "$2" >"$TMP/tool.out" 2>"$TMP/tool.err" </dev/null || {
 		WHY=$(tail -n 1 "$TMP/tool.err")
 		return 1
 	}
 	cpu=$(said cpu "$TMP/timed")
-	"$PROGRAMS/timed" "$TMP/timed" perf script -i "$TMP/perf.data" \
+	[ "${3-}" = no-script ] ||
+		"$PROGRAMS/timed" "$TMP/timed" perf script -i "$TMP/perf.data" \
 		-F ip,sym >/dev/null 2>&1
 	NUMBERS="$(perf report -i "$TMP/perf.data" --stats 2>/dev/null | awk '
 		/SAMPLE events:/ { print $3; exit }') $cpu \
@@ -150,7 +178,8 @@ write_recorder()
 		"by the difference of the samples: CPU time of the profiler's" \
 		"own processes, and bytes in its files. sonde's stacks are" \
 		"unwound then; perf's are copies of 8 KB that \`perf script\`" \
-		"unwinds. Aim: 1 us, 64 bytes."
+		"unwinds. What a sample costs at 1 kHz is mostly being woken" \
+		"and memory that is cold by then. Aim: 1 us, 64 bytes."
 	table "" "what was run" "CPU us a sample" "CPU / ring's" \
 		"bytes a sample" samples
 	for variant in "${RECORDER_VARIANTS[@]}"; do
