@@ -274,6 +274,12 @@ struct snapshot_thread {
 	uint64_t stack_base;
 	unsigned char *stack;
 	size_t stack_size;
+	uint64_t tp;		/* its thread pointer; 0: not known */
+	/* a handler on an alternate stack: the stack that it interrupted;
+	 * under_size 0: none */
+	uint64_t under_base;
+	unsigned char *under;
+	size_t under_size;
 	struct thread_facts facts;
 	/* snapshot_take, of one in futex(2): what lay around its word while
 	 * it stood; futex_size 0: not known */
@@ -298,6 +304,11 @@ struct snapshot {
 int snapshot_take(struct target *t, pid_t only, size_t max_stack,
 		  struct snapshot *snap);
 void snapshot_fini(struct snapshot *snap);
+/* What it owns. */
+void snapshot_thread_fini(struct snapshot_thread *th);
+/* In this copy of a stack from sp upwards: the sp that a signal interrupted
+ * whose handler runs on an alternate stack; it is outside the copy. 0: none. */
+uint64_t under_find(const unsigned char *stack, uint64_t base, size_t size);
 /* Copies of n threads that run, each stopped alone and only for its copy; of
  * facts, what registers tell, and the counts at its stop. came_at: who had a
  * processor until then lost it to a timer of ours. One that did not stop within

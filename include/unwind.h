@@ -75,6 +75,10 @@ struct unwind_trace {
 	uint32_t failed_steps;	/* table steps that failed */
 };
 
+/* An unwind_memory: arg is a struct step_stack, a second piece of the same
+ * copy: of the stack that a handler on an alternate one interrupted. */
+int unwind_read_piece(void *arg, uint64_t addr, void *buf, size_t n);
+
 void unwind_trace_fini(struct unwind_trace *trace);
 
 /* Walk from regs through the window. Keeps what was found in trace. */
@@ -84,7 +88,8 @@ void unwind_walk(struct unwind_space *space, const struct arch_regs *regs,
 /* The same for a thread that waits, of which no more is known: a frame
  * pointer that is missing is looked for in the window. */
 void unwind_walk_waiting(struct unwind_space *space, uint64_t pc, uint64_t sp,
-			 const struct step_stack *stack, size_t max_frames,
+			 const struct step_stack *stack, unwind_memory memory,
+			 void *arg, size_t max_frames,
 			 struct unwind_trace *trace);
 /* The same with libunwind-ptrace alone: second engine and judge. */
 void unwind_walk_full(struct unwind_space *space, const struct arch_regs *regs,

@@ -112,9 +112,11 @@ copy(struct glance *g, struct asked *a)
 	th->facts.sp = machine_sp(&regs);
 	th->facts.syscall = machine_syscall(&regs);
 	th->facts.in_syscall = th->facts.syscall >= 0;
+	th->tp = machine_thread_pointer(&regs);
 	th->stack_base = th->facts.sp & ~UINT64_C(7);
 	th->cut_short = transfer_was_cut(g->t, th->tid, &regs);
 	copy_stack(g, th);
+	under_copy(g->t, th, th->stack, g->max_stack);
 	th->ok = true;
 }
 
@@ -258,7 +260,7 @@ keep_seen(struct snapshot *snap)
 		if (snap->threads[i].ok)
 			snap->threads[kept++] = snap->threads[i];
 		else
-			free(snap->threads[i].stack);
+			snapshot_thread_fini(&snap->threads[i]);
 	}
 	snap->len = kept;
 }

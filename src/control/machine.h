@@ -15,6 +15,8 @@ struct target;
 uint64_t machine_pc(const struct user_regs_struct *regs);
 void machine_set_pc(struct user_regs_struct *regs, uint64_t pc);
 uint64_t machine_sp(const struct user_regs_struct *regs);
+/* Above sp of who stands on a stack of libc's own; 0: not known. */
+uint64_t machine_thread_pointer(const struct user_regs_struct *regs);
 /* The number of the system call the thread is in, -1: none. */
 long machine_syscall(const struct user_regs_struct *regs);
 /* That call was cut short by our stop, and the kernel would say EINTR where
@@ -58,6 +60,13 @@ extern const long machine_restart_call;
 /* Carry out the instruction that a standing thread is at, on its registers
  * and stack. false: nothing was done, it must be stepped. */
 bool machine_emulate(struct target *t, struct user_regs_struct *regs);
+/* What the kernel lays down for a signal's handler, at a multiple of 16: how
+ * far in are the bounds of the alternate stack (a stack_t), and the sp that
+ * was interrupted; and how much of it has both. */
+extern const size_t machine_signal_stack, machine_signal_sp;
+extern const size_t machine_signal_size;
+/* So many bytes that look like it: are they? */
+bool machine_is_signal(const unsigned char *at);
 extern const unsigned char machine_trap[];
 extern const size_t machine_trap_size;
 /* How far behind the trap instruction the pc stands after it. */

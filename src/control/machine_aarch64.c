@@ -9,6 +9,11 @@
  */
 #include "private.h"
 
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <ucontext.h>
+
 bool
 machine_emulate(struct target *t, struct user_regs_struct *regs)
 {
@@ -23,6 +28,32 @@ const size_t machine_trap_size = sizeof machine_trap;
 const size_t machine_trap_advance = 0;
 /* The kernel steps over a hit by itself; nobody has tried that here. */
 const bool machine_can_watch = false;
+
+/* The kernel's, as of Linux 6: the program's headers have no name for it. */
+struct signal_frame {
+	siginfo_t info;
+	ucontext_t context;
+};
+const size_t machine_signal_stack =
+	offsetof(struct signal_frame, context.uc_stack);
+const size_t machine_signal_sp =
+	offsetof(struct signal_frame, context.uc_mcontext.sp);
+const size_t machine_signal_size =
+	offsetof(struct signal_frame, context.uc_mcontext.__reserved) +
+	sizeof(uint32_t);
+
+/* The floating point registers are always there, and first. */
+bool
+machine_is_signal(const unsigned char *at)
+{
+	enum { FP_REGISTERS = 0x46508001 };	/* FPSIMD_MAGIC */
+	uint32_t magic;
+
+	memcpy(&magic, at + offsetof(struct signal_frame,
+				     context.uc_mcontext.__reserved),
+	       sizeof magic);
+	return magic == FP_REGISTERS;
+}
 
 bool
 machine_passes(const struct user_regs_struct *regs)
@@ -53,6 +84,14 @@ uint64_t
 machine_sp(const struct user_regs_struct *regs)
 {
 	return regs->sp;
+}
+
+/* That is another register set: one more question to each that stands. */
+uint64_t
+machine_thread_pointer(const struct user_regs_struct *regs)
+{
+	(void)regs;
+	return 0;
 }
 
 /* The general registers do not tell; x8 keeps the number of the last one. */

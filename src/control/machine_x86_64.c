@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 
 /* Inside the kernel only (linux/errno.h): start the call again, unless a
  * handler runs; then it is EINTR. NOINTR: again after the handler, too. */
@@ -21,8 +22,23 @@ const unsigned char machine_trap[] = { 0xcc };
 const size_t machine_trap_size = sizeof machine_trap;
 const size_t machine_trap_advance = sizeof machine_trap;
 const bool machine_can_watch = true;
+const size_t machine_signal_stack = offsetof(ucontext_t, uc_stack);
+const size_t machine_signal_sp =
+	offsetof(ucontext_t, uc_mcontext.gregs[REG_RSP]);
+const size_t machine_signal_size =
+	offsetof(ucontext_t, uc_mcontext.gregs[REG_CSGSFS]) + sizeof(greg_t);
 
 enum { RESUME_FLAG = 1 << 16 };
+
+/* All of 64 bits has the same code segment; Xen adds bits above. */
+bool
+machine_is_signal(const unsigned char *at)
+{
+	enum { USER_CS = 0x33 };
+
+	return at[offsetof(ucontext_t, uc_mcontext.gregs[REG_CSGSFS])] ==
+		USER_CS;
+}
 
 bool
 machine_passes(const struct user_regs_struct *regs)
@@ -52,6 +68,12 @@ uint64_t
 machine_sp(const struct user_regs_struct *regs)
 {
 	return regs->rsp;
+}
+
+uint64_t
+machine_thread_pointer(const struct user_regs_struct *regs)
+{
+	return regs->fs_base;
 }
 
 /* An interrupt or trap leaves a negative number there. */

@@ -48,11 +48,12 @@ peek(struct target *t, pid_t tid, int schedstat, size_t max_stack,
 
 	if (n < 0)
 		return fail_errno("read the stack of thread %d", (int)tid);
+	out->stack_size = (size_t)n & ~(size_t)7;
+	under_copy(t, out, t->arena, max_stack);
 	if (facts_read_switches(t, tid, schedstat, &after) < 0 ||
 	    after.switches != out->facts.switches ||
 	    after.cpu_ns != out->facts.cpu_ns)
 		return moved(tid);
-	out->stack_size = (size_t)n & ~(size_t)7;
 	out->stack = xmalloc(out->stack_size);
 	memcpy(out->stack, t->arena, out->stack_size);
 	out->regs.reg[arch.reg_pc] = out->facts.pc;
@@ -71,6 +72,8 @@ peek_thread(struct target *t, pid_t tid, size_t max_stack,
 
 	const int r = peek(t, tid, schedstat, max_stack, out);
 
+	if (r < 0)
+		snapshot_thread_fini(out);
 	if (schedstat >= 0)
 		close(schedstat);
 	return r;

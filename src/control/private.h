@@ -98,6 +98,18 @@ bool transfer_was_cut(struct target *t, pid_t tid,
 /* A program that asked not to wait expects a part. */
 bool descriptor_waits(struct target *t, pid_t tid, int fd);
 
+/* ---- under.c ------------------------------------------------------------ */
+
+/* Is there another? Then th has its base. stack is th's copy, of the size that
+ * it says. */
+bool under_is_there(const struct target *t, struct snapshot_thread *th,
+		    const unsigned char *stack);
+/* While nothing of it can change; th has its size. */
+void under_read(struct snapshot_thread *th, unsigned char *copy, size_t most);
+/* All of it, into memory of its own. */
+void under_copy(const struct target *t, struct snapshot_thread *th,
+		const unsigned char *stack, size_t max_stack);
+
 /* ---- syscall.c ---------------------------------------------------------- */
 
 /* What tells the call that a thread is in, open; -1: none. */

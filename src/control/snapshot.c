@@ -328,6 +328,7 @@ snapshot_take(struct target *t, pid_t only, size_t max_stack,
 	r = seized_by_main(t) ? shoot_here(&s) : shoot_in_thread(&s);
 	if (r < 0) {
 		free(s.at);
+		free(s.under_at);
 		snapshot_fini(snap);
 		return fail_in("snapshot of process %d", (int)t->pid);
 	}
@@ -347,7 +348,7 @@ void
 snapshot_fini(struct snapshot *snap)
 {
 	for (size_t i = 0; i < snap->len; i++)
-		free(snap->threads[i].stack);
+		snapshot_thread_fini(&snap->threads[i]);
 	free(snap->threads);
 	*snap = (struct snapshot){ 0 };
 }

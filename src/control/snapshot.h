@@ -14,7 +14,8 @@ struct shot {
 	size_t max_stack;
 	struct pack *pack;
 	struct snapshot *snap;
-	size_t *at, places;	/* of each thread's stack in the arena */
+	size_t *at, *under_at, places;	/* of each thread's stacks in the
+					 * arena */
 	size_t end;		/* of what the arena holds */
 	pid_t tracer;
 	bool goes_first;	/* before all who share a processor */

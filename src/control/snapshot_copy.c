@@ -18,6 +18,7 @@ enum {
 	PAGE = 4096,		/* the smallest there is */
 };
 #define NOWHERE	SIZE_MAX
+#define NOT_YET	(SIZE_MAX - 1)
 
 size_t
 shot_stack_extent(const struct shot *s, uint64_t base)
@@ -109,6 +110,7 @@ copy_registers(struct shot *s, const struct hold *h, size_t *listed,
 		note_futex(th, machine_first_word(&regs));
 	th->stack_base = th->facts.sp & ~UINT64_C(7);
 	th->stack_size = shot_stack_extent(s, th->stack_base);
+	th->tp = machine_thread_pointer(&regs);
 	th->ok = true;
 	if (repair && (machine_interrupted(&regs) != INTERRUPTED_NO ||
 		       machine_sleeps_on(&regs)))
@@ -171,8 +173,11 @@ make_room(struct shot *s)
 	size_t need = s->end;
 
 	s->at = xrealloc(s->at, s->snap->len * sizeof *s->at);
-	while (s->places < s->snap->len)
-		s->at[s->places++] = NOWHERE;
+	s->under_at = xrealloc(s->under_at, s->snap->len * sizeof *s->under_at);
+	for (; s->places < s->snap->len; s->places++) {
+		s->at[s->places] = NOWHERE;
+		s->under_at[s->places] = NOT_YET;
+	}
 	for (size_t i = 0; i < s->snap->len; i++)
 		if (s->at[i] == NOWHERE)
 			need += s->snap->threads[i].stack_size;
@@ -181,6 +186,30 @@ make_room(struct shot *s)
 	for (size_t i = 0; i < s->snap->len; i++)
 		if (s->at[i] == NOWHERE)
 			s->snap->threads[i].stack_size = 0;
+}
+
+/* Of those whose stack was copied, and is an alternate one: what a handler on
+ * it interrupted. Few do that, and so each is read alone. */
+static void
+copy_interrupted(struct shot *s)
+{
+	for (size_t i = 0; i < s->snap->len; i++) {
+		struct snapshot_thread *th = &s->snap->threads[i];
+
+		if (s->at[i] == NOWHERE || s->under_at[i] != NOT_YET)
+			continue;
+		s->under_at[i] = NOWHERE;
+		if (!under_is_there(s->t, th, s->t->arena + s->at[i]))
+			continue;
+
+		const size_t most = shot_stack_extent(s, th->under_base);
+
+		if (!target_arena(s->t, s->end + most))
+			continue;
+		s->under_at[i] = s->end;
+		under_read(th, s->t->arena + s->end, most);
+		s->end += th->under_size;
+	}
 }
 
 void
@@ -192,6 +221,7 @@ shot_copy(struct shot *s, bool repair)
 		copy_registers(s, &s->pack->items[i], &listed, repair);
 	make_room(s);
 	copy_stacks(s);
+	copy_interrupted(s);
 }
 
 /* Who was read in part, and those behind, is not known. */
@@ -244,6 +274,12 @@ shot_keep_stacks(struct shot *s)
 			continue;
 		th->stack = xmalloc(th->stack_size);
 		memcpy(th->stack, s->t->arena + s->at[i], th->stack_size);
+		if (!th->under_size)
+			continue;
+		th->under = xmalloc(th->under_size);
+		memcpy(th->under, s->t->arena + s->under_at[i],
+		       th->under_size);
 	}
 	free(s->at);
+	free(s->under_at);
 }

@@ -22,7 +22,7 @@ stack_of(struct ring *r, const struct clock_record *rec)
 		.size = rec->u.sample.stack_size,
 	};
 
-	return recorder_walk(r->rec, &rec->u.sample.regs, &stack,
+	return recorder_walk(r->rec, &rec->u.sample.regs, &stack, NULL,
 			     rec->u.sample.stack_full);
 }
 

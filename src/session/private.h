@@ -240,9 +240,11 @@ void recorder_free(struct recorder *rec);
 const char *recorder_engine(const struct recorder *rec);
 const char *recorder_why(const struct recorder *rec);
 
-/* What engines call. A sample's stack is interned by the recorder. */
+/* What engines call. A sample's stack is interned by the recorder. under: a
+ * second piece of it (snapshot_thread), or NULL. */
 uint64_t recorder_walk(struct recorder *rec, const struct arch_regs *regs,
-		       const struct step_stack *stack, bool window_full);
+		       const struct step_stack *stack,
+		       struct step_stack *under, bool window_full);
 uint64_t recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
 			    const unsigned char *exact, enum stack_end end);
 /* A tick of a clock: one sample, with the time that it stands for. */
@@ -260,7 +262,8 @@ void recorder_wait(struct recorder *rec, uint64_t time_ns, pid_t tid,
 enum waiting_copy { COPY_FIRST, COPY_LARGER, COPY_LAST };
 uint64_t recorder_waiting_stack(struct recorder *rec, uint64_t pc, uint64_t sp,
 				const struct step_stack *stack,
-				bool window_full, enum waiting_copy copy);
+				struct step_stack *under, bool window_full,
+				enum waiting_copy copy);
 /* No sample: the stack of one that creates a thread. 0: it could not be kept. */
 uint64_t recorder_creator_stack(struct recorder *rec,
 				const struct arch_regs *regs,

@@ -28,12 +28,14 @@ count_end(struct recorder *rec, enum unwind_end end)
 
 static enum unwind_end
 walk(struct recorder *rec, const struct arch_regs *regs,
-     const struct step_stack *stack, bool window_full)
+     const struct step_stack *stack, struct step_stack *under,
+     bool window_full)
 {
 	struct unwind_trace *trace = &rec->trace;
 
-	/* memory of now is not the stack of then: the window alone counts */
-	unwind_walk(rec->opt.space, regs, stack, NULL, NULL,
+	/* memory of now is not the stack of then: the copy alone counts */
+	unwind_walk(rec->opt.space, regs, stack,
+		    under ? unwind_read_piece : NULL, under,
 		    rec->opt.settings->depth, trace);
 
 	/*
@@ -47,9 +49,10 @@ walk(struct recorder *rec, const struct arch_regs *regs,
 
 uint64_t
 recorder_walk(struct recorder *rec, const struct arch_regs *regs,
-	      const struct step_stack *stack, bool window_full)
+	      const struct step_stack *stack, struct step_stack *under,
+	      bool window_full)
 {
-	const enum unwind_end end = walk(rec, regs, stack, window_full);
+	const enum unwind_end end = walk(rec, regs, stack, under, window_full);
 	const struct unwind_trace *trace = &rec->trace;
 
 	rec->counts.full_steps += trace->full_steps;
@@ -75,7 +78,7 @@ walk_from_caller(struct recorder *rec, const struct arch_regs *entry,
 	memcpy(&ret, stack->data, sizeof ret);
 	caller.reg[arch.reg_pc] = ret;
 	caller.reg[arch.reg_sp] += sizeof ret;
-	end = walk(rec, &caller, stack, window_full);
+	end = walk(rec, &caller, stack, NULL, window_full);
 	trace->pcs = xgrow(trace->pcs, &trace->cap, trace->len + 1,
 			   sizeof *trace->pcs);
 	memmove(trace->pcs + 1, trace->pcs, trace->len++ * sizeof *trace->pcs);
@@ -88,7 +91,7 @@ uint64_t
 recorder_creator_stack(struct recorder *rec, const struct arch_regs *regs,
 		       const struct step_stack *stack, bool window_full)
 {
-	enum unwind_end end = walk(rec, regs, stack, window_full);
+	enum unwind_end end = walk(rec, regs, stack, NULL, window_full);
 	const struct unwind_trace *trace = &rec->trace;
 
 	if (end == UNWIND_FAILED && trace->len == 1)
@@ -166,12 +169,13 @@ end_of_waiting(enum unwind_end end, bool window_full)
 /* No sample: it counts among none of them. */
 uint64_t
 recorder_waiting_stack(struct recorder *rec, uint64_t pc, uint64_t sp,
-		       const struct step_stack *stack, bool window_full,
-		       enum waiting_copy copy)
+		       const struct step_stack *stack, struct step_stack *under,
+		       bool window_full, enum waiting_copy copy)
 {
 	struct unwind_trace *trace = &rec->trace;
 
 	unwind_walk_waiting(rec->opt.space, pc, sp, stack,
+			    under ? unwind_read_piece : NULL, under,
 			    rec->opt.settings->depth, trace);
 	if (window_full && wants_more(trace, copy))
 		return 0;

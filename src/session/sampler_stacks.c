@@ -37,6 +37,10 @@ take_sample(struct sampler *s, const struct snapshot_thread *copy)
 		.data = copy->stack, .base = copy->stack_base,
 		.size = copy->stack_size,
 	};
+	struct step_stack under = {
+		.data = copy->under, .base = copy->under_base,
+		.size = copy->under_size,
+	};
 	struct seen *th = sampler_thread(s, copy->tid);
 
 	if (!th)
@@ -44,7 +48,9 @@ take_sample(struct sampler *s, const struct snapshot_thread *copy)
 	if (!mapper_knows(s->opt->mapper, copy->facts.pc))
 		sync_maps(s, true);
 	th->frinfo = recorder_walk(s->rec, &copy->regs, &stack,
-				   copy->stack_size == STACK_MAX);
+				   copy->under_size ? &under : NULL,
+				   copy->stack_size == STACK_MAX ||
+				   copy->under_size == STACK_MAX);
 	th->in_call = copy->facts.in_syscall;
 	if (copy->cut_short)
 		sampler_spare(s, th);
@@ -149,6 +155,6 @@ sampler_peek_waiting(struct sampler *s)
 			continue;	/* it runs: the next look may find it */
 		copy.facts.in_syscall = true;
 		take_sample(s, &copy);
-		free(copy.stack);
+		snapshot_thread_fini(&copy);
 	}
 }

@@ -37,21 +37,34 @@ put_futex(struct wire_message *m, const struct snapshot_thread *th)
 		wire_put(m, words[i]);
 }
 
+/* Of one that stands now, all memory can be read. */
 static void
-put_thread(struct view *v, const struct snapshot_thread *th,
-	   struct wire_message *m)
+walk(struct view *v, const struct snapshot_thread *th, bool stands)
 {
 	const struct step_stack stack = {
 		.data = th->stack, .base = th->stack_base,
 		.size = th->stack_size,
 	};
+	struct step_stack under = {
+		.data = th->under, .base = th->under_base,
+		.size = th->under_size,
+	};
 
-	const bool stands = target_held(v->target);
-
-	if (th->ok)
+	if (stands)
+		unwind_walk(v->space, &th->regs, &stack, mapper_read,
+			    v->mapper, FRAMES_MAX, &v->trace);
+	else
 		unwind_walk(v->space, &th->regs, &stack,
-			    stands ? mapper_read : NULL, v->mapper,
+			    under.size ? unwind_read_piece : NULL, &under,
 			    FRAMES_MAX, &v->trace);
+}
+
+static void
+put_thread(struct view *v, const struct snapshot_thread *th,
+	   struct wire_message *m)
+{
+	if (th->ok)
+		walk(v, th, target_held(v->target));
 	else
 		v->trace.len = 0;
 	wire_put(m, (uint64_t)th->tid);
@@ -86,13 +99,7 @@ struct crowd {			/* the threads asked for, in their order */
 static bool
 is_whole(struct view *v, const struct snapshot_thread *th)
 {
-	const struct step_stack stack = {
-		.data = th->stack, .base = th->stack_base,
-		.size = th->stack_size,
-	};
-
-	unwind_walk(v->space, &th->regs, &stack, NULL, v->mapper, FRAMES_MAX,
-		    &v->trace);
+	walk(v, th, false);
 	return v->trace.end == UNWIND_COMPLETE;
 }
 
@@ -104,7 +111,7 @@ look_at(struct view *v, struct snapshot_thread *th)
 
 	if (peek_thread(v->target, tid, STACK_MAX, th) == 0 && is_whole(v, th))
 		return true;
-	free(th->stack);
+	snapshot_thread_fini(th);
 	*th = (struct snapshot_thread){ .tid = tid };
 	return false;
 }
@@ -167,7 +174,7 @@ take_copy(struct crowd *c, struct snapshot_thread *copy)
 		memcpy(copy->facts.name, th->facts.name,
 		       sizeof copy->facts.name);
 		*th = *copy;
-		copy->stack = NULL;	/* taken */
+		copy->stack = copy->under = NULL;	/* taken */
 		return;
 	}
 }
@@ -202,7 +209,7 @@ look_at_last(struct view *v, struct snapshot_thread *th)
 
 	if (th->ok || peek_thread(v->target, tid, STACK_MAX, th) == 0)
 		return true;
-	free(th->stack);
+	snapshot_thread_fini(th);
 	*th = (struct snapshot_thread){ .tid = tid };
 	return target_thread_facts(v->target, tid, &th->facts) == 0 &&
 		!strchr("ZX", th->facts.state);
@@ -212,7 +219,7 @@ static void
 crowd_fini(struct crowd *c)
 {
 	for (size_t i = 0; i < c->len; i++)
-		free(c->all[i].stack);
+		snapshot_thread_fini(&c->all[i]);
 	free(c->all);
 	free(c->running);
 }

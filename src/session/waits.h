@@ -56,8 +56,10 @@ struct looker {
 	struct recorder *rec;
 	struct target *target;
 	int pagemap;		/* -1: not to be had */
-	unsigned char *stack;	/* a copy */
-	size_t stack_cap;
+	struct copy {
+		unsigned char *bytes;
+		size_t cap;
+	} stack, under;		/* under: what a handler interrupted */
 	struct map seen;	/* stacks by thread, pc and sp */
 };
 

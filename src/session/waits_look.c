@@ -123,11 +123,11 @@ state_of_channel(const struct looker *k, pid_t tid)
 
 /* From base on n bytes, of which there are had; how many there are then. */
 static size_t
-copy_more(struct looker *k, pid_t tid, uint64_t base, size_t had, size_t n)
+copy_more(struct copy *c, pid_t tid, uint64_t base, size_t had, size_t n)
 {
-	k->stack = xgrow(k->stack, &k->stack_cap, n, 1);
+	c->bytes = xgrow(c->bytes, &c->cap, n, 1);
 
-	const struct iovec to = { k->stack + had, n - had };
+	const struct iovec to = { c->bytes + had, n - had };
 	const struct iovec from = { (void *)(uintptr_t)(base + had), n - had };
 	/* it ends where the stack's memory ends */
 	const ssize_t got = process_vm_readv(tid, &to, 1, &from, 1, 0);
@@ -148,17 +148,33 @@ stack_seen(struct looker *k, pid_t tid, const struct task_call *p)
 
 /* The i-th copy of it. */
 static uint64_t
-walk(const struct looker *k, const struct task_call *p, size_t got, size_t i)
+walk(const struct looker *k, const struct task_call *p, size_t got,
+     struct step_stack *under, size_t i)
 {
 	const struct step_stack stack = {
-		.data = k->stack, .base = p->sp & ~UINT64_C(7), .size = got,
+		.data = k->stack.bytes, .base = p->sp & ~UINT64_C(7), .size = got,
 	};
 	const bool last = i + 1 == ARRAY_LEN(copies);
 
 	return recorder_waiting_stack(k->rec, p->pc, p->sp, &stack,
-				      got == copies[i],
+				      under->size ? under : NULL,
+				      got == copies[i] ||
+				      under->size == copies[i],
 				      i == 0 ? COPY_FIRST : last ? COPY_LAST :
 				      COPY_LARGER);
+}
+
+/* What a handler on an alternate stack interrupted. */
+static struct step_stack
+copy_under(struct looker *k, pid_t tid, uint64_t base, size_t got, size_t n)
+{
+	const uint64_t sp = under_find(k->stack.bytes, base, got);
+	struct step_stack under = { .base = sp & ~UINT64_C(7) };
+
+	if (sp)
+		under.size = copy_more(&k->under, tid, under.base, 0, n);
+	under.data = k->under.bytes;
+	return under;
 }
 
 static bool
@@ -180,15 +196,19 @@ stack_of(struct looker *k, const struct looked_at *th,
 {
 	const uint64_t base = p->sp & ~UINT64_C(7);
 	uint64_t *seen = stack_seen(k, th->tid, p), frinfo = 0;
+	struct step_stack under;
 	size_t got = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(copies) && !frinfo; i++) {
-		got = copy_more(k, th->tid, base, got, copies[i]);
+		got = copy_more(&k->stack, th->tid, base, got, copies[i]);
 		if (!got)
 			break;		/* not to be read */
-		if (had_a_turn(k, th, turns))
-			return *seen ? *seen : walk(k, p, 0, i);
-		frinfo = walk(k, p, got, i);
+		under = copy_under(k, th->tid, base, got, copies[i]);
+		if (had_a_turn(k, th, turns)) {
+			under.size = 0;
+			return *seen ? *seen : walk(k, p, 0, &under, i);
+		}
+		frinfo = walk(k, p, got, &under, i);
 	}
 	if (frinfo)
 		*seen = frinfo;
@@ -257,7 +277,8 @@ looker_init(struct looker *k, struct recorder *rec, struct target *t)
 void
 looker_fini(struct looker *k)
 {
-	free(k->stack);
+	free(k->stack.bytes);
+	free(k->under.bytes);
 	map_fini(&k->seen);
 	if (k->pagemap >= 0)
 		(void)close(k->pagemap);

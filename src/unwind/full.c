@@ -94,6 +94,18 @@ read_window(const struct step_stack *stack, uint64_t addr, uint64_t *value)
 	return true;
 }
 
+int
+unwind_read_piece(void *arg, uint64_t addr, void *buf, size_t n)
+{
+	const struct step_stack *piece = arg;
+	const uint64_t at = addr - piece->base;
+
+	if (n > piece->size || at > piece->size - n)
+		return -1;
+	memcpy(buf, piece->data + at, n);
+	return 0;
+}
+
 static bool
 read_invented(const struct pieces *p, uint64_t addr, uint64_t *value)
 {

@@ -24,6 +24,8 @@ enum { LOOK_BYTES = 32 << 10, WALKS_MAX = 64, WORD = 8, MANY = 256 };
 struct hunt {
 	struct unwind_space *space;
 	const struct step_stack *stack;
+	unwind_memory memory;
+	void *arg;
 	struct arch_regs regs;
 	size_t max_frames, walks;
 	struct unwind_trace *trace;
@@ -69,14 +71,20 @@ goes_on(const struct unwind_trace *t)
 	return t->end == UNWIND_TOO_DEEP || t->above;
 }
 
+static void
+walk(struct hunt *h)
+{
+	unwind_walk(h->space, &h->regs, h->stack, h->memory, h->arg,
+		    h->max_frames, h->trace);
+}
+
 static bool
 leads_to_end(struct hunt *h, uint64_t fp)
 {
 	if (h->walks++ >= WALKS_MAX)
 		return false;
 	h->regs.reg[arch.reg_fp] = fp;
-	unwind_walk(h->space, &h->regs, h->stack, NULL, NULL, h->max_frames,
-		    h->trace);
+	walk(h);
 	return h->trace->end == UNWIND_COMPLETE ?
 		h->trace->len > h->known :
 		goes_on(h->trace) && h->trace->len > h->known + MANY;
@@ -116,15 +124,15 @@ function_of(struct unwind_space *space, uint64_t pc)
 
 void
 unwind_walk_waiting(struct unwind_space *space, uint64_t pc, uint64_t sp,
-		    const struct step_stack *stack, size_t max_frames,
-		    struct unwind_trace *trace)
+		    const struct step_stack *stack, unwind_memory memory,
+		    void *arg, size_t max_frames, struct unwind_trace *trace)
 {
-	struct hunt h = { .space = space, .stack = stack,
-			  .max_frames = max_frames, .trace = trace };
+	struct hunt h = { .space = space, .stack = stack, .memory = memory,
+			  .arg = arg, .max_frames = max_frames, .trace = trace };
 
 	h.regs.reg[arch.reg_pc] = pc;
 	h.regs.reg[arch.reg_sp] = sp;
-	unwind_walk(space, &h.regs, stack, NULL, NULL, max_frames, trace);
+	walk(&h);
 	if (trace->end == UNWIND_COMPLETE || goes_on(trace) || !trace->len ||
 	    !stack->size)
 		return;
@@ -133,5 +141,5 @@ unwind_walk_waiting(struct unwind_space *space, uint64_t pc, uint64_t sp,
 	if ((h.function && search(&h, true)) || search(&h, false))
 		return;
 	h.regs.reg[arch.reg_fp] = 0;
-	unwind_walk(space, &h.regs, stack, NULL, NULL, max_frames, trace);
+	walk(&h);
 }

@@ -3,13 +3,16 @@
  * Copies of stacks: 64 threads, some spinning and most blocked in
  * epoll_wait, each with its own mark on its stack and its own sum to get
  * right. Every snapshot has every thread, and every thread's copy has its
- * mark and no other's. Blocked ones are copied without a stop too. The same
- * when the first thread has ended, and while all are held.
+ * mark and no other's. Some do so in a handler on an alternate stack: their
+ * marks are on the stack that was interrupted, which is copied too. Blocked
+ * ones are copied without a stop too. The same when the first thread has
+ * ended, and while all are held.
  * mission: X3 C5
  */
 #include "control-test.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/epoll.h>
 
 enum { THREADS = 64, SNAPSHOTS = 20, MARKS = 4, MAX_STACK = 64 * 1024 };
@@ -32,6 +35,12 @@ spins(int i)
 	return i % 8 == 1;
 }
 
+static bool
+in_handler(int i)
+{
+	return i % 8 == 2 || i % 16 == 9;
+}
+
 static void
 spin(int i)
 {
@@ -50,6 +59,37 @@ block(void)
 		sh->wrong++;
 }
 
+static __thread int number;
+
+static void
+wait_for_end(void)
+{
+	sh->tid[number] = own_tid();
+	if (spins(number))
+		spin(number);
+	else
+		block();
+}
+
+static void
+on_signal(int signal)
+{
+	(void)signal;
+	wait_for_end();
+}
+
+static void
+interrupt(void)
+{
+	enum { SIZE = 64 * 1024 };
+	static char stacks[THREADS][SIZE];
+	const stack_t stack = { .ss_sp = stacks[number], .ss_size = SIZE };
+
+	if (sigaltstack(&stack, NULL) < 0 ||
+	    pthread_kill(pthread_self(), SIGUSR1) != 0)
+		sh->wrong++;
+}
+
 /* The marks stand on the stack while the thread spins or blocks below. */
 static void __attribute__((noinline))
 marked(int i)
@@ -58,11 +98,11 @@ marked(int i)
 
 	for (int k = 0; k < MARKS; k++)
 		marks[k] = mark_base | (unsigned)i;
-	sh->tid[i] = own_tid();
-	if (spins(i))
-		spin(i);
+	number = i;
+	if (in_handler(i))
+		interrupt();
 	else
-		block();
+		wait_for_end();
 	for (int k = 0; k < MARKS; k++)
 		if (marks[k] != (mark_base | (unsigned)i))
 			sh->wrong++;
@@ -81,7 +121,11 @@ worker(void *arg)
 static void
 victim(void *arg)
 {
+	const struct sigaction action = { .sa_handler = on_signal,
+					  .sa_flags = SA_ONSTACK };
+
 	(void)arg;
+	sigaction(SIGUSR1, &action, NULL);
 	for (int i = 0; i < THREADS; i++) {
 		pthread_t th;
 
@@ -117,13 +161,14 @@ works_on(void *arg)
 
 /* How many marks of thread i, and how many of others. */
 static void
-count_marks(const struct snapshot_thread *th, int i, int *own, int *others)
+count_marks(const unsigned char *stack, size_t size, int i, int *own,
+	    int *others)
 {
 	*own = *others = 0;
-	for (size_t at = 0; at + 8 <= th->stack_size; at += 8) {
+	for (size_t at = 0; at + 8 <= size; at += 8) {
 		uint64_t word;
 
-		memcpy(&word, th->stack + at, sizeof word);
+		memcpy(&word, stack + at, sizeof word);
 		if (word >> 32 != mark_base >> 32)
 			continue;
 		if (word == (mark_base | (unsigned)i))
@@ -142,7 +187,12 @@ check_copy(const struct snapshot_thread *th, int i, const char *what)
 		check(false, "%s: thread %d is missing", what, i);
 		return;
 	}
-	count_marks(th, i, &own, &others);
+	if (in_handler(i))
+		count_marks(th->under, th->under_size, i, &own, &others);
+	else
+		count_marks(th->stack, th->stack_size, i, &own, &others);
+	check(in_handler(i) || !th->under_size, "%s: thread %d has another "
+	      "stack", what, i);
 	check(th->ok && own >= MARKS && !others, "%s: thread %d: ok %d, %d "
 	      "marks of its own, %d of others, %zu bytes", what, i, th->ok,
 	      own, others, th->stack_size);
@@ -243,7 +293,7 @@ peeks(struct target *t)
 			continue;
 		}
 		check_copy(&th, i, "peek");
-		free(th.stack);
+		snapshot_thread_fini(&th);
 	}
 }
 

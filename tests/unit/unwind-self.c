@@ -26,6 +26,7 @@ static const char *volatile where;
 static volatile size_t expected_least;
 static volatile uint64_t window_limit;	/* bytes given; 0: all */
 static volatile unwind_memory reader;
+static void *volatile reader_arg;
 static volatile enum unwind_end expected_end;
 static int captures;
 
@@ -91,10 +92,9 @@ capture(void)
 	CHECK(help_read((void *)(intptr_t)getpid(), stack.base, copy,
 			stack.size) == 0, "%s: no copy of the stack", where);
 	stack.data = copy;
-	unwind_walk(h.space, &regs, &stack, reader, (void *)(intptr_t)getpid(),
-		    FRAMES_MAX, &t);
-	unwind_walk_full(h.space, &regs, &stack, reader,
-			 (void *)(intptr_t)getpid(), FRAMES_MAX, &f);
+	unwind_walk(h.space, &regs, &stack, reader, reader_arg, FRAMES_MAX, &t);
+	unwind_walk_full(h.space, &regs, &stack, reader, reader_arg,
+			 FRAMES_MAX, &f);
 	CHECK(help_same(&t, &f), "%s: the engines differ", where);
 	if (!help_same(&t, &f)) {
 		help_print("table", &t);
@@ -130,6 +130,35 @@ on_signal(int sig)
 {
 	look(where, 4, expected_end);
 	sink += sig;
+}
+
+/* What it interrupted is a second piece of the copy. */
+static void
+with_piece(int sig, siginfo_t *info, void *context)
+{
+	static struct help_space h;
+	struct step_stack piece = { 0 };
+	struct arch_regs regs;
+	uint64_t end = 0;
+
+	(void)info;
+	registers_of(context, &regs);
+	piece.base = regs.reg[arch.reg_sp];
+	help_space_open(&h, getpid(), piece.base, &end);
+	help_space_close(&h);
+	piece.size = end - piece.base;
+
+	unsigned char *copy = xmalloc(piece.size);
+
+	CHECK(help_read(reader_arg, piece.base, copy, piece.size) == 0,
+	      "no copy of the interrupted stack");
+	piece.data = copy;
+	reader = unwind_read_piece;
+	reader_arg = &piece;
+	on_signal(sig);
+	reader = NULL;
+	reader_arg = (void *)(intptr_t)getpid();
+	free(copy);
 }
 
 static int
@@ -208,6 +237,12 @@ signals(void)
 	reader = NULL;
 	expected_end = UNWIND_TRUNCATED;
 	raise(SIGUSR1);
+	where = "handler on its own stack, both copied";
+	expected_end = UNWIND_COMPLETE;
+	action.sa_flags |= SA_SIGINFO;
+	action.sa_sigaction = with_piece;
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
 	free(stack.ss_sp);
 }
 
@@ -285,6 +320,8 @@ main(void)
 	void *warm[4];
 	pthread_t id;
 
+	reader_arg = (void *)(intptr_t)getpid();
+
 	/* the first call loads libgcc: not in a signal handler */
 	(void)backtrace(warm, ARRAY_LEN(warm));
 	qsort(values, ARRAY_LEN(values), sizeof values[0], compare);
@@ -300,6 +337,6 @@ main(void)
 	reader = help_read;
 	deep(1000, cut_with_memory);
 	generated_code();
-	CHECK(captures == 12, "%d captures", captures);
+	CHECK(captures == 13, "%d captures", captures);
 	return failures ? 1 : 0;
 }

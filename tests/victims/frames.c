@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * frames [depth [altstack]]: CPU time below every kind of frame that an
- * unwinder meets:
+ * frames [depth [altstack | malloc | asleep]]: CPU time below every kind of
+ * frame that an unwinder meets:
  *
  *	by_handler	a signal handler (caller: raises); altstack: on a stack
- *			of its own, far from the interrupted one
+ *			of its own, far from the interrupted one; malloc: there
+ *			too, and what it interrupts is in malloc(3) or free(3);
+ *			asleep: as altstack, and it sleeps as well
  *	by_libc		a callback of qsort(3)
  *	by_alloca	a frame of variable, over-aligned size
  *	by_tail_call	a tail call (its caller is gone)
@@ -29,7 +31,7 @@ static const char *const names[KINDS] = {
 static _Atomic uint64_t spent[KINDS];
 static _Atomic uint64_t wrong;
 static int depth = 150;
-static bool altstack;
+static bool altstack, in_malloc, asleep;
 
 /* Six leaves of one length would make a cycle as long as an interval of
  * sampling, and be seen unevenly by whoever samples. */
@@ -49,17 +51,47 @@ leaf(int kind)
 			 victim_clock(CLOCK_THREAD_CPUTIME_ID) - start);
 }
 
+static __thread volatile bool handled;
+static __thread timer_t timer;
+
 NOINLINE static void
 by_handler(int signal)
 {
+	const struct timespec nap = { .tv_nsec = 2000000 };
+
 	(void)signal;
 	leaf(0);
+	if (asleep)
+		nanosleep(&nap, NULL);
+	handled = true;
+}
+
+/* Until the signal comes. */
+static inline void
+allocate(void)
+{
+	enum { BLOCKS = 64, SIZE_MOST = 8000 };
+	static __thread uint32_t seed;
+	static __thread void *blocks[BLOCKS];
+	const struct itimerspec soon = { .it_value.tv_nsec = 20000 };
+
+	handled = false;
+	timer_settime(timer, 0, &soon, NULL);
+	while (!handled) {
+		void **block = &blocks[victim_random(&seed) % BLOCKS];
+
+		free(*block);
+		*block = malloc(victim_random(&seed) % SIZE_MOST);
+	}
 }
 
 NOINLINE static void
 raises(void)
 {
-	pthread_kill(pthread_self(), SIGUSR1);
+	if (in_malloc)
+		allocate();
+	else
+		pthread_kill(pthread_self(), SIGUSR1);
 	__asm__ volatile("");
 }
 
@@ -152,6 +184,17 @@ by_depth(int n)
 	return below + 1;
 }
 
+static void
+make_timer(void)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
+				  .sigev_signo = SIGUSR1 };
+
+	event._sigev_un._tid = gettid();
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) < 0)
+		exit(99);
+}
+
 static void *
 work(void *arg)
 {
@@ -163,6 +206,8 @@ work(void *arg)
 	lengths = seed + THREADS;
 	if (!stacks || (altstack && sigaltstack(&alternate, NULL) < 0))
 		exit(99);
+	if (in_malloc)
+		make_timer();
 	while (!atomic_load(&victim_over)) {
 		raises();
 		sorts();
@@ -192,6 +237,8 @@ main(int argc, char **argv)
 	if (argc > 1)
 		depth = atoi(argv[1]);
 	altstack = argc > 2;
+	in_malloc = altstack && strcmp(argv[2], "malloc") == 0;
+	asleep = altstack && strcmp(argv[2], "asleep") == 0;
 	victim_init();
 	if (sigaction(SIGUSR1, &action, NULL) < 0)
 		return 99;
