@@ -164,7 +164,9 @@ struct record_area {
 	uint64_t ends[RECORD_ENDS];	/* walks, by how they ended */
 	uint32_t left;		/* 1: the guest works for another now */
 	uint32_t left_pad;
-	uint64_t guest_pad[6];
+	uint64_t main_stack_low;	/* from here to its end it is there, for
+				 * good; at first the tracer's; 0: not known */
+	uint64_t guest_pad[5];
 
 	/* The tracer's: threads that block or wait for the signal of the
 	 * ticks, as the target's pid namespace counts. */

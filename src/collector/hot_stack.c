@@ -11,10 +11,17 @@
  * which libc puts above the stack. (The first thread's descriptor is anywhere;
  * a stack of the program's own may be below it with a hole between. But the
  * first thread of a child began as another, on such a stack: what its rows
- * lead to is there.) Of any other stack (a new thread's until it is published,
- * a signal's, a coroutine's) it is the rest of the page that sp points into:
+ * lead to is there.) A handler's alternate stack is there up to the end that
+ * the program told the kernel: there the kernel has put the signal's frame; so
+ * what rows lead to is. Of any other stack (a new thread's until it is
+ * published, a coroutine's) it is the rest of the page that sp points into:
  * to ask the kernel for more is a system call, and a seccomp filter may end
  * the program for that.
+ *
+ * What a handler on an alternate stack interrupted had its sp in one of the
+ * first two, mostly. Had, or was about to: a stack that overflows is told of
+ * there. So only what is mapped for certain is read, whatever sp says: from
+ * where the main stack was seen to reach, and in a published mapping.
  */
 #include "private.h"
 
@@ -24,6 +31,7 @@
 
 enum { ENTER_TRIES = 4 };
 #define MAIN_STACK_MAX	(UINT64_C(1) << 30)
+#define ALTERNATE_STACK_MAX	MAIN_STACK_MAX
 
 static uint64_t
 thread_pointer(void)
@@ -106,24 +114,77 @@ is_first_thread(const struct record_area *area, uint32_t tid)
 	return tid == area->leader || tid == guest.pid;
 }
 
+/* It stands there, and the main stack does not shrink. */
+static void
+note_main_stack(struct record_area *area, uint64_t sp)
+{
+	if (sp < __atomic_load_n(&area->main_stack_low, __ATOMIC_RELAXED))
+		__atomic_store_n(&area->main_stack_low, sp, __ATOMIC_RELAXED);
+}
+
+/* From sp to the thread's descriptor, in one published mapping; or 0. */
+static uint64_t
+below_descriptor(const struct record_tables *t, uint64_t sp, uint64_t tp)
+{
+	const struct record_stack *s = tp > sp ? published(t, sp) : NULL;
+
+	return s && tp <= s->end ? tp - sp : 0;
+}
+
+/* From sp to the end of the alternate stack that it is on; or 0. */
+static uint64_t
+on_alternate_stack(const stack_t *alternate, uint64_t sp)
+{
+	const uint64_t size = alternate->ss_size;
+	const uint64_t at = sp - (uint64_t)alternate->ss_sp;
+
+	return size < ALTERNATE_STACK_MAX && at < size ? size - at : 0;
+}
+
 /* From sp up to the first address that may be gone. */
 static void
-find_stack(const struct record_area *area, const struct record_tables *t,
-	   uint32_t tid, struct step_stack *stack)
+find_stack(struct record_area *area, const struct record_tables *t,
+	   uint32_t tid, const stack_t *alternate, struct step_stack *stack)
 {
 	const uint64_t sp = stack->base, page = page_end(sp) - sp;
 	const uint64_t tp = thread_pointer();
-	const struct record_stack *s;
+	bool sure;
 
 	if (on_main_stack(area, sp, tp)) {
+		note_main_stack(area, sp);
 		stack->size = area->main_stack_end - sp;
 		return;
 	}
-	s = tp > sp ? published(t, sp) : NULL;
-	stack->size = s && tp <= s->end ? tp - sp : page;
-	if (handled(HAZARD_STRAY_STACK) && is_first_thread(area, tid) &&
-	    stack->size > page)
+	stack->size = below_descriptor(t, sp, tp);
+	sure = stack->size && !is_first_thread(area, tid);
+	if (!stack->size)
+		stack->size = on_alternate_stack(alternate, sp);
+	if (!stack->size)
+		stack->size = page;
+	if (handled(HAZARD_STRAY_STACK) && !sure && stack->size > page)
 		stack->doubtful = stack->size - page;
+}
+
+/* The stack of what a signal interrupted whose handler ran on another one. */
+static bool
+find_under(const struct record_area *area, const struct record_tables *t,
+	   uint32_t tid, const struct step_regs *regs, struct step_stack *stack)
+{
+	const uint64_t sp = regs->sp, tp = thread_pointer();
+	const uint64_t low = __atomic_load_n(&area->main_stack_low,
+					     __ATOMIC_RELAXED);
+	uint64_t size = 0;
+
+	if (!regs->exact || sp - stack->base <= stack->size)
+		return false;
+	if (low && sp >= low && on_main_stack(area, sp, tp))
+		size = area->main_stack_end - sp;
+	else if (!is_first_thread(area, tid))
+		size = below_descriptor(t, sp, tp);
+	*stack = (struct step_stack){
+		.data = (const unsigned char *)sp, .base = sp, .size = size,
+	};
+	return size > 0;
 }
 
 static uint8_t
@@ -140,7 +201,7 @@ end_of(enum step_result r)
 
 static void
 walk(struct record_area *area, const struct record_tables *t,
-     const struct step_stack *stack, struct step_regs *regs, struct record *rec,
+     struct step_stack *stack, struct step_regs *regs, struct record *rec,
      uint32_t most)
 {
 	const struct step_tables tables = {
@@ -157,6 +218,11 @@ walk(struct record_area *area, const struct record_tables *t,
 		n += step_ahead(&tables, stack, regs, rec->pcs + n, most - n);
 		if (n < most)
 			r = step_frame(&tables, stack, regs);
+		if (r == STEP_CUT &&
+		    find_under(area, t, rec->tid, regs, stack)) {
+			r = STEP_OK;
+			continue;
+		}
 		if (n < most && r == STEP_OK)
 			rec->pcs[n++] = regs->pc |
 				(regs->exact ? RECORD_PC_EXACT : 0);
@@ -169,7 +235,8 @@ void
 hot_stack_walk(struct record_area *area, const void *context,
 	       struct record *rec, uint32_t most)
 {
-	const greg_t *g = ((const ucontext_t *)context)->uc_mcontext.gregs;
+	const ucontext_t *uc = context;
+	const greg_t *g = uc->uc_mcontext.gregs;
 	struct step_regs regs = {
 		.pc = (uint64_t)g[REG_RIP], .sp = (uint64_t)g[REG_RSP],
 		.fp = (uint64_t)g[REG_RBP], .exact = 1,
@@ -186,7 +253,7 @@ hot_stack_walk(struct record_area *area, const void *context,
 	t = enter(area, &half);
 	if (!t)
 		return;
-	find_stack(area, t, rec->tid, &stack);
+	find_stack(area, t, rec->tid, &uc->uc_stack, &stack);
 	walk(area, t, &stack, &regs, rec, most);
 	leave(area, half);
 }

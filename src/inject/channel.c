@@ -118,6 +118,7 @@ prepare_area(struct errand *e, pid_t helper,
 		return -1;
 	layout.main_stack_end = e->p->main_stack_end;
 	layout.main_stack_floor = e->p->main_stack_floor;
+	layout.main_stack_low = e->p->main_stack_low;
 	layout.leader = (uint32_t)target_pid(g->t);
 	layout.ndeaf = e->p->ndeaf;
 	memcpy(layout.deaf, e->p->deaf, sizeof layout.deaf);

@@ -131,6 +131,7 @@ read_main_stack(struct plan *p, size_t at)
 	       (m[i - 1].prot & MODULE_WRITE))
 		i--;
 	p->main_stack_floor = i > 0 ? m[i - 1].end : 0;
+	p->main_stack_low = m[i].start;
 	p->main_stack_end = m[at].end;
 }
 

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * strayer HOW: computes on a stack of its own, like a coroutine, in code that
- * has no unwind data and uses the frame pointer for something else: it points
- * to where nothing is mapped. Whoever follows it faults.
+ * strayer HOW: computes where a stack leads to nothing. On a stack of its own,
+ * like a coroutine, in code that has no unwind data and uses the frame pointer
+ * for something else: it points to where nothing is mapped. Or in a handler on
+ * an alternate stack, where the interrupted one has overflowed: sp points to
+ * where nothing is mapped. Whoever follows it faults.
  *
  *	gap	the stack is between the mappings and the main stack
  *	hole	it is in one mapping with the first thread's descriptor; a part
  *		in between comes and goes
  *	thread	the same of a thread whose stack has no guard
+ *	main-overflows		the main stack
+ *	thread-overflows	a thread's
  *
  * rounds counts how often it went there and came back.
  */
 #include <pthread.h>
+#include <setjmp.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "victim.h"
 
@@ -167,6 +173,82 @@ unguarded(void)
 	return thread;
 }
 
+static sigjmp_buf before;
+
+/* Its caller is a signal. */
+static void
+overflowed(int signal)
+{
+	const uint64_t end = victim_clock(CLOCK_THREAD_CPUTIME_ID) +
+		HALF_NS / 8;
+
+	(void)signal;
+	while (victim_clock(CLOCK_THREAD_CPUTIME_ID) < end)
+		;
+	siglongjmp(before, 1);
+}
+
+/* (sp, fp): as one would fall off a stack's end that has no unwind data. */
+void fall(void *sp, void *fp);
+__asm__(
+"	.globl fall\n"
+"	.type fall, @function\n"
+"fall:\n"
+"	movq	%rdi, %rsp\n"
+"	movq	%rsi, %rbp\n"
+"	pushq	%rax\n"
+"	hlt\n"
+"	.size fall, . - fall\n"
+);
+
+/* The main stack does not grow so far; below a thread's is its guard. */
+static char *
+below_stack(bool is_main)
+{
+	enum { MARGIN = 1 << 20, USUAL = 8 << 20 };
+	uintptr_t start, end;
+	struct rlimit most;
+
+	mapping_of((uintptr_t)&start, &start, &end);
+	if (!is_main)
+		return (char *)start - PAGE / 2;
+	if (getrlimit(RLIMIT_STACK, &most) < 0 || most.rlim_cur > 1 << 30)
+		most.rlim_cur = USUAL;
+	return (char *)end - most.rlim_cur - MARGIN;
+}
+
+static void *
+overflow(void *arg)
+{
+	const stack_t stack = { .ss_sp = malloc(STACK), .ss_size = STACK };
+	const struct sigaction action = { .sa_handler = overflowed,
+					  .sa_flags = SA_ONSTACK };
+
+	char *const sp = below_stack(arg != NULL);
+
+	if (!stack.ss_sp || sigaltstack(&stack, NULL) < 0 ||
+	    sigaction(SIGSEGV, &action, NULL) < 0)
+		exit(99);
+	while (!atomic_load(&victim_over)) {
+		if (sigsetjmp(before, 1) == 0)
+			fall(sp, sp + 8 * sizeof sp);
+		atomic_fetch_add(&rounds, 1);
+	}
+	return (void *)1;
+}
+
+static void *
+overflow_in_thread(void)
+{
+	pthread_t thread;
+	void *ok;
+
+	if (pthread_create(&thread, NULL, overflow, NULL) != 0)
+		exit(99);
+	pthread_join(thread, &ok);
+	return ok;
+}
+
 static void *
 serve(void *arg)
 {
@@ -191,6 +273,10 @@ main(int argc, char **argv)
 		return 99;
 	if (strcmp(how, "gap") == 0)
 		ok = (void *)(uintptr_t)in_gap();
+	else if (strcmp(how, "main-overflows") == 0)
+		ok = overflow(before);
+	else if (strcmp(how, "thread-overflows") == 0)
+		ok = overflow_in_thread();
 	else if (stack)
 		ok = (void *)(uintptr_t)by_hole(stack);
 	else
