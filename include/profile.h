@@ -121,6 +121,12 @@ struct thread_cost {
 };
 size_t profile_threads(struct profile *prof, const struct thread_cost **out);
 
+/* What lies between resource sample i and the next, by slot. All of them are
+ * the whole; none where there are no two samples. */
+size_t profile_periods(const struct profile *prof, size_t experiment);
+void profile_period(const struct profile *prof, size_t experiment, size_t i,
+		    uint64_t *slots);
+
 /*
  * Who created the threads of an experiment. Those that have cost and of whose
  * birth it tells nothing: the first one, others older than the recording, or

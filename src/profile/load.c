@@ -252,6 +252,7 @@ source_fini(struct source *src)
 	free(src->object_of);
 	free(src->losses);
 	births_free(src);
+	periods_free(src);
 }
 
 static void

@@ -113,6 +113,10 @@ struct raw_stack {		/* one FRINFO of one experiment */
 	bool varies, missing;
 };
 
+struct period {			/* from one resource sample to the next */
+	uint64_t weight[MSTATE_COUNT];
+};
+
 struct source {			/* one experiment */
 	const struct experiment_reader *reader;
 	const char *founder;	/* path of the directory with archives/ */
@@ -131,6 +135,8 @@ struct source {			/* one experiment */
 	struct birth *births;	/* sorted by thread, then time */
 	size_t births_len, births_cap;
 	struct profile_creators creators;
+	struct period *periods;
+	size_t period_count;
 };
 
 struct watch {			/* an experiment directory as it was read */
@@ -239,6 +245,16 @@ struct birth *births_find(const struct source *src, uint64_t tid,
 			  uint64_t time_ns);
 void births_add(struct profile *prof, uint32_t stack, uint32_t chain, int state,
 		uint64_t weight_ns);
+
+/* ---- periods.c ------------------------------------------------------ */
+
+enum period_kind { PERIOD_THEN, PERIOD_BACKWARDS };
+
+void periods_init(struct source *src);
+void periods_free(struct source *src);
+/* It tells of the time before it, or of that moment. */
+void periods_add(struct source *src, const struct experiment_packet *p,
+		 enum period_kind kind);
 
 /* ---- read.c --------------------------------------------------------- */
 

@@ -265,6 +265,18 @@ add_created(struct reading *rd, const struct experiment_packet *p,
 		   p->weight_ns);
 }
 
+/* What lived too short to have a sample of its own. */
+static bool
+stands_for_many(const struct profile *prof, const struct stack *st)
+{
+	const struct location *loc = st->len == 1 ?
+		&prof->locations[prof->frames[st->first]] : NULL;
+
+	return loc && is_artificial(prof, loc) &&
+	       !strcmp(prof->functions[loc->function].linkage,
+		       "<Unsampled threads>");
+}
+
 /* ---- each packet ----------------------------------------------------- */
 
 static bool
@@ -290,6 +302,8 @@ add_packet(void *arg, const struct experiment_packet *p)
 	else
 		count_end(rd->prof, &rd->src->ends, raw, st);
 	thread_of(rd, p->thread)->weight[p->mstate] += p->weight_ns;
+	periods_add(rd->src, p, stands_for_many(rd->prof, st) ?
+		    PERIOD_THEN : PERIOD_BACKWARDS);
 	rd->prof->states_seen |= 1u << p->mstate;
 	if (rd->prof->has_births)
 		add_created(rd, p, stack);
@@ -311,6 +325,7 @@ read_packets(struct profile *prof, struct source *src)
 		.prof = prof, .src = src, .ours = by && str_starts(by, "sonde"),
 	};
 
+	periods_init(src);
 	experiment_packets(src->reader, add_packet, &rd);
 	free(rd.pcs);
 }

@@ -101,7 +101,8 @@ const struct view view_table[] = {
 	  "threads", view_threads, false },
 	{ "header", "", "what was recorded, how, and what was lost", "header",
 	  view_header, false },
-	{ "overview", "", "experiments and the sum of each metric", "overview",
+	{ "overview", "", "experiments, and the sum of each metric beside "
+	  "what the process used", "overview",
 	  view_overview, false },
 	{ "experiment_list", "", "the experiments that are looked at",
 	  "experiment_list", view_experiments, false },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Sums of every metric over the experiments.
+ * Sums of every metric over the experiments, and what the processes used of
+ * it by the clocks of the system.
  */
 #include "private.h"
 
@@ -45,6 +46,27 @@ has_column(const struct viewer *v, int metric)
 	return false;
 }
 
+enum { USAGE_COLUMN = 66 };
+
+static void
+print_metric(const struct viewer *v, int metric, uint64_t total, FILE *out)
+{
+	const struct metric *m = &metric_table[metric];
+	uint64_t used;
+	int width = fprintf(out, "    [%c]%s - %s", has_column(v, metric) ?
+			    'X' : ' ', m->title, m->name);
+
+	if (m->is_time)
+		width += fprintf(out, " (Seconds): [%.3f]",
+				 (double)total / 1e9);
+	else
+		width += fprintf(out, ": [%" PRIu64 "]", total);
+	if (m->is_time && usage_of_metric(v, m, &used))
+		fprintf(out, "%*s used %.3f", width < USAGE_COLUMN ?
+			USAGE_COLUMN - width : 0, "", (double)used / 1e9);
+	putc('\n', out);
+}
+
 static void
 print_metrics(const struct viewer *v, FILE *out)
 {
@@ -52,17 +74,8 @@ print_metrics(const struct viewer *v, FILE *out)
 
 	if (v->slots)
 		fputs("  Clock Profiling\n", out);
-	for (size_t s = 0; s < v->slots; s++) {
-		const struct metric *m = &metric_table[v->metrics[s]];
-
-		fprintf(out, "    [%c]%s - %s", has_column(v, v->metrics[s]) ?
-			'X' : ' ', m->title, m->name);
-		if (m->is_time)
-			fprintf(out, " (Seconds): [%.3f]\n",
-				(double)total.incl[s] / 1e9);
-		else
-			fprintf(out, ": [%" PRIu64 "]\n", total.incl[s]);
-	}
+	for (size_t s = 0; s < v->slots; s++)
+		print_metric(v, v->metrics[s], total.incl[s], out);
 }
 
 int
@@ -84,6 +97,9 @@ view_overview(struct viewer *v, size_t n, const char *const *words, FILE *out)
 		(double)duration / 1e9);
 	print_metrics(v, out);
 	fputs("\n'[X]' has a column now: `metrics` changes that, `metric_list` "
-	      "lists all.\n\n", out);
+	      "lists all.\n"
+	      "[<Total> of the profile] used: by the process, as the system "
+	      "counts it, between\nthe first and the last resource sample; "
+	      "`statistics` has more of it.\n\n", out);
 	return 0;
 }

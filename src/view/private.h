@@ -174,6 +174,13 @@ void title_write(const struct viewer *v, FILE *out, const char *fmt, ...)
 /* Of how many threads the creator is known; nothing where nobody asked. */
 void creators_write(const struct viewer *v, FILE *out);
 
+/* ---- statistics.c ---------------------------------------------------- */
+
+/* What the processes used of it between their first and last resource sample;
+ * false where that was not recorded. */
+bool usage_of_metric(const struct viewer *v, const struct metric *m,
+		     uint64_t *ns);
+
 /* ---- views ---------------------------------------------------------- */
 
 typedef int view_run(struct viewer *v, size_t n, const char *const *words,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The resources that a process used: between the first sample and the last,
- * with <Total> of the profile beside them, and from each sample to the next.
+ * and from each sample to the next, with <Total> of the profile beside them.
  */
 #include "private.h"
 
@@ -76,8 +76,7 @@ print_time(const struct viewer *v, FILE *out, const char *what,
 	   const char *metric, uint64_t ns, uint64_t whole,
 	   const uint64_t *profile)
 {
-	const int slot = profile && metric ?
-		viewer_slot(v, spec_metric(metric)) : -1;
+	const int slot = viewer_slot(v, spec_metric(metric));
 
 	fprintf(out, "%50s: %.3f (%5.1f%%)", what, (double)ns / 1e9,
 		whole ? 100 * (double)ns / (double)whole : 0);
@@ -116,6 +115,40 @@ print_span(const struct viewer *v, const struct span *s,
 			used(s, &counts[i]));
 }
 
+/* Of all experiments; false where one of them has no two samples. */
+bool
+usage_of_metric(const struct viewer *v, const struct metric *m, uint64_t *ns)
+{
+	bool told = false;
+
+	*ns = 0;
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		const struct experiment_reader *rd =
+			profile_experiment(v->prof, e);
+		const size_t n = experiment_sample_count(rd);
+
+		if (n < 2)
+			return false;
+		for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+			const int state = spec_metric(times[i].metric);
+
+			if (metric_table[state].states & ~m->states)
+				continue;
+			told = true;
+			*ns += used(&(struct span){
+				experiment_sample_at(rd, 0),
+				experiment_sample_at(rd, n - 1) }, &times[i]);
+		}
+	}
+	return told;
+}
+
+static void
+print_too_few(FILE *out)
+{
+	fputs("There are no two resource samples to compare.\n\n", out);
+}
+
 static void
 print_whole(struct viewer *v, size_t e, FILE *out)
 {
@@ -124,8 +157,7 @@ print_whole(struct viewer *v, size_t e, FILE *out)
 	uint64_t profile[METRIC_MAX];
 
 	if (samples < 2) {
-		fputs("There are no two resource samples to compare.\n\n",
-		      out);
+		print_too_few(out);
 		return;
 	}
 
@@ -141,13 +173,17 @@ print_each(struct viewer *v, size_t e, FILE *out)
 {
 	const struct experiment_reader *rd = profile_experiment(v->prof, e);
 	const size_t samples = experiment_sample_count(rd);
+	uint64_t profile[METRIC_MAX];
 
+	if (samples < 2)
+		print_too_few(out);
 	for (size_t i = 1; i < samples; i++) {
 		const struct span span = { experiment_sample_at(rd, i - 1),
 					   experiment_sample_at(rd, i) };
 
 		fprintf(out, "Sample Number %zu\n", i);
-		print_span(v, &span, NULL, out);
+		profile_period(v->prof, e, i - 1, profile);
+		print_span(v, &span, profile, out);
 		putc('\n', out);
 	}
 }

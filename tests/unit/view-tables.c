@@ -367,6 +367,89 @@ find_name(void *arg, const char *name)
 	return !*found;
 }
 
+/* Resource samples at 0, 1, 3 and 4 s: what the process used until then. */
+static void
+write_samples(struct experiment *exp)
+{
+	static const struct {
+		uint64_t at_ms, user_ms, sleep_ms;
+	} samples[] = {
+		{ 0, 0, 0 }, { 1000, 400, 600 }, { 3000, 900, 2100 },
+		{ 4000, 1000, 3000 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(samples); i++)
+		experiment_sample(exp, t0 + samples[i].at_ms * MS, "periodic",
+				  &(struct experiment_usage){
+				.user_ns = samples[i].user_ms * MS,
+				.sleep_ns = samples[i].sleep_ms * MS });
+}
+
+static void
+spend(struct experiment *exp, uint64_t until_ms, enum mstate state,
+      uint64_t ms, uint64_t frinfo)
+{
+	experiment_clock(exp, t0 + until_ms * MS, 7, 0, state, ms * MS, frinfo);
+}
+
+static void
+expect_user_and_sleep(const char *sample, const char *user, const char *sleep)
+{
+	char *text = run("sample_detail");
+	const char *at = text ? strstr(text, sample) : NULL;
+	const char *end = at ? strstr(at, "context switches") : NULL;
+	const char *u = at ? strstr(at, user) : NULL;
+	const char *s = at ? strstr(at, sleep) : NULL;
+
+	if (!u || !s || u > end || s > end) {
+		printf("---- sample_detail printed\n%s\n---- without %s and %s "
+		       "in %s\n", text ? text : fail_last()->reason, user,
+		       sleep, sample);
+		failures++;
+	}
+	free(text);
+}
+
+/* <Total> beside what the process used, also from one sample to the next. */
+static void
+test_samples(const struct text *text)
+{
+	char *path = scratch_path("samples.er");
+	struct experiment *exp = new_experiment(path, t0);
+
+	map_text(exp, text, t0);
+
+	const uint64_t stack = experiment_stack(
+		exp, STACK(PC(hot_spot), PC(entry_point)), STACK_COMPLETE);
+
+	write_samples(exp);
+	spend(exp, 400, MSTATE_USER, 390, stack);
+	/* it lay in all three, 0.75 s, 2 s and 0.25 s of it */
+	spend(exp, 3250, MSTATE_SLEEP, 3000, stack);
+	spend(exp, 2000, MSTATE_USER, 500, stack);
+	/* of many threads at once: it says nothing of the time before */
+	spend(exp, 3500, MSTATE_USER, 2000,
+	      experiment_artificial(exp, "<Unsampled threads>"));
+	/* behind the last sample */
+	spend(exp, 4100, MSTATE_USER, 110, stack);
+	if (experiment_close(exp, t0 + 4100 * MS, "target exited") < 0)
+		exit(99);
+	load(path);
+	free(path);
+	expect_user_and_sleep("Sample Number 1", "0.400 ( 40.0%)   <Total> "
+			      "0.390", "0.600 ( 60.0%)   <Total> 0.750");
+	expect_user_and_sleep("Sample Number 2", "0.500 ( 25.0%)   <Total> "
+			      "0.500", "1.500 ( 75.0%)   <Total> 2.000");
+	expect_user_and_sleep("Sample Number 3", "0.100 ( 10.0%)   <Total> "
+			      "2.110", "0.900 ( 90.0%)   <Total> 0.250");
+	expect_part("statistics", "1.000 ( 25.0%)   <Total> 3.000\n");
+	expect_part("statistics", "3.000 ( 75.0%)   <Total> 3.000\n");
+	expect_part("overview", "[X]Total CPU Time - totalcpu (Seconds): "
+		    "[3.000]                used 1.000\n");
+	expect_part("overview", "[ ]Total Thread Time - total (Seconds): "
+		    "[6.000]                used 4.000\n");
+}
+
 int
 main(void)
 {
@@ -391,6 +474,7 @@ main(void)
 	viewer_each_function(viewer, find_name, &found);
 	CHECK(found);
 	test_equal_names(&text);
+	test_samples(&text);
 	test_growth(&text);
 	test_missing();
 	viewer_free(viewer);
