@@ -17,7 +17,7 @@
 #define STACK_BYTES	16384u
 #define STACK_KB_MAX	64
 #define STACK_BYTES_MAX	65528u	/* the kernel copies no more */
-#define DEPTH_MAX	65536	/* gprofng reads no more (experiment) */
+#define DEPTH_MAX	65536	/* gprofng: man, LIMITS */
 #define SAMPLE_PERIOD	1000000000ull
 
 void
