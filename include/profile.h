@@ -34,6 +34,9 @@ struct profile;
  * name groups (.erg); descendants are loaded with their founder. */
 struct profile *profile_open(const char *const *paths, size_t n);
 void profile_free(struct profile *prof);
+/* Before anything else is asked: frames of the dynamic linker that binds a
+ * PLT slot stay as they were; else they are one, the @plt of its object. */
+void profile_keep_linker(struct profile *prof);
 /* Has any of the experiments changed on disk since profile_open? */
 bool profile_grown(const struct profile *prof);
 size_t profile_experiment_count(const struct profile *prof);

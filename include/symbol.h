@@ -77,6 +77,10 @@ const char *const *symfile_aliases(struct symfile *sf, uint64_t start);
 /* ELF virtual address of a file offset, by program headers; offset itself
  * when no segment holds it. */
 uint64_t symfile_vaddr(struct symfile *sf, uint64_t offset);
+/* EM_X86_64 and so on; EM_NONE where the file cannot be read. */
+unsigned symfile_machine(struct symfile *sf);
+/* n bytes of code at a virtual address; false: the file does not have them. */
+bool symfile_code(struct symfile *sf, uint64_t vaddr, void *out, size_t n);
 /* Source line of a virtual address; *file lives with the symfile and is
  * absolute where the compiler told its directory. False also where the code
  * has no line. */

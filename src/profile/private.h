@@ -16,6 +16,7 @@
 enum { FUNCTION_UNKNOWN = 1, FUNCTION_TRUNCATED, FUNCTION_FAILED,
        FUNCTION_FIRST };
 enum { LOCATION_TRUNCATED, LOCATION_FAILED, LOCATION_FIRST };
+#define LOCATION_NONE (UINT32_MAX - 1)
 enum { OBJECT_TOTAL, OBJECT_UNKNOWN, OBJECT_DYNAMIC, OBJECT_KERNEL,
        OBJECT_FIRST };
 #define FUNCTION_UNSET UINT32_MAX
@@ -58,6 +59,7 @@ struct object {
 	uint64_t start, end;	/* where it was mapped, first */
 	bool opened;
 	uint32_t plt;		/* function of its PLT, or FUNCTION_UNSET */
+	uint32_t bound_at;	/* location + 1 of lazy binding; 0: none */
 	uint64_t plt_start;
 	struct map functions;	/* start -> function id */
 	struct map locations;	/* file offset -> location id + 1 */
@@ -75,6 +77,8 @@ struct location {
 				 * in the function */
 	uint64_t vaddr;
 	bool is_plt, has_line;
+	bool is_resolver;	/* where the dynamic linker is entered */
+	uint32_t slot;		/* as a caller of it: lazy.c, + 1; 0: unset */
 	const char *file;	/* valid once has_line */
 	int line;
 };
@@ -165,6 +169,7 @@ struct profile {
 	struct location *locations;
 	size_t locations_len, locations_cap;
 	size_t symbolized;	/* locations that have their function */
+	bool raw;		/* lazy binding is shown as it was */
 
 	uint32_t *frames;
 	size_t frames_len, frames_cap;
@@ -225,8 +230,17 @@ uint32_t symbolize_location(struct profile *prof, struct source *src,
 			    uint32_t record, uint64_t pc);
 /* Give every location its function, and cut PLT stubs off the leaves. */
 void symbolize_all(struct profile *prof);
+/* The location that is an object's @plt, as the leaf or as a caller. */
+uint32_t symbolize_plt(struct profile *prof, uint32_t object);
 /* File and line of a location, NULL and 0 when there is none. */
 void symbolize_line(struct profile *prof, struct location *loc);
+
+/* ---- lazy.c --------------------------------------------------------- */
+
+/* May it be where a PLT leads while a name has not been looked up? */
+bool lazy_is_resolver(const struct object *obj, const struct symbol *sym);
+/* In all stacks, whose locations have their functions. */
+void lazy_collapse(struct profile *prof);
 
 /* ---- object.c: which file holds the names of a load object ---------- */
 

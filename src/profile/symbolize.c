@@ -199,15 +199,25 @@ file_function(struct profile *prof, uint32_t object, const struct symbol *sym)
 
 /* All stubs of an object are one function. */
 static uint32_t
-plt_function(struct profile *prof, uint32_t object, const struct symbol *sym)
+plt_function(struct profile *prof, uint32_t object)
 {
 	struct object *obj = object_at(prof, object);
 
-	if (obj->plt == FUNCTION_UNSET) {
+	if (obj->plt == FUNCTION_UNSET)
 		obj->plt = add_function(prof, object, "@plt", xstrdup("@plt"));
-		prof->functions[obj->plt].pub.start = sym->start;
-	}
 	return obj->plt;
+}
+
+uint32_t
+symbolize_plt(struct profile *prof, uint32_t object)
+{
+	struct object *obj = object_at(prof, object);
+
+	if (!obj->bound_at)
+		obj->bound_at = 1 + add_location(prof, (struct location){
+			.object = object, .has_line = true,
+			.function = plt_function(prof, object) });
+	return obj->bound_at - 1;
 }
 
 static void
@@ -227,9 +237,15 @@ symbolize_location_now(struct profile *prof, struct location *loc)
 	if (!symfile_find(obj->pub.symbols, loc->vaddr, &sym))
 		return;
 	loc->is_plt = sym.is_plt;
-	loc->function = sym.is_plt ? plt_function(prof, loc->object, &sym) :
+	loc->is_resolver = !sym.is_plt && lazy_is_resolver(obj, &sym);
+	loc->function = sym.is_plt ? plt_function(prof, loc->object) :
 				     file_function(prof, loc->object, &sym);
-	loc->offset = loc->vaddr - prof->functions[loc->function].pub.start;
+
+	struct profile_function *pub = &prof->functions[loc->function].pub;
+
+	if (sym.is_plt && !pub->start)
+		pub->start = sym.start;	/* of the first one seen */
+	loc->offset = loc->vaddr - pub->start;
 }
 
 /* The time of a PLT stub belongs to the call instruction below it. */
@@ -251,6 +267,9 @@ symbolize_all(struct profile *prof)
 	for (; prof->symbolized < prof->locations_len; prof->symbolized++)
 		symbolize_location_now(prof,
 				       &prof->locations[prof->symbolized]);
+	if (!prof->raw)
+		lazy_collapse(prof);
+	prof->symbolized = prof->locations_len;	/* it may add some */
 	for (size_t i = 0; i < prof->stacks_len; i++)
 		skip_stubs(prof, &prof->stacks[i]);
 }
@@ -269,6 +288,12 @@ symbolize_line(struct profile *prof, struct location *loc)
 		loc->file = NULL;
 		loc->line = 0;
 	}
+}
+
+void
+profile_keep_linker(struct profile *prof)
+{
+	prof->raw = true;
 }
 
 size_t

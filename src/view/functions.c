@@ -121,6 +121,9 @@ const struct view view_table[] = {
 	  view_limit, true },
 	{ "creators", "[on|off]", "show threads below the calls that created "
 	  "them, in calltree", "creators on", view_creators, true },
+	{ "viewmode", "[user|expert|machine]", "machine shows the dynamic "
+	  "linker's own frames, the others one @plt", "viewmode machine",
+	  view_mode, true },
 	{ "name", "[long|short|mangled[:soname|:nosoname]]",
 	  "choose the form of function names", "name short:soname",
 	  view_name_form, true },

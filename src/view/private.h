@@ -30,6 +30,8 @@ struct sort {
 	bool reverse;
 };
 
+enum view_mode { MODE_USER, MODE_EXPERT, MODE_MACHINE };
+
 struct viewer {
 	struct vec paths;	/* char * */
 	struct profile *prof;
@@ -40,6 +42,7 @@ struct viewer {
 	bool default_columns;	/* the user chose none */
 	size_t limit;		/* 0: none */
 	bool creators;		/* threads below the calls that created them */
+	enum view_mode mode;
 	enum name_form form;
 	bool soname;
 	enum view_format format;
@@ -189,7 +192,7 @@ view_run view_functions, view_callers, view_calltree, view_lines, view_pcs,
 	view_objects, view_threads, view_header, view_overview,
 	view_experiments, view_metric_list, view_statistics,
 	view_sample_detail, view_metrics, view_sort, view_limit,
-	view_name_form, view_creators;
+	view_name_form, view_creators, view_mode;
 /* Stacks for flame graphs, instead of a table. */
 int folded_write(struct viewer *v, FILE *out);
 

@@ -89,6 +89,8 @@ adopt(struct viewer *v, struct profile *prof)
 {
 	if (!prof)
 		return -1;
+	if (v->mode == MODE_MACHINE)
+		profile_keep_linker(prof);
 	viewer_forget_names(v);
 	profile_free(v->prof);
 	v->prof = prof;
@@ -117,15 +119,20 @@ viewer_load(struct viewer *v, const char *const *paths, size_t n)
 	return 0;
 }
 
+static int
+reload(struct viewer *v)
+{
+	return v->prof ? adopt(v, profile_open((const char *const *)
+					       v->paths.items,
+					       v->paths.len)) : 0;
+}
+
 int
 viewer_refresh(struct viewer *v)
 {
 	if (viewer_check(v) < 0)
 		return -1;
-	if (!profile_grown(v->prof))
-		return 0;
-	return adopt(v, profile_open((const char *const *)v->paths.items,
-				     v->paths.len));
+	return profile_grown(v->prof) ? reload(v) : 0;
 }
 
 bool
@@ -216,6 +223,36 @@ view_creators(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	}
 	v->creators = strcmp(words[1], "on") == 0;
 	return 0;
+}
+
+int
+view_mode(struct viewer *v, size_t n, const char *const *words, FILE *out)
+{
+	static const char *const names[] = {
+		[MODE_USER] = "user", [MODE_EXPERT] = "expert",
+		[MODE_MACHINE] = "machine",
+	};
+	const enum view_mode before = v->mode;
+	size_t mode = 0;
+
+	if (n == 1) {
+		fprintf(out, "viewmode %s\n", names[v->mode]);
+		return 0;
+	}
+	if (words_check(n, words, 2) < 0)
+		return -1;
+	while (mode < ARRAY_LEN(names) && strcmp(words[1], names[mode]))
+		mode++;
+	if (mode == ARRAY_LEN(names)) {
+		fail(FAIL_USAGE, "viewmode: %s is none of user, expert and "
+		     "machine", words[1]);
+		return fail_remedy("viewmode user");
+	}
+	v->mode = (enum view_mode)mode;
+	if (reload(v) == 0)
+		return 0;
+	v->mode = before;
+	return -1;
 }
 
 /* ---- notes ---------------------------------------------------------- */

@@ -266,6 +266,13 @@ test_settings(void)
 	expect("name", "name long:soname\n");
 	expect("name long", "");
 	refuse("name pretty");
+	expect("viewmode", "viewmode user\n");
+	expect("viewmode machine", "");
+	expect("viewmode", "viewmode machine\n");
+	expect_part("functions", "hot_spot\n");
+	refuse("viewmode raw");
+	expect("viewmode", "viewmode machine\n");
+	expect("viewmode user", "");
 	viewer_set_format(viewer, VIEW_FOLDED);
 	expect("calltree", "entry_point;cold_spot 200000\n"
 	       "entry_point;hot_spot 1800000\n");
