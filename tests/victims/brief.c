@@ -12,7 +12,8 @@
 
 enum { STEPS = 20000 };
 
-static _Atomic uint64_t lives_ns, spans_ns, born, wrong;
+static _Atomic uint64_t lives_ns, spans_ns, bearer_cpu_ns, born,
+	wrong;
 static uint64_t gap_ns = 200000;
 
 NOINLINE static uint64_t
@@ -50,6 +51,8 @@ bear(void *arg)
 			exit(99);
 		atomic_fetch_add(&spans_ns,
 				 victim_clock(CLOCK_MONOTONIC) - start);
+		atomic_store(&bearer_cpu_ns,
+			     victim_clock(CLOCK_THREAD_CPUTIME_ID));
 		due += gap_ns;
 		if (victim_clock(CLOCK_MONOTONIC) < due)
 			usleep(50);
@@ -63,6 +66,7 @@ mark(void)
 	victim_say("born", atomic_load(&born));
 	victim_say("lives_ns", atomic_load(&lives_ns));
 	victim_say("spans_ns", atomic_load(&spans_ns));
+	victim_say("bearer_cpu_ns", atomic_load(&bearer_cpu_ns));
 }
 
 int
