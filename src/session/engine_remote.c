@@ -234,7 +234,9 @@ remote_start(struct recorder *rec, const struct recorder_options *o,
 	}
 	e->auxv = read_auxv(e, &e->auxv_size);
 	(void)remote_run(e, true);
-	*why = "each running thread is stopped for a copy of its stack";
+	*why = "each running thread is stopped for a copy of its stack; "
+		"user:system is estimated, by whether it is in a call then "
+		"and by utime:stime";
 	return e;
 }
 

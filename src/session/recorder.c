@@ -211,7 +211,7 @@ recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT])
 static void
 end_waits(struct recorder *rec)
 {
-	char looks[24], cut[24];
+	char looks[24], cut[24], every[24];
 
 	waits_end(rec->waits);
 	if (!rec->waits)
@@ -220,9 +220,11 @@ end_waits(struct recorder *rec)
 		       (unsigned long long)rec->counts.looks);
 	(void)snprintf(cut, sizeof cut, "%llu",
 		       (unsigned long long)rec->counts.looks_cut);
+	(void)snprintf(every, sizeof every, "%llu", (unsigned long long)
+		       waits_every_ns(rec->waits) / 1000);
 	experiment_event(rec->opt.exp, now_ns(), "sonde_waits",
 			 (const char *const[]){ "looks", looks, "cut", cut,
-						NULL });
+						"every_us", every, NULL });
 }
 
 int

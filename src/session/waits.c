@@ -46,6 +46,8 @@ struct waits {
 	uint64_t brief_booked_ns;
 	uint64_t clock_start_ns;	/* of the process */
 	uint64_t span_ns;	/* between looks, now */
+	uint64_t all_at;	/* when all were looked at last; 0: not yet */
+	uint64_t between_ns, betweens;	/* from one of these to the next */
 	bool moved;		/* somebody had a turn since the last */
 	bool on;
 };
@@ -184,9 +186,20 @@ look(struct waits *w, uint64_t until)
 	w->cost_ns += thread_cpu_ns() - began;
 	if (!done)
 		return false;
+	if (w->all_at) {
+		w->between_ns += now - w->all_at;
+		w->betweens++;
+	}
+	w->all_at = now;
 	forget_gone(w, now);
 	pace(w, now, w->cost_ns);
 	return true;
+}
+
+uint64_t
+waits_every_ns(const struct waits *w)
+{
+	return w->betweens ? w->between_ns / w->betweens : 0;
 }
 
 uint64_t
@@ -325,6 +338,7 @@ waits_begin(struct waits *w)
 		return;
 	w->on = true;
 	roll_clear(&w->roll);
+	w->all_at = 0;
 	w->accounts.brief_ns = w->brief_booked_ns = w->accounts.seen_cpu_ns = 0;
 	if (target_cpu_ns(w->opt->target, &w->clock_start_ns) < 0)
 		w->clock_start_ns = 0;

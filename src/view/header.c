@@ -187,7 +187,7 @@ print_times(const struct experiment_reader *rd, FILE *out)
 static void
 print_looks(const struct experiment_reader *rd, FILE *out)
 {
-	const char *looks = NULL, *cut = NULL;
+	const char *looks = NULL, *cut = NULL, *every = NULL;
 
 	for (size_t i = 0; i < experiment_log_count(rd); i++) {
 		const struct experiment_log_event *ev =
@@ -197,10 +197,16 @@ print_looks(const struct experiment_reader *rd, FILE *out)
 			continue;
 		looks = ev->attr(ev, "looks");
 		cut = ev->attr(ev, "cut");
+		every = ev->attr(ev, "every_us");
 	}
-	if (looks && cut)
-		fprintf(out, "Looks at threads that wait: %s stacks, %s not "
-			"whole\n", looks, cut);
+	if (!looks || !cut)
+		return;
+	fprintf(out, "Looks at threads that wait: %s stacks, %s not whole\n",
+		looks, cut);
+	if (every && strtod(every, NULL) > 0)
+		fprintf(out, "  at each thread every %.1f ms on average: what "
+			"is shorter is estimated over many looks\n",
+			strtod(every, NULL) / 1e3);
 }
 
 static void
