@@ -186,10 +186,8 @@ look(struct waits *w, uint64_t until)
 	w->cost_ns += thread_cpu_ns() - began;
 	if (!done)
 		return false;
-	if (w->all_at) {
-		w->between_ns += now - w->all_at;
-		w->betweens++;
-	}
+	w->between_ns += w->all_at ? now - w->all_at : 0;
+	w->betweens += w->all_at != 0;
 	w->all_at = now;
 	forget_gone(w, now);
 	pace(w, now, w->cost_ns);
