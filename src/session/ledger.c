@@ -28,7 +28,7 @@ recorder_thread_clock(const struct recorder *rec, pid_t tid, uint64_t *cpu_ns,
 {
 	*booked_ns = 0;
 	(void)map_get(&rec->booked, (uint64_t)tid, booked_ns);
-	return waits_thread_clock(rec->waits, tid, cpu_ns);
+	return roll_clock(waits_roll(rec->waits), tid, cpu_ns);
 }
 
 /* ---- what is left of the process's clock ----------------------------------- */
@@ -61,7 +61,7 @@ recorder_unbooked_of_threads(struct recorder *rec)
 {
 	struct share_out o = { .rec = rec };
 
-	waits_each_clock(rec->waits, share_one, &o);
+	roll_each_clock(waits_roll(rec->waits), share_one, &o);
 	return o.sum_ns;
 }
 
@@ -73,7 +73,7 @@ recorder_unsampled_rest(struct recorder *rec, uint64_t rest_ns)
 
 	o.scale = lack > rest_ns ? (double)rest_ns / (double)lack : 1;
 	if (lack)
-		waits_each_clock(rec->waits, share_one, &o);
+		roll_each_clock(waits_roll(rec->waits), share_one, &o);
 	if (rest_ns > o.sum_ns + NEGLIGIBLE_NS)
 		recorder_unsampled(rec, now_ns(), RECORDER_NO_THREAD,
 				   rest_ns - o.sum_ns);

@@ -279,17 +279,10 @@ waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT])
 		account_sum((struct waiter *)(uintptr_t)at, sum);
 }
 
-bool
-waits_thread_clock(const struct waits *w, pid_t tid, uint64_t *cpu_ns)
+const struct roll *
+waits_roll(const struct waits *w)
 {
-	return w && roll_clock(&w->roll, tid, cpu_ns);
-}
-
-void
-waits_each_clock(const struct waits *w, waits_clock_fn *tell, void *arg)
-{
-	if (w)
-		roll_each_clock(&w->roll, tell, arg);
+	return w ? &w->roll : NULL;
 }
 
 /* ---- threads too short for a look --------------------------------------------- */
@@ -298,17 +291,12 @@ waits_each_clock(const struct waits *w, waits_clock_fn *tell, void *arg)
 static uint64_t
 brief_cpu(const struct waits *w)
 {
-	uint64_t tid, at, now, seen = w->accounts.seen_cpu_ns;
-	size_t i = 0;
+	const uint64_t seen = w->accounts.seen_cpu_ns +
+		roll_seen_cpu(&w->roll);
+	uint64_t now;
 
 	if (target_cpu_ns(w->opt->target, &now) < 0)
 		return w->accounts.brief_ns;
-	while (map_next(&w->roll.threads, &i, &tid, &at)) {
-		const struct waiter *th = (struct waiter *)(uintptr_t)at;
-
-		if (!th->ended)
-			seen += th->last.cpu_ns - th->base.cpu_ns;
-	}
 	now -= w->clock_start_ns;
 	return now > seen ? now - seen : 0;
 }

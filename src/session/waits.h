@@ -35,12 +35,9 @@ void waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo);
 /* Exact times, where somebody tells them. */
 void waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns);
 void waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns);
-/* The scheduler's count of a thread's CPU time since the beginning: as it is
- * now, and also after the end until the next beginning. */
-bool waits_thread_clock(const struct waits *w, pid_t tid, uint64_t *cpu_ns);
-/* The same of each that lives, or was there at the last look. */
-typedef void waits_clock_fn(void *arg, pid_t tid, uint64_t cpu_ns);
-void waits_each_clock(const struct waits *w, waits_clock_fn *tell, void *arg);
+/* Who there is, also after the end until the next beginning. NULL: w is. */
+struct roll;
+const struct roll *waits_roll(const struct waits *w);
 /* Time by state since the beginning, what is pending too. */
 void waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT]);
 
@@ -152,9 +149,15 @@ void roll_drop(struct roll *r, struct waiter *th);
 /* Meet those who are new. all: they were there before us, and what they have
  * counted is not ours. */
 void roll_list(struct roll *r, uint64_t now, bool all);
-/* For waits_thread_clock and waits_each_clock. */
+/* The scheduler's count of a thread's CPU time since the beginning, as it is
+ * now. r may be NULL. */
 bool roll_clock(const struct roll *r, pid_t tid, uint64_t *cpu_ns);
-void roll_each_clock(const struct roll *r, waits_clock_fn *tell, void *arg);
+/* The same of each that lives, or was there at the last look. */
+void roll_each_clock(const struct roll *r,
+		     void (*tell)(void *arg, pid_t tid, uint64_t cpu_ns),
+		     void *arg);
+/* Of all that were not told to have ended, as of the last looks. */
+uint64_t roll_seen_cpu(const struct roll *r);
 /* Of one that was told of, and is not met yet. Without a descriptor to spare
  * they stay closed, and each look opens its own. */
 void roll_open_files(struct roll *r, struct waiter *th);

@@ -180,20 +180,36 @@ clock_of(const struct roll *r, const struct waiter *th, uint64_t *cpu_ns)
 bool
 roll_clock(const struct roll *r, pid_t tid, uint64_t *cpu_ns)
 {
-	const struct waiter *th = roll_find(r, tid);
+	const struct waiter *th = r ? roll_find(r, tid) : NULL;
 
 	return th && clock_of(r, th, cpu_ns);
 }
 
 void
-roll_each_clock(const struct roll *r, waits_clock_fn *tell, void *arg)
+roll_each_clock(const struct roll *r,
+		void (*tell)(void *arg, pid_t tid, uint64_t cpu_ns), void *arg)
 {
 	uint64_t tid, at, cpu_ns;
 	size_t i = 0;
 
-	while (map_next(&r->threads, &i, &tid, &at))
+	while (r && map_next(&r->threads, &i, &tid, &at))
 		if (clock_of(r, (struct waiter *)(uintptr_t)at, &cpu_ns))
 			tell(arg, (pid_t)tid, cpu_ns);
+}
+
+uint64_t
+roll_seen_cpu(const struct roll *r)
+{
+	uint64_t tid, at, seen = 0;
+	size_t i = 0;
+
+	while (map_next(&r->threads, &i, &tid, &at)) {
+		const struct waiter *th = (struct waiter *)(uintptr_t)at;
+
+		if (!th->ended)
+			seen += th->last.cpu_ns - th->base.cpu_ns;
+	}
+	return seen;
 }
 
 /* ---- life --------------------------------------------------------------------- */
