@@ -32,6 +32,7 @@
 enum { ENTER_TRIES = 4 };
 #define MAIN_STACK_MAX	(UINT64_C(1) << 30)
 #define ALTERNATE_STACK_MAX	MAIN_STACK_MAX
+#define FRAME_MAX	(UINT64_C(64) << 10)	/* with all of AVX-512 and AMX */
 
 static uint64_t
 thread_pointer(void)
@@ -114,10 +115,18 @@ is_first_thread(const struct record_area *area, uint32_t tid)
 	return tid == area->leader || tid == guest.pid;
 }
 
-/* It stands there, and the main stack does not shrink. */
+/*
+ * The main stack does not shrink, and reaches down to where it stands: the
+ * kernel has written the tick's own frame right below. Where that lies on an
+ * alternate stack, the page of sp may not be there yet.
+ */
 static void
 note_main_stack(struct record_area *area, uint64_t sp)
 {
+	const uint64_t frame = (uint64_t)__builtin_frame_address(0);
+
+	if (frame >= sp || sp - frame > FRAME_MAX)
+		return;
 	if (sp < __atomic_load_n(&area->main_stack_low, __ATOMIC_RELAXED))
 		__atomic_store_n(&area->main_stack_low, sp, __ATOMIC_RELAXED);
 }

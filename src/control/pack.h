@@ -48,6 +48,7 @@ struct pack {
 	unsigned long options;	/* for threads seized from now on */
 	uint64_t asked_at;	/* when pack_stop began to stop them */
 	uint64_t ran_until;	/* ... and those that ran; 0: nobody */
+	bool execed;		/* another program has come since */
 	bool spare;		/* let threads be that a stop would cut short */
 };
 

@@ -113,7 +113,7 @@ prepare_arena(struct shot *s)
  * the others go just before its number vanishes. That is a matter of a tenth
  * of a millisecond on another processor, and who yields now waits for all
  * whom it resumed, and would count that as pause: so look without rest first.
- * Not where we go first: those resumed would miss that processor.
+ * Not as a real-time thread: it would miss that processor, and those resumed.
  */
 static int
 await_thread_end(pid_t tid, bool first)
@@ -193,8 +193,10 @@ stop_and_copy(struct shot *s)
 		if (r == 0)
 			r = pack_stop_rest(s->pack);
 	}
-	if (r == 0)
+	if (r == 0) {
+		shot_forget_ended(s);
 		shot_copy(s, true);
+	}
 	return r;
 }
 
@@ -237,16 +239,19 @@ static int
 shoot_in_thread(struct shot *s)
 {
 	struct pack pack = { .target = s->t, .spare = true };
-	struct schedule before;
+	struct schedule before, mine;
 	pthread_t th;
+	bool first;
 
 	s->pack = &pack;
 	if (start_thread(&th, s) < 0)
 		return -1;
 	urgent_begin(&before);		/* to see when they go on */
+	first = schedule_get(0, &mine) == 0 &&
+		!schedule_is_fair(&mine);
 	(void)pthread_join(th, NULL);		/* it is joinable and ours */
 
-	const int ended = await_thread_end(s->tracer, s->goes_first);
+	const int ended = await_thread_end(s->tracer, first);
 	const uint64_t now = now_ns();
 
 	urgent_end(&before);

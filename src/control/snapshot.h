@@ -29,6 +29,9 @@ size_t shot_stack_extent(const struct shot *s, uint64_t base);
 /* Registers and stacks, these into the target's arena, of all that stand and
  * were not copied yet; and their repair, which needs them standing. */
 void shot_copy(struct shot *s, bool repair);
+/* Between two of these: who was copied and has ended, or is another program's
+ * thread by now. */
+void shot_forget_ended(struct shot *s);
 /* What threads wait at, for who wants to know who held it then: when all
  * stand. */
 void shot_copy_words(struct shot *s);

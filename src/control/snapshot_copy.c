@@ -112,6 +112,9 @@ copy_registers(struct shot *s, const struct hold *h, size_t *listed,
 	th->stack_size = shot_stack_extent(s, th->stack_base);
 	th->tp = machine_thread_pointer(&regs);
 	th->ok = true;
+	/* it slept, and was on its way when it was stopped */
+	if (h->sleeps && !th->facts.in_syscall)
+		s->pack->ran_until = s->pack->asked_at;
 	if (repair && (machine_interrupted(&regs) != INTERRUPTED_NO ||
 		       machine_sleeps_on(&regs)))
 		hold_repair(s->t, pack_find(s->pack, h->tid));
@@ -222,6 +225,21 @@ shot_copy(struct shot *s, bool repair)
 	make_room(s);
 	copy_stacks(s);
 	copy_interrupted(s);
+}
+
+void
+shot_forget_ended(struct shot *s)
+{
+	for (size_t i = 0; i < s->places; i++) {
+		struct snapshot_thread *th = &s->snap->threads[i];
+
+		if (!s->pack->execed && pack_find(s->pack, th->tid))
+			continue;
+		th->ok = false;
+		th->stack_size = th->under_size = th->futex_size = 0;
+		s->at[i] = NOWHERE;
+		s->under_at[i] = NOT_YET;
+	}
 }
 
 /* Who was read in part, and those behind, is not known. */

@@ -146,6 +146,12 @@ inject_drain(void *engine, bool final)
 void
 inject_begin_stretch(struct inject *e)
 {
+	uint64_t tid, slot;
+	size_t at = 0;
+
+	/* the threads' clocks begin anew */
+	while (map_next(&e->threads, &at, &tid, &slot))
+		((struct thread *)(uintptr_t)slot)->clocked = false;
 	read_clock(e);
 	e->clock_start_ns = e->clock_ns;
 	e->counted_start_ns = e->counted_ns;

@@ -18,8 +18,10 @@ struct thread {
 	char name[16];
 	uint64_t base_ns;	/* CPU clock when recording began */
 	uint64_t cpu_ns;	/* since then */
-	uint64_t compared_ns;	/* ... when its scale was looked at last */
-	uint64_t first_cpu_ns, first_clock_ns;	/* ... and the first time */
+	uint64_t compared_ns;	/* ... when its own clock was looked at last */
+	uint64_t used_ns, clock_ns;	/* ... what it had used, and that clock */
+	uint64_t first_cpu_ns, first_clock_ns;	/* ... for the first time */
+	bool clocked;		/* ... in this stretch */
 	double scale;		/* its own clock per counter; 0 not known */
 	uint64_t booked_ns;
 	uint64_t frinfo;	/* last user stack, 0 none yet */
@@ -109,5 +111,7 @@ void inject_book_threads(struct inject *e);
 void inject_compare_clocks(struct inject *e);
 /* A thread's CPU time per counter. */
 double inject_scale(const struct inject *e, const struct thread *th);
+/* Its CPU time since it was met. */
+uint64_t inject_used(const struct inject *e, const struct thread *th);
 
 #endif

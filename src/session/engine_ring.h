@@ -66,6 +66,7 @@ void ring_book_rests(struct ring *r);
 /* What the process's clock counted and nobody was charged with. */
 void ring_book_unsampled(struct ring *r);
 struct thread_tail *ring_tail(struct ring *r, pid_t tid);
+void ring_drop_tail(struct ring *r, pid_t tid);
 
 /* ---- ring_rounds.c ------------------------------------------------------ */
 

@@ -28,25 +28,39 @@ follow_gone(struct inject *e)
 		e->clock_ns = booked;
 }
 
-/* Only of who has run since: for most there is nothing to compare. */
+/* What its clock has advanced, from one comparison to the next; for a while
+ * the counter must do. Only of who has run since: for most there is nothing to
+ * compare. */
 static void
 compare_thread(struct inject *e, struct thread *th)
 {
+	const uint64_t counted = th->cpu_ns - th->compared_ns;
 	uint64_t clock_ns, booked_ns;
 
-	if (th->cpu_ns - th->compared_ns < COMPARE_NS && !e->final)
+	if ((counted < COMPARE_NS && !e->final) ||
+	    !recorder_thread_clock(e->rec, th->tid, &clock_ns, &booked_ns))
 		return;
-	th->compared_ns = th->cpu_ns;
-	if (!recorder_thread_clock(e->rec, th->tid, &clock_ns, &booked_ns))
-		return;
-	/* after a pause all begins anew */
-	if (!th->first_clock_ns || clock_ns < th->first_clock_ns) {
+	if (th->clocked && clock_ns >= th->clock_ns) {
+		th->used_ns += clock_ns - th->clock_ns;
+		if (th->cpu_ns - th->first_cpu_ns >= COMPARE_NS)
+			th->scale = (double)(clock_ns - th->first_clock_ns) /
+				(double)(th->cpu_ns - th->first_cpu_ns);
+	} else {
+		th->used_ns += (uint64_t)((double)counted * e->scale);
 		th->first_clock_ns = clock_ns;
 		th->first_cpu_ns = th->cpu_ns;
-	} else if (th->cpu_ns - th->first_cpu_ns >= COMPARE_NS) {
-		th->scale = (double)(clock_ns - th->first_clock_ns) /
-			(double)(th->cpu_ns - th->first_cpu_ns);
+		th->scale = 0;
 	}
+	th->clocked = true;
+	th->clock_ns = clock_ns;
+	th->compared_ns = th->cpu_ns;
+}
+
+uint64_t
+inject_used(const struct inject *e, const struct thread *th)
+{
+	return th->used_ns + (uint64_t)
+		((double)(th->cpu_ns - th->compared_ns) * inject_scale(e, th));
 }
 
 static void

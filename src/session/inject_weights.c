@@ -118,12 +118,6 @@ book_gap(struct inject *e, struct thread *th, uint64_t rest, const char *cause,
 		      rest / interval, rest);
 }
 
-static uint64_t
-cpu_of(const struct inject *e, const struct thread *th)
-{
-	return (uint64_t)((double)th->cpu_ns * inject_scale(e, th));
-}
-
 /* What the process has used and nobody was charged with. */
 static uint64_t
 unbooked(const struct inject *e)
@@ -136,7 +130,7 @@ unbooked(const struct inject *e)
 static uint64_t
 pending_of(const struct inject *e, const struct thread *th)
 {
-	const uint64_t cpu_ns = cpu_of(e, th);
+	const uint64_t cpu_ns = inject_used(e, th);
 
 	return cpu_ns > th->booked_ns ? cpu_ns - th->booked_ns : 0;
 }
@@ -280,17 +274,14 @@ book_unseen(struct inject *e, uint64_t pending)
 
 	if (left < pending + (e->final ? NEGLIGIBLE_NS : UNSEEN_NS))
 		return;
+
+	uint64_t rest = left - pending;
+
 	/* who lives has its turn at the end */
-	if (!e->final) {
-		const uint64_t lack = recorder_unbooked_of_threads(e->rec);
-
-		pending = lack > pending ? lack : pending;
-		if (left < pending + UNSEEN_NS)
-			return;
-	}
-
-	const uint64_t rest = left - pending;
-
+	if (!e->final)
+		rest = recorder_nobodys(e->rec, left, pending, UNSEEN_NS);
+	if (!rest)
+		return;
 	if (e->mute_cause) {
 		recorder_lost(e->rec, now_ns(), e->mute_cause, "",
 			      RECORDER_NO_THREAD,
@@ -350,7 +341,7 @@ inject_book_threads(struct inject *e)
 		book_rest(e, th, (uint64_t)((double)rest_of(e, th) * scale));
 		th->ticked = false;
 		if (e->final)
-			th->booked_ns = cpu_of(e, th);
+			th->booked_ns = inject_used(e, th);
 		pending += pending_of(e, th);
 	}
 	book_unseen(e, pending);

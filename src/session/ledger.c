@@ -7,7 +7,10 @@
 #include "recorder.h"
 #include "waits.h"
 
-enum { NEGLIGIBLE_NS = 10 * 1000 };	/* the rest of a division */
+enum {
+	NEGLIGIBLE_NS = 10 * 1000,	/* the rest of a division */
+	LACK_EVERY_NS = 500 * 1000 * 1000,	/* many clocks may be read */
+};
 
 void
 ledger_add(struct recorder *rec, pid_t tid, uint64_t ns)
@@ -17,7 +20,7 @@ ledger_add(struct recorder *rec, pid_t tid, uint64_t ns)
 }
 
 void
-ledger_drop(struct recorder *rec, pid_t tid)
+recorder_forget_thread(struct recorder *rec, pid_t tid)
 {
 	(void)map_remove(&rec->booked, (uint64_t)tid);
 }
@@ -63,6 +66,30 @@ recorder_unbooked_of_threads(struct recorder *rec)
 
 	roll_each_clock(waits_roll(rec->waits), share_one, &o);
 	return o.sum_ns;
+}
+
+bool
+recorder_knows_thread(const struct recorder *rec, pid_t tid)
+{
+	const struct roll *r = waits_roll(rec->waits);
+
+	return r && roll_find(r, tid);
+}
+
+uint64_t
+recorder_nobodys(struct recorder *rec, uint64_t left_ns, uint64_t pending_ns,
+		 uint64_t slack_ns)
+{
+	const uint64_t now = now_ns();
+	uint64_t known = pending_ns > rec->lack_ns ? pending_ns : rec->lack_ns;
+
+	if (left_ns <= known + slack_ns ||
+	    now - rec->lack_read_at < LACK_EVERY_NS)
+		return 0;
+	rec->lack_read_at = now;
+	rec->lack_ns = recorder_unbooked_of_threads(rec);
+	known = pending_ns > rec->lack_ns ? pending_ns : rec->lack_ns;
+	return left_ns > known + slack_ns ? left_ns - known - slack_ns : 0;
 }
 
 void

@@ -295,6 +295,14 @@ bool recorder_thread_clock(const struct recorder *rec, pid_t tid,
 			   uint64_t *cpu_ns, uint64_t *booked_ns);
 /* ... and of all that live: what is not booked. */
 uint64_t recorder_unbooked_of_threads(struct recorder *rec);
+/* Of what is left of the process's clock: what no thread that lives lacks, nor
+ * has pending, and is more than slack. Meanwhile: asked often, it says 0. */
+uint64_t recorder_nobodys(struct recorder *rec, uint64_t left_ns,
+			  uint64_t pending_ns, uint64_t slack_ns);
+/* It has ended, and its number may come again. */
+void recorder_forget_thread(struct recorder *rec, pid_t tid);
+/* Nothing tells of its end. */
+bool recorder_knows_thread(const struct recorder *rec, pid_t tid);
 /* The rest of the process's clock: of the threads that lack it by their own
  * clocks, the others' of none. At the end, when all else is booked. */
 void recorder_unsampled_rest(struct recorder *rec, uint64_t rest_ns);

@@ -87,7 +87,7 @@ void
 recorder_death(struct recorder *rec, uint64_t time_ns, pid_t tid)
 {
 	waits_note_death(rec->waits, tid, time_ns);
-	ledger_drop(rec, tid);
+	recorder_forget_thread(rec, tid);
 }
 
 void

@@ -21,6 +21,7 @@ struct recorder {
 	} *losses;
 	size_t loss_count, loss_cap;
 	struct map booked;	/* CPU time by thread */
+	uint64_t lack_ns, lack_read_at;	/* of all threads, by their clocks */
 	bool nobody_named;
 	uint64_t lost_frinfo, unsampled_frinfo, kernel_frinfo, unseen_frinfo;
 	struct modes {		/* of the target, in the kernel's units */
@@ -31,8 +32,6 @@ struct recorder {
 /* ---- ledger.c ------------------------------------------------------------ */
 
 void ledger_add(struct recorder *rec, pid_t tid, uint64_t ns);
-/* That thread has ended: its number may come again. */
-void ledger_drop(struct recorder *rec, pid_t tid);
 
 /* ---- losses.c ------------------------------------------------------------ */
 

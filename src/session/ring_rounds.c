@@ -126,11 +126,29 @@ weigh_threads(struct ring *r, uint64_t *sum)
 static uint64_t
 weight_of_unknown(const struct ring *r, size_t unknown, uint64_t known_ns)
 {
-	uint64_t rest;
+	const uint64_t most = r->period_ns + r->period_ns / 2;
+	uint64_t rest, weight;
 
 	if (!unknown || !ring_unbooked(r, &rest))
 		return r->period_ns;
-	return mixed(r, beyond(rest, known_ns), unknown);
+	weight = mixed(r, beyond(rest, known_ns), unknown);
+	/* the clocks are not of one moment, and these are few */
+	return weight < most ? weight : most;
+}
+
+/* Their ends were told before their last ticks were booked. */
+static void
+forget_ended(struct ring *r)
+{
+	for (size_t i = 0; i < r->tick_count; i++) {
+		const pid_t tid = r->ticks[i].tid;
+
+		if (r->ticks[i].weight_ns != UINT64_MAX ||
+		    recorder_knows_thread(r->rec, tid))
+			continue;
+		ring_drop_tail(r, tid);
+		recorder_forget_thread(r->rec, tid);
+	}
 }
 
 void
@@ -161,6 +179,7 @@ ring_book_round(struct ring *r)
 			      weight, t->frinfo);
 		r->booked_ns += weight;
 	}
+	forget_ended(r);
 	r->tick_count = 0;
 }
 
@@ -199,7 +218,11 @@ book_others(struct ring *r, uint64_t rest_ns)
 {
 	const size_t n = r->booked_ticks;
 	const uint64_t lack = recorder_unbooked_of_threads(r->rec);
-	const uint64_t known = !n || lack > rest_ns ? rest_ns : lack;
+	/* more than that is of threads that no tick has met */
+	const uint64_t most = r->tails.len > 1 ?
+		lack + 2 * (n + 1) * r->period_ns : UINT64_MAX;
+	const bool all = !n || lack > rest_ns || rest_ns > most;
+	const uint64_t known = all ? rest_ns : lack;
 
 	recorder_unsampled_rest(r->rec, known);
 	rest_ns -= known;

@@ -33,8 +33,8 @@ ring_tail(struct ring *r, pid_t tid)
 	return (struct thread_tail *)(uintptr_t)*slot;
 }
 
-static void
-drop_tail(struct ring *r, pid_t tid)
+void
+ring_drop_tail(struct ring *r, pid_t tid)
 {
 	uint64_t slot;
 
@@ -159,7 +159,7 @@ void
 ring_book_ended(struct ring *r, const struct clock_record *rec)
 {
 	book_rest(r, rec->time_ns, rec->tid, rec->u.exit.cpu_ns);
-	drop_tail(r, rec->tid);
+	ring_drop_tail(r, rec->tid);
 }
 
 /* ---- the end ------------------------------------------------------------- */

@@ -162,17 +162,12 @@ sampler_book_unseen(struct sampler *s)
 	const uint64_t slack = UNSEEN_NS +
 		took * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	const uint64_t left = unbooked(s);
-	uint64_t known = pending_of_all(s) + slack, lack;
-
-	if (left <= known)
-		return;
 	/* who lives has its turn at the end */
-	lack = recorder_unbooked_of_threads(s->rec) + slack;
-	known = lack > known ? lack : known;
-	if (left <= known)
-		return;
-	recorder_unsampled(s->rec, now_ns(), RECORDER_NO_THREAD, left - known);
-	s->booked_ns += left - known;
+	const uint64_t rest = recorder_nobodys(s->rec, left,
+					       pending_of_all(s), slack);
+
+	recorder_unsampled(s->rec, now_ns(), RECORDER_NO_THREAD, rest);
+	s->booked_ns += rest;
 }
 
 void

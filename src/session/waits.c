@@ -131,6 +131,7 @@ forget_gone(struct waits *w, uint64_t now)
 		/* a first thread stays listed when others outlive it */
 		if (th->round == w->roll.round)
 			continue;
+		recorder_forget_thread(w->rec, th->of.tid);
 		roll_drop(&w->roll, th);
 		i = 0;		/* the map has moved */
 	}
@@ -291,9 +292,7 @@ waits_roll(const struct waits *w)
 static uint64_t
 brief_cpu(const struct waits *w)
 {
-	const uint64_t seen = w->accounts.seen_cpu_ns +
-		roll_seen_cpu(&w->roll);
-	uint64_t now;
+	uint64_t now, seen = w->accounts.seen_cpu_ns + roll_seen_cpu(&w->roll);
 
 	if (target_cpu_ns(w->opt->target, &now) < 0)
 		return w->accounts.brief_ns;
