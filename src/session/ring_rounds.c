@@ -3,8 +3,8 @@
  * What samples of the CPU form weigh. Its ticks are unbiased over all threads
  * but know no thread's clock. The scheduler has one for each, so the samples
  * of a thread in a round share what its clock has advanced beyond what is
- * booked to it, and those of threads without (they have ended by now, or
- * states are off) share the same of the process's clock:
+ * booked to it, and all those of a round the same of the process's clock; this
+ * counts for threads without one (they have ended by now, or states are off):
  *
  *     weight = (1 - A) period + A (clock - booked) / samples
  *
@@ -122,18 +122,15 @@ weigh_threads(struct ring *r, uint64_t *sum)
 	return unknown;
 }
 
-/* Of the process's clock, for those that have none. */
+/* For those that have none: of the process's clock, as if nobody had one. To
+ * what those with a clock leave of it, these ticks are too few. */
 static uint64_t
-weight_of_unknown(const struct ring *r, size_t unknown, uint64_t known_ns)
+weight_of_unknown(const struct ring *r)
 {
-	const uint64_t most = r->period_ns + r->period_ns / 2;
-	uint64_t rest, weight;
+	uint64_t rest;
 
-	if (!unknown || !ring_unbooked(r, &rest))
-		return r->period_ns;
-	weight = mixed(r, beyond(rest, known_ns), unknown);
-	/* the clocks are not of one moment, and these are few */
-	return weight < most ? weight : most;
+	return ring_unbooked(r, &rest) ? mixed(r, rest, r->tick_count) :
+		r->period_ns;
 }
 
 /* Their ends were told before their last ticks were booked. */
@@ -161,7 +158,7 @@ ring_book_round(struct ring *r)
 		return;
 
 	const size_t unknown = weigh_threads(r, &sum);
-	const uint64_t other = weight_of_unknown(r, unknown, sum);
+	const uint64_t other = weight_of_unknown(r);
 
 	sum += unknown * other;
 	left = process_left(r);
