@@ -30,13 +30,19 @@ enum { METRIC_MAX = 32 };
 
 struct profile;
 
+/* What becomes of packets and stacks while they are read; zeros: the rule. */
+struct profile_options {
+	bool keep_linker;	/* frames of the dynamic linker that binds a
+				 * PLT slot stay as they were; else they are
+				 * one, the @plt of its object */
+};
+
 /* Load (a live experiment: what is there now). NULL on failure. paths may
- * name groups (.erg); descendants are loaded with their founder. */
-struct profile *profile_open(const char *const *paths, size_t n);
+ * name groups (.erg); descendants are loaded with their founder. options:
+ * NULL, or they need last only until it returns. */
+struct profile *profile_open(const char *const *paths, size_t n,
+			     const struct profile_options *options);
 void profile_free(struct profile *prof);
-/* Before anything else is asked: frames of the dynamic linker that binds a
- * PLT slot stay as they were; else they are one, the @plt of its object. */
-void profile_keep_linker(struct profile *prof);
 /* Has any of the experiments changed on disk since profile_open? */
 bool profile_grown(const struct profile *prof);
 size_t profile_experiment_count(const struct profile *prof);

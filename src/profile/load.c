@@ -215,10 +215,13 @@ read_log(struct profile *prof, struct source *src)
 }
 
 struct profile *
-profile_open(const char *const *paths, size_t n)
+profile_open(const char *const *paths, size_t n,
+	     const struct profile_options *options)
 {
 	struct profile *prof = xcalloc(1, sizeof *prof);
 
+	if (options)
+		prof->options = *options;
 	symbolize_init(prof);
 	read_init(prof);
 	for (size_t i = 0; i < n; i++) {

@@ -154,6 +154,7 @@ struct sums {			/* by key x slot */
 };
 
 struct profile {
+	struct profile_options options;
 	struct vec owned;	/* readers of founders */
 	struct watch *watches;
 	size_t watches_len, watches_cap;
@@ -169,7 +170,6 @@ struct profile {
 	struct location *locations;
 	size_t locations_len, locations_cap;
 	size_t symbolized;	/* locations that have their function */
-	bool raw;		/* lazy binding is shown as it was */
 
 	uint32_t *frames;
 	size_t frames_len, frames_cap;

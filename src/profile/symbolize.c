@@ -267,7 +267,7 @@ symbolize_all(struct profile *prof)
 	for (; prof->symbolized < prof->locations_len; prof->symbolized++)
 		symbolize_location_now(prof,
 				       &prof->locations[prof->symbolized]);
-	if (!prof->raw)
+	if (!prof->options.keep_linker)
 		lazy_collapse(prof);
 	prof->symbolized = prof->locations_len;	/* it may add some */
 	for (size_t i = 0; i < prof->stacks_len; i++)
@@ -288,12 +288,6 @@ symbolize_line(struct profile *prof, struct location *loc)
 		loc->file = NULL;
 		loc->line = 0;
 	}
-}
-
-void
-profile_keep_linker(struct profile *prof)
-{
-	prof->raw = true;
 }
 
 size_t

@@ -56,6 +56,9 @@ struct viewer {
 
 /* Fails unless experiments are loaded. */
 int viewer_check(const struct viewer *v);
+/* Read the experiments again: a setting has changed what becomes of them.
+ * On failure the old profile stays, and the caller sets its setting back. */
+int viewer_reload(struct viewer *v);
 /* Fails unless exactly so many words came. */
 int words_check(size_t n, const char *const *words, size_t want);
 /* The slot of a metric, -1 when there is no data for it. */

@@ -84,13 +84,22 @@ first_missing(const char *const *paths, size_t n)
 	return n ? paths[0] : "";
 }
 
+/* As the settings say. */
+static struct profile *
+open_profile(const struct viewer *v, const char *const *paths, size_t n)
+{
+	const struct profile_options options = {
+		.keep_linker = v->mode == MODE_MACHINE,
+	};
+
+	return profile_open(paths, n, &options);
+}
+
 static int
 adopt(struct viewer *v, struct profile *prof)
 {
 	if (!prof)
 		return -1;
-	if (v->mode == MODE_MACHINE)
-		profile_keep_linker(prof);
 	viewer_forget_names(v);
 	profile_free(v->prof);
 	v->prof = prof;
@@ -103,7 +112,7 @@ adopt(struct viewer *v, struct profile *prof)
 int
 viewer_load(struct viewer *v, const char *const *paths, size_t n)
 {
-	if (adopt(v, profile_open(paths, n)) < 0) {
+	if (adopt(v, open_profile(v, paths, n)) < 0) {
 		if (fail_last()->kind == FAIL_MISSING)
 			suggest(first_missing(paths, n));
 		return -1;
@@ -119,10 +128,10 @@ viewer_load(struct viewer *v, const char *const *paths, size_t n)
 	return 0;
 }
 
-static int
-reload(struct viewer *v)
+int
+viewer_reload(struct viewer *v)
 {
-	return v->prof ? adopt(v, profile_open((const char *const *)
+	return v->prof ? adopt(v, open_profile(v, (const char *const *)
 					       v->paths.items,
 					       v->paths.len)) : 0;
 }
@@ -132,7 +141,7 @@ viewer_refresh(struct viewer *v)
 {
 	if (viewer_check(v) < 0)
 		return -1;
-	return profile_grown(v->prof) ? reload(v) : 0;
+	return profile_grown(v->prof) ? viewer_reload(v) : 0;
 }
 
 bool
@@ -249,7 +258,7 @@ view_mode(struct viewer *v, size_t n, const char *const *words, FILE *out)
 		return fail_remedy("viewmode user");
 	}
 	v->mode = (enum view_mode)mode;
-	if (reload(v) == 0)
+	if (viewer_reload(v) == 0)
 		return 0;
 	v->mode = before;
 	return -1;

@@ -286,7 +286,7 @@ main(void)
 	char *path = scratch_path("costs.er");
 
 	write_experiment(path, &text);
-	prof = profile_open((const char *const[]){ path }, 1);
+	prof = profile_open((const char *const[]){ path }, 1, NULL);
 	free(path);
 	if (!prof) {
 		printf("open: %s\n", fail_last()->reason);

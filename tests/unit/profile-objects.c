@@ -50,7 +50,7 @@ static void
 open_profile(struct experiment *exp, const char *path)
 {
 	if (experiment_close(exp, t0 + 1000 * MS, "the test ended it") < 0 ||
-	    !(prof = profile_open(&path, 1))) {
+	    !(prof = profile_open(&path, 1, NULL))) {
 		printf("%s: %s\n", path, fail_last()->reason);
 		exit(1);
 	}
