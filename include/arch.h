@@ -48,6 +48,12 @@ struct arch {
 
 extern const struct arch arch;
 
+/* May a breakpoint that the processor keeps be trusted with a thread that
+ * nobody traces? Not below a hypervisor: some lose the reason of the trap on
+ * the way (KVM before Linux 6.14: DR6 reads as 0), and then the kernel takes
+ * it for the program's own and kills that with SIGTRAP. */
+bool arch_breakpoints_are_safe(void);
+
 /* The part that a table step needs; the pc is taken as exact. */
 struct step_regs arch_step_regs(const struct arch_regs *regs);
 

@@ -110,11 +110,14 @@ void clock_rest(struct clock *c,
 /* ---- births: who creates threads, and where ------------------------------ */
 
 struct births;
-/* The processor watches the entry of the function that creates threads:
- * nothing is put into the process and none of its threads stops. It takes one
- * debug register. NULL: refused, with the reason. */
+/* The kernel tells of each birth (the tracepoint task_newtask; for root), or
+ * the processor watches the entry of the function that creates threads (0: not
+ * known), which takes one debug register and is not done below a hypervisor:
+ * nothing is put into the process and none of its threads stops. NULL:
+ * refused, with the reason. */
 struct births *births_open(pid_t pid, uint64_t entry, uint32_t stack_bytes);
 void births_close(struct births *b);
+bool births_need_register(const struct births *b);
 /* What the birth of a thread costs the process so, about. */
 uint64_t births_cost_ns(const struct births *b);
 size_t births_pollfds(const struct births *b, struct pollfd *fds, size_t max);

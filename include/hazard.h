@@ -19,6 +19,7 @@ enum hazard {
 	HAZARD_BREAKPOINT_BLOCKED, /* a hit whose signal is blocked */
 	HAZARD_BREAKPOINT_KILLED, /* a trap that our death leaves behind */
 	HAZARD_BREAKPOINT_SIGNAL, /* a watch's signal that the program has */
+	HAZARD_BREAKPOINT_VIRTUAL, /* a trap whose reason a hypervisor lost */
 	HAZARD_CHILD_AREA,	/* record memory, in a child of the target */
 	HAZARD_COPIED_FILES,	/* our descriptors, in a table of a thread's own */
 	HAZARD_DEAF,		/* ticks to threads that block the signal */

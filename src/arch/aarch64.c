@@ -92,3 +92,9 @@ arch_step_regs(const struct arch_regs *regs)
 		.exact = 1,
 	};
 }
+
+bool
+arch_breakpoints_are_safe(void)
+{
+	return false;		/* nothing was tried */
+}

@@ -8,6 +8,7 @@
  */
 #include "arch.h"
 
+#include <cpuid.h>
 #include <elf.h>
 #include <linux/perf_event.h>
 #include <string.h>
@@ -202,4 +203,13 @@ arch_step_regs(const struct arch_regs *regs)
 		.fp = regs->reg[RBP],
 		.exact = 1,
 	};
+}
+
+bool
+arch_breakpoints_are_safe(void)
+{
+	unsigned eax, ebx, ecx, edx;
+
+	/* CPUID 1: ecx bit 31 is set by every known hypervisor */
+	return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && !(ecx >> 31);
 }

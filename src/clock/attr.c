@@ -93,6 +93,20 @@ attr_entry(uint64_t address, uint32_t stack_bytes)
 	return a;
 }
 
+/* Its own registers would be the kernel's: the user's are in the sample. */
+struct perf_event_attr
+attr_tracepoint(int number, uint32_t stack_bytes)
+{
+	const struct clock_options every = {
+		.interval_ns = 1, .stack_bytes = stack_bytes,
+	};
+	struct perf_event_attr a = attr_clock((uint64_t)number, &every);
+
+	a.type = PERF_TYPE_TRACEPOINT;
+	a.task = 1;
+	return a;
+}
+
 /* No records: there is no ring to write into. */
 struct perf_event_attr
 attr_ticker(uint64_t interval_ns)

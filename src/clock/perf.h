@@ -37,6 +37,8 @@ struct perf_event_attr attr_clock(uint64_t config,
 				  const struct clock_options *opt);
 /* Each time that code at address begins to be executed; forks and ends. */
 struct perf_event_attr attr_entry(uint64_t address, uint32_t stack_bytes);
+/* The same when the kernel comes by that tracepoint. */
+struct perf_event_attr attr_tracepoint(int number, uint32_t stack_bytes);
 /* A clock that only signals; stopped. */
 struct perf_event_attr attr_ticker(uint64_t interval_ns);
 /* A close-on-exec descriptor, or -1 with errno. */
@@ -154,6 +156,11 @@ void watch_close(struct watch *w);
 /* Is this record ours, and not the double of another? Follows forks and
  * exits: call it for every record, in order of time. */
 bool watch_accept(struct watch *w, const struct raw_record *raw);
+
+/* ---- tracepoint.c -------------------------------------------------------- */
+
+/* Of "task/task_newtask". -1 with errno: not permitted, or not there. */
+int tracepoint_number(const char *name);
 
 /* ---- bpf.c --------------------------------------------------------------- */
 

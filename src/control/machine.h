@@ -5,6 +5,7 @@
 #ifndef CONTROL_MACHINE_H
 #define CONTROL_MACHINE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -77,5 +78,10 @@ extern const bool machine_can_watch;
 bool machine_passes(const struct user_regs_struct *regs);
 /* And no more. */
 void machine_meet_again(struct user_regs_struct *regs);
+/* A SIGTRAP that the processor raised, at pc, with the n bytes before it: did
+ * an instruction of the program ask for it? Else a watch did, and a hypervisor
+ * has lost that (arch_breakpoints_are_safe). */
+bool machine_trap_is_own(const siginfo_t *info, const unsigned char *before,
+			 size_t n);
 
 #endif

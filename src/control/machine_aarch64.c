@@ -197,3 +197,13 @@ machine_has_time_limit(const struct user_regs_struct *regs)
 	(void)regs;
 	return false;
 }
+
+bool
+machine_trap_is_own(const siginfo_t *info, const unsigned char *before,
+		    size_t n)
+{
+	(void)info;
+	(void)before;
+	(void)n;
+	return true;
+}

@@ -277,3 +277,14 @@ thread_sleeping_call(struct target *t, uint64_t pc)
 	memcpy(&number, code + 1, sizeof number);
 	return (long)number;
 }
+
+/* int3 has SI_KERNEL; what has TRAP_BRKPT was int1, or nothing (exc_debug_user,
+ * 6.18, for which both are a DR6 of 0). */
+bool
+machine_trap_is_own(const siginfo_t *info, const unsigned char *before,
+		    size_t n)
+{
+	enum { INT1 = 0xf1 };
+
+	return info->si_code != TRAP_BRKPT || n == 0 || before[n - 1] == INT1;
+}

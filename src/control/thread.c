@@ -44,12 +44,27 @@ is_step_of_ours(pid_t tid)
 		h->stepping;
 }
 
+/* Did the program's own instruction raise it? */
+static bool
+is_own_trap(pid_t tid, const siginfo_t *info)
+{
+	struct target *t = target_of_tid(tid, NULL);
+	const uint64_t pc = (uintptr_t)info->si_addr;
+	unsigned char before;
+
+	if (!t || !handled(HAZARD_BREAKPOINT_VIRTUAL))
+		return true;
+	return machine_trap_is_own(info, &before,
+				   memory_look(t, pc - 1, &before, 1) == 0);
+}
+
 /*
  * Asked of the kernel and not of our memory, so that no path forgets one. At
  * every stop but a signal's delivery si_code holds the event, or repeats
  * SIGTRAP. A trap of a debug register was made by a tracer and is for nobody
- * else; nor is the signal of a watch of ours, nor the trap after a step that
- * we made. But a program may step through itself, by the flag.
+ * else, also where a hypervisor has lost that it was one; nor is the signal of
+ * a watch of ours, nor the trap after a step that we made. But a program may
+ * step through itself, by the flag.
  */
 int
 signal_of_stop(pid_t tid, siginfo_t *info)
@@ -69,8 +84,9 @@ signal_of_stop(pid_t tid, siginfo_t *info)
 	if (info->si_code == SIGTRAP || info->si_code == (SIGTRAP | 0x80) ||
 	    info->si_code == TRAP_HWBKPT)
 		return 0;
-	return info->si_code == TRAP_TRACE && is_step_of_ours(tid) ? 0 :
-		SIGTRAP;
+	if (info->si_code == TRAP_TRACE && is_step_of_ours(tid))
+		return 0;
+	return is_own_trap(tid, info) ? SIGTRAP : 0;
 }
 
 /* ESRCH says "not stopped" as well as "gone"; look which it is. */

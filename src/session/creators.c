@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The creation of threads. Whoever enters pthread_create leaves its stack
- * here, and the next thread that the kernel says it has created gets it:
+ * The creation of threads. Whoever creates one leaves its stack here, and the
+ * next thread that the kernel says it has created gets it:
  *
  *	sonde_birth  tid by [stack]	one per thread born; stack is its FRINFO
  *	sonde_births known unknown [why]	so far; why: they are not followed
@@ -34,6 +34,7 @@ struct creators {
 	uint64_t known, unknown;
 	uint64_t left_ns, filled_at;	/* of the allowance */
 	uint64_t sought_at;
+	uint64_t entry;		/* of pthread_create; 0: not known */
 	bool on;
 };
 
@@ -53,18 +54,17 @@ static void
 seek(struct creators *c)
 {
 	const uint64_t now = now_ns();
-	uint64_t entry;
 
-	if (c->births || c->why || !c->on || now - c->sought_at < FIND_EVERY_NS)
+	if ((c->births && c->entry) || c->why || !c->on ||
+	    now - c->sought_at < FIND_EVERY_NS)
 		return;
 	c->sought_at = now;
-	if (!mapper_libc_function(c->opt->mapper, "pthread_create", &entry)) {
-		fail_clear();
-		return;
-	}
-	c->births = births_open(target_pid(c->opt->target), entry,
-				c->opt->stack_bytes);
+	if (!mapper_libc_function(c->opt->mapper, "pthread_create", &c->entry))
+		c->entry = 0;
 	if (!c->births)
+		c->births = births_open(target_pid(c->opt->target), c->entry,
+					c->opt->stack_bytes);
+	if (!c->births && c->entry)
 		give_up(c, fail_last()->reason);
 	fail_clear();
 }
@@ -126,7 +126,8 @@ note_entry(struct creators *c, const struct clock_record *r)
 	if (r->u.sample.has_user)
 		map_put(&c->stacks, (uint64_t)r->tid,
 			recorder_creator_stack(c->rec, &r->u.sample.regs,
-					       &stack, r->u.sample.stack_full));
+					       &stack, r->u.sample.stack_full,
+					       c->entry));
 }
 
 static void
@@ -211,7 +212,7 @@ creators_pollfds(const struct creators *c, struct pollfd *fds, size_t max)
 void
 creators_give_register(struct creators *c)
 {
-	if (!c || !c->births)
+	if (!c || !c->births || !births_need_register(c->births))
 		return;
 	drain(c, true);
 	give_up(c, "a breakpoint has the debug register");

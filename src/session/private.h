@@ -264,11 +264,12 @@ uint64_t recorder_waiting_stack(struct recorder *rec, uint64_t pc, uint64_t sp,
 				const struct step_stack *stack,
 				struct step_stack *under, bool window_full,
 				enum waiting_copy copy);
-/* No sample: the stack of one that creates a thread. 0: it could not be kept. */
+/* No sample: the stack of one that creates a thread, from the function of libc
+ * at entry on (0: all of it). 0: it could not be kept. */
 uint64_t recorder_creator_stack(struct recorder *rec,
 				const struct arch_regs *regs,
 				const struct step_stack *stack,
-				bool window_full);
+				bool window_full, uint64_t entry);
 /* For one whose stack may not be read. */
 uint64_t recorder_unseen_stack(struct recorder *rec);
 void recorder_unsampled_wait(struct recorder *rec, uint64_t time_ns,

@@ -87,16 +87,35 @@ walk_from_caller(struct recorder *rec, const struct arch_regs *entry,
 	return end;
 }
 
+/* How libc goes on from the function at entry to the kernel is of no interest:
+ * so many frames are left out. */
+static size_t
+frames_inside(const struct unwind_trace *trace, uint64_t entry)
+{
+	enum { INSIDE_MAX = 6, FUNCTION_BYTES = 8192 };
+	size_t inner = 0;
+
+	for (size_t i = 0; entry && i < trace->len && i < INSIDE_MAX; i++)
+		if (trace->pcs[i] - entry < FUNCTION_BYTES)
+			inner = i;
+	return inner;
+}
+
 uint64_t
 recorder_creator_stack(struct recorder *rec, const struct arch_regs *regs,
-		       const struct step_stack *stack, bool window_full)
+		       const struct step_stack *stack, bool window_full,
+		       uint64_t entry)
 {
 	enum unwind_end end = walk(rec, regs, stack, NULL, window_full);
 	const struct unwind_trace *trace = &rec->trace;
 
 	if (end == UNWIND_FAILED && trace->len == 1)
 		end = walk_from_caller(rec, regs, stack, window_full);
-	return experiment_stack(rec->opt.exp, trace->pcs, trace->len,
+
+	const size_t inner = frames_inside(trace, entry);
+
+	return experiment_stack(rec->opt.exp, trace->pcs + inner,
+				trace->len - inner,
 				end == UNWIND_COMPLETE ? STACK_COMPLETE :
 				end == UNWIND_FAILED ? STACK_FAILED :
 				STACK_TRUNCATED);

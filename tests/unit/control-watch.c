@@ -8,8 +8,8 @@
  * in a handler only; when the program takes the signal for itself; with a
  * fifth function; with few descriptors. An exec leaves no descriptor of them.
  * A thread runs to an address as to a breakpoint; when we are killed then it
- * runs through it.
- * hazard: BREAKPOINT_BLOCKED
+ * runs through it. A trap that nothing raised is not the program's.
+ * hazard: BREAKPOINT_BLOCKED BREAKPOINT_VIRTUAL
  * mission: X2
  */
 #include "control-test.h"
@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/user.h>
 
@@ -255,6 +256,48 @@ exec_victim(void *arg)
 	_exit(2);
 }
 
+/*
+ * What becomes of a watch's trap whose reason a hypervisor has lost: it looks
+ * like that of int1, but there is none. And one that looks like it, with one.
+ */
+static const unsigned char code[] = { 0x90, 0xcc, 0xf1, 0x90 };
+enum { BEHIND_INT1 = 3, BEHIND_NOTHING = 1 };
+
+static void
+trap_at(int place)
+{
+	siginfo_t info = { .si_signo = SIGTRAP, .si_code = TRAP_BRKPT };
+
+	info.si_addr = (void *)(uintptr_t)&code[place];
+	sh->wrong += syscall(SYS_rt_tgsigqueueinfo, getpid(),
+			     syscall(SYS_gettid), SIGTRAP, &info) < 0;
+}
+
+static void
+on_own_trap(int signal)
+{
+	(void)signal;
+	atomic_fetch_add(&sh->calls[0], 1);
+}
+
+static void
+trapping_victim(void *arg)
+{
+	const struct sigaction own = { .sa_handler = on_own_trap };
+
+	(void)arg;
+	start();
+	for (int i = 0; i < FEW; i++)
+		trap_at(BEHIND_NOTHING);	/* it would end us */
+	(void)sigaction(SIGTRAP, &own, NULL);
+	for (int i = 0; i < FEW; i++)
+		trap_at(BEHIND_INT1);
+	sh->over = 1;
+	while (sh->over == 1)
+		rest_ms(1);
+	_exit(sh->wrong ? 1 : 0);
+}
+
 /* ---- the tracer ----------------------------------------------------------- */
 
 static bool
@@ -458,6 +501,18 @@ exec_ends_them(void)
 }
 
 static void
+lost_reasons(void)
+{
+	struct visit v;
+
+	begin(&v, trapping_victim, NULL, 0);
+	serve(&v, is_over);
+	check(sh->calls[0] == FEW, "%llu traps of its own came",
+	      (unsigned long long)sh->calls[0]);
+	end(&v, "a trap without a reason");
+}
+
+static void
 calling_victim(void *arg)
 {
 	(void)arg;
@@ -566,6 +621,7 @@ body(void)
 	exec_ends_them();
 	run_to_it();
 	few_descriptors();
+	lost_reasons();
 }
 
 int
