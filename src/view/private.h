@@ -71,6 +71,19 @@ const char *viewer_name(struct viewer *v, uint32_t function);
 void viewer_forget_names(struct viewer *v);
 const char *path_base(const char *path);
 
+/* ---- choose.c ------------------------------------------------------- */
+
+/*
+ * The function that words[1] names, for the command words[0]; words[2], if it
+ * is there, is its number among several of that name, 1 first. The name may
+ * be what tables show, or long, short, mangled, an alias: the first of these
+ * that some function has decides; then `f` stands for f(int) and for clones
+ * of f. Fails (FAIL_USAGE, numbered candidates in the reason) where that is
+ * none or not one.
+ */
+int viewer_choose(struct viewer *v, size_t n, const char *const *words,
+		  uint32_t *function);
+
 /* ---- spec.c: the metric grammar ------------------------------------- */
 
 bool spec_same(const struct spec *a, const struct spec *b);

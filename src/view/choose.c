@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which function a person means. A name is compared first with what tables
+ * show, then with the other forms, last with the part before parameters: the
+ * first of these that knows the name at all decides. Where that leaves
+ * several functions they are numbered in the order of what tables show, so
+ * that a number means the same in every run on the same experiments.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 20, SIMILAR = 5 };
+
+/* How a name was met, the best first. */
+enum meet { MEET_SHOWN, MEET_LONG, MEET_LINKAGE, MEET_SHORT, MEET_BEGINNING,
+	    MEET_NONE };
+
+struct candidate {
+	uint32_t function;
+	const char *shown;
+};
+
+struct candidates {
+	struct candidate *items;
+	size_t len, cap;
+};
+
+static bool
+is_alias(const struct profile_function *fn, const char *word)
+{
+	if (!fn->object->symbols || !fn->start)
+		return false;
+
+	const char *const *at = symfile_aliases(fn->object->symbols, fn->start);
+
+	while (*at && strcmp(*at, word))
+		at++;
+	return *at != NULL;
+}
+
+/* `f(` and `f [clone` begin with f. */
+static bool
+begins_with(const char *name, const char *word)
+{
+	const size_t n = strlen(word);
+
+	return strncmp(name, word, n) == 0 &&
+	       (name[n] == '(' || str_starts(name + n, " [clone "));
+}
+
+static bool
+is_short(const struct profile_function *fn, const char *word)
+{
+	/* only these have a short form of their own */
+	if (!str_starts(fn->linkage, "_Z") && !str_starts(fn->linkage, "_R"))
+		return false;
+
+	char *name = name_display(fn->linkage, NAME_SHORT);
+	const bool same = strcmp(name, word) == 0;
+
+	free(name);
+	return same;
+}
+
+static enum meet
+meet(const struct profile_function *fn, const char *shown, const char *word)
+{
+	if (strcmp(shown, word) == 0)
+		return MEET_SHOWN;
+	if (strcmp(fn->name, word) == 0)
+		return MEET_LONG;
+	if (strcmp(fn->linkage, word) == 0 || is_alias(fn, word))
+		return MEET_LINKAGE;
+	if (is_short(fn, word))
+		return MEET_SHORT;
+	return begins_with(fn->name, word) ? MEET_BEGINNING : MEET_NONE;
+}
+
+static int
+by_shown(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	const int order = strcmp(x->shown, y->shown);
+
+	if (order)
+		return order;
+	return x->function < y->function ? -1 : x->function > y->function;
+}
+
+static struct candidates
+find(struct viewer *v, const char *word)
+{
+	const size_t n = profile_function_count(v->prof);
+	struct candidates c = {0};
+	enum meet best = MEET_NONE;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const char *shown = viewer_name(v, i);
+		const enum meet how = meet(profile_function(v->prof, i), shown,
+					   word);
+
+		if (how > best || how == MEET_NONE)
+			continue;
+		if (how < best)
+			c.len = 0;
+		best = how;
+		c.items = xgrow(c.items, &c.cap, c.len + 1, sizeof *c.items);
+		c.items[c.len++] = (struct candidate){ i, shown };
+	}
+	if (c.len)
+		qsort(c.items, c.len, sizeof *c.items, by_shown);
+	return c;
+}
+
+/* ---- when it is not clear ------------------------------------------- */
+
+static int
+refuse_unknown(struct viewer *v, const char *command, const char *word)
+{
+	const size_t n = profile_function_count(v->prof);
+	struct str similar = {0};
+	size_t found = 0;
+
+	for (uint32_t i = FUNCTION_TOTAL + 1; i < n && found < SIMILAR; i++)
+		if (*word && strcasestr(viewer_name(v, i), word))
+			str_addf(&similar, "%s%s", found++ ? ", " : "",
+				 viewer_name(v, i));
+	fail(FAIL_USAGE, "%s: no function of this experiment is named %s",
+	     command, word);
+	if (found)
+		(void)fail_remedy("similar names: %s", str_text(&similar));
+	else
+		(void)fail_remedy("`functions` lists those that have cost");
+	str_fini(&similar);
+	return -1;
+}
+
+static int
+refuse_many(const struct candidates *c, const char *command, const char *word)
+{
+	struct str text = {0};
+
+	for (size_t i = 0; i < c->len && i < SHOWN; i++)
+		str_addf(&text, "\n%5zu  %s", i + 1, c->items[i].shown);
+	if (c->len > SHOWN)
+		str_addf(&text, "\n       and %zu more", c->len - SHOWN);
+	fail(FAIL_USAGE, "%s: %zu functions are named %s:%s", command, c->len,
+	     word, str_text(&text));
+	str_fini(&text);
+	return fail_remedy("add the number of one, as in: %s '%s' 1", command,
+			   word);
+}
+
+static int
+pick(const struct candidates *c, const char *const *words, const char *number,
+     uint32_t *function)
+{
+	long long n = 1;
+
+	if (!number && c->len > 1)
+		return refuse_many(c, words[0], words[1]);
+	if (number && !str_number(number, 1, (long long)c->len, &n)) {
+		fail(FAIL_USAGE, "%s: %s is not the number of a function named "
+		     "%s: there %s %zu", words[0], number, words[1],
+		     c->len == 1 ? "is" : "are", c->len);
+		return fail_remedy("%s '%s' 1", words[0], words[1]);
+	}
+	*function = c->items[n - 1].function;
+	return 0;
+}
+
+int
+viewer_choose(struct viewer *v, size_t n, const char *const *words,
+	      uint32_t *function)
+{
+	if (n < 2 || n > 3)
+		return words_check(n, words, n < 2 ? 2 : 3);
+	if (viewer_check(v) < 0)
+		return -1;
+
+	struct candidates c = find(v, words[1]);
+	const int result = c.len ? pick(&c, words, n > 2 ? words[2] : NULL,
+					function) :
+				   refuse_unknown(v, words[0], words[1]);
+
+	free(c.items);
+	return result;
+}
