@@ -157,6 +157,15 @@ struct cell *table_cell(struct table *t, const struct row *row, size_t column);
 void table_write(const struct table *t, size_t limit, FILE *out);
 void table_fini(struct table *t);
 
+/* ---- write_*.c: what tables look like -------------------------------- */
+
+struct table_writer {
+	const char *name;	/* of the format */
+	/* so many of the rows */
+	void (*table)(const struct table *t, size_t rows, FILE *out);
+};
+extern const struct table_writer text_writer;
+
 /* ---- list.c: tables of things with a cost --------------------------- */
 
 struct item {

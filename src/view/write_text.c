@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A table as text. Headings are words: they are broken into at most three
+ * lines, as narrow as the cells allow, with the unit in the last. Values are
+ * aligned at the point; an exact zero is "0.", so that what is small differs
+ * from what is not there.
+ */
+#include "private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINES = 3, PERCENT_WIDTH = 6, WORDS_MAX = 16 };
+
+/* ---- cells ---------------------------------------------------------- */
+
+/* Seconds with three decimals; snprintf's size rules. */
+static int
+format_value(char *buf, size_t size, const struct column *col,
+	     const struct cell *cell)
+{
+	switch (col->kind) {
+	case CELL_TIME:
+		if (!cell->value)
+			return snprintf(buf, size, "0.   ");
+		return snprintf(buf, size, "%.3f", (double)cell->value / 1e9);
+	case CELL_COUNT:
+		return snprintf(buf, size, "%" PRIu64, cell->value);
+	case CELL_TEXT:
+	case CELL_NAME:
+		break;
+	}
+	return snprintf(buf, size, "%s", cell->text ? cell->text : "");
+}
+
+static void
+format_percent(char *buf, size_t size, const struct column *col,
+	       const struct row *row, const struct cell *cell)
+{
+	if (!cell->value || !col->whole || row->no_percent)
+		snprintf(buf, size, "0.  ");
+	else
+		snprintf(buf, size, "%.2f", 100.0 * (double)cell->value /
+			 (double)col->whole);
+}
+
+struct layout {			/* of one column */
+	size_t value_width, width;
+	char *lines[LINES];
+};
+
+static size_t
+value_width(const struct table *t, size_t column, size_t rows)
+{
+	const struct column *col = &t->columns[column];
+	const struct cell widest = { .value = col->widest };
+	char buf[64];
+
+	if (!(col->show & SHOW_VALUE))
+		return 0;
+
+	size_t width = (size_t)format_value(buf, sizeof buf, col, &widest);
+
+	for (size_t i = 0; i < rows; i++) {
+		const int n = format_value(buf, sizeof buf, col,
+					   &t->cells[t->rows[i].cells +
+						     column]);
+
+		if ((size_t)n > width)
+			width = (size_t)n;
+	}
+	return width;
+}
+
+/* ---- headings ------------------------------------------------------- */
+
+static size_t
+split(char *text, const char *words[WORDS_MAX])
+{
+	char *save = NULL;
+	size_t n = 0;
+
+	for (char *w = strtok_r(text, " ", &save); w && n < WORDS_MAX;
+	     w = strtok_r(NULL, " ", &save))
+		words[n++] = w;
+	return n;
+}
+
+/* Fill lines greedily; false when max lines of that width are too few. */
+static bool
+fill(const char *const *words, size_t n, size_t width, size_t max,
+     struct str lines[LINES])
+{
+	size_t line = 0;
+
+	for (size_t i = 0; i < LINES; i++)
+		str_clear(&lines[i]);
+	for (size_t i = 0; i < n; i++) {
+		const size_t len = strlen(words[i]);
+
+		if (lines[line].len && lines[line].len + 1 + len > width)
+			line++;
+		if (line >= max || len > width)
+			return false;
+		str_addf(&lines[line], "%s%s", lines[line].len ? " " : "",
+			 words[i]);
+	}
+	return true;
+}
+
+static void
+unit_line(const struct column *col, const struct layout *lay, struct str *out)
+{
+	str_clear(out);
+	if (col->show & SHOW_VALUE)
+		str_addf(out, "%*s", (int)lay->value_width,
+			 col->kind == CELL_TIME ? "sec." : "");
+	if (col->show == (SHOW_VALUE | SHOW_PERCENT))
+		str_add(out, " ");
+	if (col->show & SHOW_PERCENT)
+		str_addf(out, "%*s", PERCENT_WIDTH, "%");
+}
+
+/* Break the heading for this width; false: it needs a wider column. */
+static bool
+break_heading(const struct column *col, const struct layout *lay, size_t width,
+	      const char **words, size_t n, struct str lines[LINES])
+{
+	const bool unit = col->kind == CELL_TIME || col->show & SHOW_PERCENT;
+
+	if (!unit)
+		return fill(words, n, width, LINES, lines);
+	if (fill(words, n, width, LINES - 1, lines)) {
+		unit_line(col, lay, &lines[LINES - 1]);
+		return true;
+	}
+	if (col->show & SHOW_PERCENT || n == WORDS_MAX)
+		return false;
+	words[n] = "sec.";
+	return fill(words, n + 1, width, LINES, lines);
+}
+
+static void
+lay_out(const struct table *t, size_t column, size_t rows, struct layout *lay)
+{
+	const struct column *col = &t->columns[column];
+	char *text = xstrdup(col->heading);
+	const char *words[WORDS_MAX + 1];
+	const size_t n = split(text, words);
+	struct str lines[LINES] = {{0}};
+
+	lay->value_width = value_width(t, column, rows);
+	lay->width = lay->value_width;
+	if (col->show & SHOW_PERCENT)
+		lay->width += PERCENT_WIDTH + (col->show & SHOW_VALUE ? 1 : 0);
+	while (!break_heading(col, lay, lay->width, words, n, lines))
+		lay->width++;
+	for (size_t i = 0; i < LINES; i++)
+		lay->lines[i] = str_take(&lines[i]);
+	free(text);
+}
+
+static void
+lay_out_name(const struct table *t, size_t rows, struct layout *lay)
+{
+	lay->width = strlen(" Name");
+	for (size_t i = 0; i < rows; i++)
+		if (strlen(t->rows[i].name) + 1 > lay->width)
+			lay->width = strlen(t->rows[i].name) + 1;
+	lay->lines[0] = xstrdup(" Name");
+	lay->lines[1] = xstrdup("");
+	lay->lines[2] = xstrdup("");
+}
+
+/* ---- lines of text -------------------------------------------------- */
+
+/* Blanks at the end of a line are held back until something follows. */
+struct writer {
+	FILE *out;
+	size_t pending;
+};
+
+static void
+put(struct writer *w, const char *text, size_t width)
+{
+	size_t len = strlen(text);
+	const size_t pad = width > len ? width - len : 0;
+
+	while (len && text[len - 1] == ' ')
+		len--;
+	if (len) {
+		fprintf(w->out, "%*s%.*s", (int)w->pending, "", (int)len, text);
+		w->pending = 0;
+	}
+	w->pending += strlen(text) - len + pad;
+}
+
+static void
+end_line(struct writer *w)
+{
+	putc('\n', w->out);
+	w->pending = 0;
+}
+
+static void
+separate(struct writer *w, size_t column)
+{
+	if (column > 0)
+		w->pending += 2;
+}
+
+static void
+write_headings(const struct table *t, const struct layout *lay, FILE *out)
+{
+	struct writer w = { .out = out };
+
+	for (size_t line = 0; line < LINES; line++) {
+		for (size_t c = 0; c < t->columns_len; c++) {
+			separate(&w, c);
+			put(&w, lay[c].lines[line], lay[c].width);
+		}
+		end_line(&w);
+	}
+}
+
+static void
+write_name(const struct table *t, const struct row *row,
+	   const struct layout *lay, struct writer *w)
+{
+	char *marked = xasprintf("%c%s", row->mark, row->name);
+
+	if (t->print_prefix) {
+		fprintf(w->out, "%*s ", (int)w->pending, "");
+		w->pending = 0;
+		t->print_prefix(t->arg, row, w->out);
+		put(w, row->name, 0);
+	} else {
+		put(w, marked, lay->width);
+	}
+	free(marked);
+}
+
+static void
+write_cell(const struct table *t, const struct row *row, size_t column,
+	   const struct layout *lay, struct writer *w)
+{
+	const struct column *col = &t->columns[column];
+	const struct cell *cell = &t->cells[row->cells + column];
+	char value[64] = "", percent[32] = "", both[128];
+
+	if (col->show & SHOW_VALUE)
+		format_value(value, sizeof value, col, cell);
+	if (col->show & SHOW_PERCENT)
+		format_percent(percent, sizeof percent, col, row, cell);
+	snprintf(both, sizeof both, "%*s%s%*s", (int)lay->value_width, value,
+		 col->show == (SHOW_VALUE | SHOW_PERCENT) ? " " : "",
+		 col->show & SHOW_PERCENT ? PERCENT_WIDTH : 0, percent);
+	put(w, both, lay->width);
+}
+
+static void
+write_row(const struct table *t, const struct row *row,
+	  const struct layout *lay, FILE *out)
+{
+	struct writer w = { .out = out };
+	const bool bold = t->color && row->mark == '*';
+
+	if (bold)
+		fputs("\033[1m", out);
+	for (size_t c = 0; c < t->columns_len; c++) {
+		separate(&w, c);
+		if (t->columns[c].kind == CELL_NAME)
+			write_name(t, row, &lay[c], &w);
+		else
+			write_cell(t, row, c, &lay[c], &w);
+	}
+	if (bold)
+		fputs("\033[0m", out);
+	end_line(&w);
+}
+
+static void
+write_table(const struct table *t, size_t rows, FILE *out)
+{
+	struct layout *lay = xcalloc(t->columns_len + 1, sizeof *lay);
+
+	for (size_t c = 0; c < t->columns_len; c++)
+		if (t->columns[c].kind == CELL_NAME)
+			lay_out_name(t, rows, &lay[c]);
+		else
+			lay_out(t, c, rows, &lay[c]);
+	write_headings(t, lay, out);
+	for (size_t i = 0; i < rows; i++)
+		write_row(t, &t->rows[i], lay, out);
+	for (size_t c = 0; c < t->columns_len; c++)
+		for (size_t i = 0; i < LINES; i++)
+			free(lay[c].lines[i]);
+	free(lay);
+}
+
+const struct table_writer text_writer = {
+	.name = "text", .table = write_table,
+};
