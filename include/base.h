@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * base: why something failed, no memory, strings, arrays, small maps, files.
+ * base: why something failed, no memory, strings, arrays, small maps, files,
+ * JSON.
  *
  * Everyone stands on this room; it knows nothing of targets or profiles.
  */
@@ -177,5 +178,30 @@ uint64_t descriptors_most(void);
 bool descriptors_suffice(size_t n);
 /* fd is so near to the limit that the rest of the process needs it. */
 bool descriptor_is_reserve(int fd);
+
+/*
+ * JSON, written as it comes, no tree in memory. Elements of the outer arrays
+ * stand on lines of their own, so that people can read it too.
+ */
+struct json {
+	FILE *out;
+	int depth;
+	bool more;		/* something stands before, at this depth */
+	bool one_line;		/* ... or all in one line */
+};
+
+void json_begin(struct json *j, const char *key, char bracket);
+void json_end(struct json *j, char bracket);
+/* key NULL: an element of an array; text NULL: null. */
+void json_text(struct json *j, const char *key, const char *text);
+void json_number(struct json *j, const char *key, int64_t number);
+void json_unsigned(struct json *j, const char *key, uint64_t number);
+/* "0x7f00": numbers of JSON lose the last bits of an address. */
+void json_address(struct json *j, const char *key, uint64_t address);
+void json_bool(struct json *j, const char *key, bool value);
+/* Six digits behind the point at most; what is no number is null. */
+void json_real(struct json *j, const char *key, double number);
+/* What is JSON already. */
+void json_raw(struct json *j, const char *key, const char *json);
 
 #endif

@@ -3,7 +3,6 @@
  * sonde dump: the stacks of all threads of a process and what each waits for,
  * as text or as JSON, whose fields the manual page tells: they are a promise.
  */
-#include "json.h"
 #include "private.h"
 
 #include <stdlib.h>

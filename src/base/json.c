@@ -3,9 +3,10 @@
  * JSON (RFC 8259): what others named may hold any bytes. Those that are no
  * UTF-8 become the replacement character, controls are escaped.
  */
-#include "json.h"
+#include "base.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 
 enum { LINES_TO_DEPTH = 4 };
@@ -53,8 +54,8 @@ static void
 put_key(struct json *j, const char *key, bool own_line)
 {
 	if (j->more)
-		fputs(own_line ? "," : ", ", j->out);
-	if (own_line && j->depth)
+		fputs(own_line && !j->one_line ? "," : ", ", j->out);
+	if (own_line && j->depth && !j->one_line)
 		fprintf(j->out, "\n%*s", j->depth, "");
 	if (key) {
 		put_string(j->out, key);
@@ -118,4 +119,21 @@ json_bool(struct json *j, const char *key, bool value)
 {
 	put_key(j, key, false);
 	fputs(value ? "true" : "false", j->out);
+}
+
+void
+json_real(struct json *j, const char *key, double number)
+{
+	put_key(j, key, false);
+	if (isfinite(number))
+		fprintf(j->out, "%.6f", number);
+	else
+		fputs("null", j->out);
+}
+
+void
+json_raw(struct json *j, const char *key, const char *json)
+{
+	put_key(j, key, false);
+	fputs(json, j->out);
 }
