@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Callers and callees: one panel per function. Above the function, marked
+ * Callers and callees: one pane per function. Above the function, marked
  * `*`, stand its callers with what of its cost came through each; below, its
  * callees with what it spent in each; its own line is what it spent itself.
  * Percent are of the function's inclusive cost.
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-struct panel {			/* what is fixed while panels are written */
+struct panes {			/* what is fixed while panes are written */
 	struct viewer *v;
 	struct specs specs;
 	struct sort sort;
@@ -42,7 +42,7 @@ group(const struct edge_cost *edges, size_t n, size_t functions,
 
 /* The functions at the far ends of a group, most expensive first. */
 static size_t
-neighbours(struct panel *p, uint32_t function, bool callers,
+neighbours(struct panes *p, uint32_t function, bool callers,
 	   struct item **items)
 {
 	const uint32_t *order = callers ? p->by_to : p->by_from;
@@ -67,7 +67,7 @@ neighbours(struct panel *p, uint32_t function, bool callers,
 }
 
 static void
-add_neighbours(struct panel *p, struct table *t, const struct item *items,
+add_neighbours(struct panes *p, struct table *t, const struct item *items,
 	       size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -96,8 +96,8 @@ sum_items(const struct viewer *v, const struct item *items, size_t n,
 }
 
 static void
-write_panel(struct panel *p, uint32_t function, const struct cost *cost,
-	    FILE *out)
+write_pane(struct panes *p, uint32_t function, const struct cost *cost,
+	   FILE *out)
 {
 	struct table t = { .color = p->v->color };
 	struct item *callers, *callees;
@@ -126,7 +126,7 @@ write_panel(struct panel *p, uint32_t function, const struct cost *cost,
 }
 
 static void
-write_panels(struct panel *p, FILE *out)
+write_panes(struct panes *p, FILE *out)
 {
 	struct viewer *v = p->v;
 	const struct function_cost *costs;
@@ -143,9 +143,9 @@ write_panels(struct panel *p, FILE *out)
 						     costs[i].function),
 		};
 	items_sort(v, &v->sort, items, n);
-	write_panel(p, FUNCTION_TOTAL, &total, out);
+	write_pane(p, FUNCTION_TOTAL, &total, out);
 	for (size_t i = 0; i + 1 < most; i++)
-		write_panel(p, items[i].function->id, &items[i].cost, out);
+		write_pane(p, items[i].function->id, &items[i].cost, out);
 	free_items(items, n);
 }
 
@@ -157,7 +157,7 @@ view_callers(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	if (v->format == VIEW_FOLDED)
 		return folded_write(v, out);
 
-	struct panel p = { .v = v, .specs = specs_folded(v, ATTRIBUTED),
+	struct panes p = { .v = v, .specs = specs_folded(v, ATTRIBUTED),
 			   .sort = sort_flavored(v, ATTRIBUTED) };
 	const size_t edges = profile_edges(v->prof, &p.edges);
 	const size_t functions = profile_function_count(v->prof);
@@ -169,7 +169,7 @@ view_callers(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	title_write(v, out, "Callers and callees sorted by metric: %s",
 		    attr_by);
 	putc('\n', out);
-	write_panels(&p, out);
+	write_panes(&p, out);
 	free(by);
 	free(attr_by);
 	free(p.by_from);

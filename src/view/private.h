@@ -165,6 +165,40 @@ struct table_writer {
 	void (*table)(const struct table *t, size_t rows, FILE *out);
 };
 extern const struct table_writer text_writer;
+/* ---- panel.c: names and values of one thing ------------------------- */
+
+enum pair_kind { PAIR_TIME, PAIR_AMOUNT, PAIR_COUNT, PAIR_TEXT, PAIR_LIST };
+
+struct pair {
+	char *key;		/* "Exclusive Total CPU Time" */
+	enum pair_kind kind;
+	uint64_t value;		/* all but texts; PAIR_TIME in ns */
+	uint64_t whole;		/* 100 %, of the first two kinds */
+	char **texts;		/* PAIR_TEXT: one; none: not known */
+	size_t len, cap;
+};
+
+struct panel {
+	const char *name;	/* what it is about; outlives the panel */
+	struct pair *pairs;
+	size_t len, cap;
+};
+
+/* Add a pair. A metric takes its key; text NULL: not known; panel_item adds
+ * to the list that was added last. */
+void panel_metric(struct panel *p, char *key, bool is_time, uint64_t value,
+		  uint64_t whole);
+void panel_count(struct panel *p, const char *key, uint64_t value);
+void panel_text(struct panel *p, const char *key, const char *text);
+void panel_list(struct panel *p, const char *key);
+void panel_item(struct panel *p, const char *text);
+void panel_fini(struct panel *p);
+
+/* Fills an empty panel: the name and the pairs of thing i. */
+typedef void panel_make(void *arg, size_t i, struct panel *p);
+/* A report of n panels, made one after the other. title: NULL for none. */
+void panels_write(struct viewer *v, const char *title, size_t n,
+		  panel_make *make, void *arg, FILE *out);
 
 /* ---- list.c: tables of things with a cost --------------------------- */
 
