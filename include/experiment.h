@@ -193,6 +193,11 @@ struct experiment_log_event {	/* every <event> but map events, in order */
 
 enum { EXPERIMENT_VALUES = 6 };
 
+/* Values of a heap packet, and what its type says. */
+enum { HEAP_TYPE, HEAP_SIZE, HEAP_ADDRESS, HEAP_OLD_ADDRESS,
+       HEAP_LEAKED };		/* by the profile: bytes never freed */
+enum { HEAP_ALLOC, HEAP_FREE, HEAP_REALLOC, HEAP_MMAP, HEAP_MUNMAP };
+
 struct experiment_packet {	/* one event of a data file */
 	int kind;			/* 8 clock, 5 heap, 2 sync, 19 io, 3 hwc */
 	uint64_t time_ns;		/* relative to start */
@@ -248,6 +253,21 @@ void experiment_packets(const struct experiment_reader *rd,
 			bool (*visit)(void *arg,
 				      const struct experiment_packet *p),
 			void *arg);
+/* Only those of that kind. */
+void experiment_packets_of(const struct experiment_reader *rd, int kind,
+			   bool (*visit)(void *arg,
+					 const struct experiment_packet *p),
+			   void *arg);
+/* Was data of that kind recorded, even if there happened to be none? */
+bool experiment_declares(const struct experiment_reader *rd, int kind);
+
+struct experiment_counter {	/* a hardware counter, as the log names it */
+	const char *name;
+	uint64_t tag;		/* HWCTAG of its packets */
+};
+size_t experiment_counter_count(const struct experiment_reader *rd);
+const struct experiment_counter *
+experiment_counter_at(const struct experiment_reader *rd, size_t i);
 /* The stack of a FRINFO, whole, links followed (a loop is cut). pcs is grown
  * with xgrow; returns the length, or -1 when there is no such stack. */
 ssize_t experiment_stack_of(const struct experiment_reader *rd,

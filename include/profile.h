@@ -15,20 +15,44 @@
 #include "experiment.h"
 #include "symbol.h"
 
-/* A metric is data: which packets, and how much of each. */
+/*
+ * What packets add up to, beside the nanoseconds that the clock counted in
+ * each state: their numbers are those below MSTATE_COUNT.
+ */
+enum value {
+	VALUE_SYNC_TIME = MSTATE_COUNT, VALUE_SYNC_COUNT,
+	VALUE_ALLOC_COUNT, VALUE_ALLOC_BYTES,
+	VALUE_LEAK_COUNT, VALUE_LEAK_BYTES,
+	VALUE_READ_TIME, VALUE_READ_BYTES, VALUE_READ_COUNT,
+	VALUE_WRITE_TIME, VALUE_WRITE_BYTES, VALUE_WRITE_COUNT,
+	VALUE_OTHER_TIME, VALUE_OTHER_COUNT,
+	VALUE_ERROR_TIME, VALUE_ERROR_COUNT,
+	VALUE_COUNTER,		/* the first hardware counter; then others */
+	VALUE_MAX = 64
+};
+
+/* By the numbers of their packets. */
+enum metric_kind { METRIC_SYNC = 2, METRIC_COUNTER = 3, METRIC_HEAP = 5,
+		   METRIC_CLOCK = 8, METRIC_IO = 19 };
+
+/* A metric is data: it is the sum of these values. */
 struct metric {
 	const char *name;	/* "totalcpu" "user" "system" "total" ... */
 	const char *title;	/* "Total CPU Time" */
 	const char *heading;	/* "Total CPU": column heads are "Excl. " + */
 	const char *alias;	/* other generation's name, or NULL */
-	bool is_time;		/* weight in ns, else a count */
-	int packet_kind;	/* 8 clock, ... */
-	uint32_t states;	/* clock: bit per mstate that counts */
+	bool is_time;		/* in ns, else a count, or bytes */
+	enum metric_kind packet_kind;
+	uint64_t values;	/* bit per value that counts */
 };
 extern const struct metric metric_table[];	/* ended by name NULL */
-enum { METRIC_MAX = 32 };
+enum { METRIC_MAX = 64 };
 
 struct profile;
+
+/* Metrics by their numbers: first those of the table, then the hardware
+ * counters of the profile (NULL: of none); NULL beyond. */
+const struct metric *profile_metric(const struct profile *prof, int i);
 
 /* What becomes of packets and stacks while they are read; zeros: the rule. */
 struct profile_options {
@@ -49,8 +73,7 @@ size_t profile_experiment_count(const struct profile *prof);
 const struct experiment_reader *
 profile_experiment(const struct profile *prof, size_t i);
 
-/* Metrics that some experiment has data for, as indices of metric_table. The
- * position in out is the metric's slot: values of costs are by slot. */
+/* Metrics that some experiment has data for, by their numbers. The position in out is the metric's slot: values of costs are by slot. */
 size_t profile_metrics(const struct profile *prof, int *out);
 
 /* By slot; both live until the profile is freed. */
@@ -178,6 +201,10 @@ struct stack_ends {
 	uint64_t booked;	/* no samples: time counted beside them */
 };
 struct stack_ends profile_stack_ends(struct profile *prof, size_t experiment);
+/* How many events of that kind were recorded, memory counters among those of
+ * hardware. */
+uint64_t profile_events(const struct profile *prof, size_t experiment,
+			enum metric_kind kind);
 /* Packets that no metric counts (unknown states). */
 uint64_t profile_ignored(const struct profile *prof, size_t experiment);
 

@@ -54,10 +54,28 @@ on_process(struct experiment_reader *rd, const struct xml_tag *tag)
 /* ---- declarations ---------------------------------------------------- */
 
 static void
+add_counter(struct experiment_reader *rd, const struct xml_tag *tag)
+{
+	const char *name = xml_attr(tag, "hwcname");
+
+	if (!name || !*name)
+		return;
+	rd->counters = xgrow(rd->counters, &rd->counter_cap,
+			     rd->counter_count + 1, sizeof *rd->counters);
+	rd->counters[rd->counter_count++] = (struct experiment_counter){
+		.name = name, .tag = xml_number(xml_attr(tag, "tag")),
+	};
+}
+
+static void
 on_profile(struct experiment_reader *rd, const struct xml_tag *tag)
 {
 	const char *ptimer = xml_attr(tag, "ptimer");
+	const char *states = xml_attr(tag, "numstates");
 
+	if (states)
+		reader_set(rd, "numstates", states);
+	add_counter(rd, tag);
 	rd->now.tick_ns = 0;
 	rd->now.file = NULL;
 	rd->now.layout = NULL;

@@ -286,6 +286,34 @@ visit_file(const struct experiment_reader *rd, const struct data_file *file,
 	return go_on;
 }
 
+struct wanted {
+	int kind;
+	bool (*visit)(void *arg, const struct experiment_packet *p);
+	void *arg;
+};
+
+static bool
+visit_wanted(void *arg, const struct experiment_packet *p)
+{
+	const struct wanted *want = arg;
+
+	return p->kind != want->kind || want->visit(want->arg, p);
+}
+
+void
+experiment_packets_of(const struct experiment_reader *rd, int kind,
+		      bool (*visit)(void *arg,
+				    const struct experiment_packet *p),
+		      void *arg)
+{
+	struct wanted want = { kind, visit, arg };
+
+	for (size_t i = 0; i < rd->files.len; i++)
+		if (layout_find(rd->files.items[i], kind) &&
+		    !visit_file(rd, rd->files.items[i], visit_wanted, &want))
+			return;
+}
+
 void
 experiment_packets(const struct experiment_reader *rd,
 		   bool (*visit)(void *arg, const struct experiment_packet *p),

@@ -104,3 +104,24 @@ experiment_sample_at(const struct experiment_reader *rd, size_t i)
 {
 	return &rd->samples[i];
 }
+
+size_t
+experiment_counter_count(const struct experiment_reader *rd)
+{
+	return rd->counter_count;
+}
+
+const struct experiment_counter *
+experiment_counter_at(const struct experiment_reader *rd, size_t i)
+{
+	return &rd->counters[i];
+}
+
+bool
+experiment_declares(const struct experiment_reader *rd, int kind)
+{
+	for (size_t i = 0; i < rd->files.len; i++)
+		if (layout_find(rd->files.items[i], kind))
+			return true;
+	return false;
+}

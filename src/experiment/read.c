@@ -361,6 +361,7 @@ experiment_reader_free(struct experiment_reader *rd)
 	free(rd->properties);
 	free(rd->events);
 	free(rd->samples);
+	free(rd->counters);
 	maps_fini(&rd->maps);
 	frames_fini(&rd->frames);
 	if (rd->dir_fd >= 0)

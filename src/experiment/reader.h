@@ -144,6 +144,8 @@ struct experiment_reader {
 	size_t event_count, event_cap;
 	struct vec event_attrs;	/* of struct log_attrs */
 	struct vec files;	/* of struct data_file */
+	struct experiment_counter *counters;
+	size_t counter_count, counter_cap;
 	struct {		/* what declarations being read speak of */
 		struct data_file *file;
 		struct layout *layout;

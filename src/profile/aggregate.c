@@ -17,7 +17,7 @@ profile_total(struct profile *prof)
 	if (!prof->total) {
 		prof->total = xcalloc(prof->slots + 1, sizeof *prof->total);
 		for (size_t i = 0; i < prof->stacks_len; i++) {
-			profile_weigh(prof, prof->stacks[i].weight, slots);
+			profile_weigh(prof, &prof->stack_values, i, slots);
 			for (size_t s = 0; s < prof->slots; s++)
 				prof->total[s] += slots[s];
 		}
@@ -34,14 +34,15 @@ add(const struct profile *prof, uint64_t *to, uint32_t key,
 }
 
 static void
-add_stack(const struct profile *prof, const struct stack *st,
-	  const uint32_t *key_of, uint32_t *seen, uint32_t mark,
-	  struct sums *out)
+add_stack(const struct profile *prof, size_t stack, const uint32_t *key_of,
+	  uint32_t *seen, struct sums *out)
 {
+	const struct stack *st = &prof->stacks[stack];
+	const uint32_t mark = (uint32_t)stack + 1;
 	const uint32_t *frames = &prof->frames[st->first];
 	uint64_t slots[METRIC_MAX];
 
-	profile_weigh(prof, st->weight, slots);
+	profile_weigh(prof, &prof->stack_values, stack, slots);
 	for (uint32_t i = st->skip; i < st->len; i++) {
 		const uint32_t key = key_of[frames[i]];
 
@@ -66,8 +67,7 @@ sum_by(const struct profile *prof, const uint32_t *key_of, size_t keys,
 	out->present = xcalloc(keys + 1, sizeof *out->present);
 	for (size_t i = 0; i < prof->stacks_len; i++)
 		if (prof->stacks[i].packets)
-			add_stack(prof, &prof->stacks[i], key_of, seen,
-				  (uint32_t)i + 1, out);
+			add_stack(prof, i, key_of, seen, out);
 	free(seen);
 }
 
@@ -249,14 +249,13 @@ profile_threads(struct profile *prof, const struct thread_cost **out)
 
 	if (!prof->thread_costs) {
 		prof->thread_costs = xcalloc(n + 1, sizeof *prof->thread_costs);
-		prof->thread_values = xcalloc(n * prof->slots + 1,
-					      sizeof *prof->thread_values);
+		prof->thread_slots = xcalloc(n * prof->slots + 1,
+					     sizeof *prof->thread_slots);
 		for (size_t i = 0; i < n; i++) {
 			const struct thread *th = &prof->threads[i];
-			uint64_t *values =
-				&prof->thread_values[i * prof->slots];
+			uint64_t *values = &prof->thread_slots[i * prof->slots];
 
-			profile_weigh(prof, th->weight, values);
+			profile_weigh(prof, &prof->thread_values, i, values);
 			prof->thread_costs[i] = (struct thread_cost){
 				th->experiment, th->ordinal, th->tid,
 				th->name, values };
@@ -288,7 +287,7 @@ profile_stacks(struct profile *prof,
 			functions[f] = prof->locations[
 				prof->frames[st->first + st->skip + f]
 			].function;
-		profile_weigh(prof, st->weight, slots);
+		profile_weigh(prof, &prof->stack_values, i, slots);
 		visit(arg, functions, n, slots);
 	}
 	free(functions);

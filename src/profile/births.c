@@ -84,9 +84,8 @@ births_find(const struct source *src, uint64_t tid, uint64_t time_ns)
 		&src->births[low - 1] : NULL;
 }
 
-void
-births_add(struct profile *prof, uint32_t stack, uint32_t chain, int state,
-	   uint64_t weight_ns)
+uint32_t
+births_row(struct profile *prof, uint32_t stack, uint32_t chain)
 {
 	uint64_t *slot = map_slot_of(&prof->grown_of,
 				     (uint64_t)stack << 32 | chain);
@@ -99,7 +98,7 @@ births_add(struct profile *prof, uint32_t stack, uint32_t chain, int state,
 		};
 		*slot = ++prof->grown_len;
 	}
-	prof->grown[*slot - 1].weight[state] += weight_ns;
+	return (uint32_t)*slot - 1;
 }
 
 /* ---- answers --------------------------------------------------------- */
@@ -161,7 +160,7 @@ profile_created_stacks(struct profile *prof,
 				  sizeof *functions);
 		n = add_functions(prof, st, functions);
 		n += add_functions(prof, chain, functions + n);
-		profile_weigh(prof, g->weight, slots);
+		profile_weigh(prof, &prof->grown_values, i, slots);
 		visit(arg, functions, n, slots);
 	}
 	free(functions);

@@ -255,7 +255,7 @@ source_fini(struct source *src)
 	free(src->object_of);
 	free(src->losses);
 	births_free(src);
-	periods_free(src);
+	bank_fini(&src->periods);
 }
 
 static void
@@ -281,7 +281,7 @@ answers_free(struct profile *prof)
 	free(prof->tree);
 	free(prof->tree_values);
 	free(prof->thread_costs);
-	free(prof->thread_values);
+	free(prof->thread_slots);
 }
 
 void
@@ -311,6 +311,10 @@ profile_free(struct profile *prof)
 	free(prof->frames);
 	free(prof->stacks);
 	free(prof->threads);
+	bank_fini(&prof->stack_values);
+	bank_fini(&prof->grown_values);
+	bank_fini(&prof->thread_values);
+	metrics_free(prof);
 	for (size_t i = 0; i < prof->watches_len; i++)
 		free(prof->watches[i].path);
 	free(prof->watches);
@@ -336,6 +340,17 @@ struct stack_ends
 profile_stack_ends(struct profile *prof, size_t experiment)
 {
 	return prof->sources[experiment].ends;
+}
+
+uint64_t
+profile_events(const struct profile *prof, size_t experiment,
+	       enum metric_kind kind)
+{
+	enum { MEMORY_COUNTER = 7 };
+	const struct source *src = &prof->sources[experiment];
+
+	return src->events[kind] + (kind == METRIC_COUNTER ?
+				    src->events[MEMORY_COUNTER] : 0);
 }
 
 uint64_t

@@ -18,14 +18,6 @@ periods_init(struct source *src)
 	const size_t n = experiment_sample_count(src->reader);
 
 	src->period_count = n > 1 ? n - 1 : 0;
-	if (src->period_count)
-		src->periods = xcalloc(src->period_count, sizeof *src->periods);
-}
-
-void
-periods_free(struct source *src)
-{
-	free(src->periods);
 }
 
 static uint64_t
@@ -52,10 +44,10 @@ period_at(const struct source *src, uint64_t time_ns)
 }
 
 void
-periods_add(struct source *src, const struct experiment_packet *p,
-	    enum period_kind kind)
+periods_add(struct source *src, uint64_t time_ns, uint32_t column,
+	    uint64_t amount, enum period_kind kind)
 {
-	uint64_t end = p->time_ns, left = p->weight_ns;
+	uint64_t end = time_ns, left = amount;
 
 	if (!src->period_count)
 		return;
@@ -65,7 +57,7 @@ periods_add(struct source *src, const struct experiment_packet *p,
 
 		if (kind == PERIOD_BACKWARDS && i > 0 && end - begin < left)
 			part = end - begin;
-		src->periods[i].weight[p->mstate] += part;
+		bank_add(&src->periods, i, column, part);
 		left -= part;
 		end = begin;
 	}
@@ -81,6 +73,5 @@ void
 profile_period(const struct profile *prof, size_t experiment, size_t i,
 	       uint64_t *slots)
 {
-	profile_weigh(prof, prof->sources[experiment].periods[i].weight,
-		      slots);
+	profile_weigh(prof, &prof->sources[experiment].periods, i, slots);
 }

@@ -83,20 +83,29 @@ struct location {
 	int line;
 };
 
+/*
+ * Rows of values: row is what they belong to (a stack, a thread), column is
+ * where a value stands in all banks. Only what packets had has a column, so
+ * a row is as wide as the experiments need.
+ */
+struct bank {
+	uint64_t *cells;
+	size_t rows, cap;
+	uint32_t width;
+};
+
 struct stack {
 	size_t first;		/* in frames */
 	uint32_t len;
 	uint32_t skip;		/* leaf frames in PLT stubs, not shown */
 	uint32_t next;		/* same hash */
 	uint64_t packets;
-	uint64_t weight[MSTATE_COUNT];
 };
 
 struct thread {
 	uint32_t experiment, ordinal;
 	uint64_t tid;
 	const char *name;	/* in the log of its experiment */
-	uint64_t weight[MSTATE_COUNT];
 };
 
 struct birth {			/* of a thread */
@@ -108,7 +117,6 @@ struct birth {			/* of a thread */
 
 struct grown {			/* a stack of threads created in one way */
 	uint32_t stack, chain;
-	uint64_t weight[MSTATE_COUNT];
 };
 
 struct raw_stack {		/* one FRINFO of one experiment */
@@ -117,9 +125,12 @@ struct raw_stack {		/* one FRINFO of one experiment */
 	bool varies, missing;
 };
 
-struct period {			/* from one resource sample to the next */
-	uint64_t weight[MSTATE_COUNT];
+struct leaks {			/* by number of the heap packet in its file */
+	uint64_t *bytes;	/* of it that were never freed */
+	size_t len, cap, next;
 };
+
+enum { COUNTER_TAGS = 32, KINDS = 32 };
 
 struct source {			/* one experiment */
 	const struct experiment_reader *reader;
@@ -139,8 +150,16 @@ struct source {			/* one experiment */
 	struct birth *births;	/* sorted by thread, then time */
 	size_t births_len, births_cap;
 	struct profile_creators creators;
-	struct period *periods;
+	struct bank periods;
 	size_t period_count;
+	struct leaks leaks;
+	uint32_t counter_of[COUNTER_TAGS];	/* tag -> value; 0: none */
+	uint64_t events[KINDS];	/* how many there are, by kind of packet */
+};
+
+struct counter {		/* a hardware counter, of all experiments */
+	struct metric metric;
+	char *name, *title;
 };
 
 struct watch {			/* an experiment directory as it was read */
@@ -185,9 +204,15 @@ struct profile {
 	struct thread *threads;
 	size_t threads_len, threads_cap;
 
-	uint32_t states_seen;	/* bit per mstate with a packet */
+	struct bank stack_values, grown_values, thread_values;
+	uint8_t column[VALUE_MAX];	/* + 1; 0: no packet has it */
+	uint32_t columns;
+	uint64_t values_seen;	/* bit per value; zeros are seen, too */
+	struct counter *counters;
+	size_t counters_len, counters_cap;
 	int metrics[METRIC_MAX];
 	size_t slots;
+	struct { uint8_t len, column[MSTATE_COUNT]; } parts[METRIC_MAX];
 
 	/* answers, made on first use */
 	uint64_t *total;
@@ -209,7 +234,7 @@ struct profile {
 	size_t tree_len, tree_cap;
 	bool tree_created;
 	struct thread_cost *thread_costs;
-	uint64_t *thread_values;
+	uint64_t *thread_slots;
 };
 
 static inline struct object *
@@ -218,9 +243,43 @@ object_at(const struct profile *prof, uint32_t i)
 	return prof->objects.items[i];
 }
 
-/* The weight of a stack or thread by slot. */
-void profile_weigh(const struct profile *prof, const uint64_t *states,
-		   uint64_t *slots);
+/* A row by slot. */
+void profile_weigh(const struct profile *prof, const struct bank *bank,
+		   size_t row, uint64_t *slots);
+
+/* ---- values.c: what packets add up to ------------------------------- */
+
+enum { GROWN_NONE = UINT32_MAX };
+
+struct place {			/* where the values of a packet go */
+	uint32_t stack, thread, grown;
+	enum period_kind { PERIOD_THEN, PERIOD_BACKWARDS } period;
+};
+
+void bank_grow(struct bank *bank, size_t row, uint32_t column);
+void bank_fini(struct bank *bank);
+
+static inline void
+bank_add(struct bank *bank, size_t row, uint32_t column, uint64_t amount)
+{
+	if (row >= bank->rows || column >= bank->width)
+		bank_grow(bank, row, column);
+	bank->cells[row * bank->width + column] += amount;
+}
+
+/* Before packets are read: which counter each tag is. */
+void values_init(struct profile *prof, struct source *src);
+/* Does it add to anything? A free of the heap does not, for one. */
+bool values_has(const struct source *src, const struct experiment_packet *p);
+void values_add(struct profile *prof, struct source *src,
+		const struct experiment_packet *p, const struct place *to);
+
+/* ---- leaks.c: allocations that were never freed --------------------- */
+
+void leaks_find(struct source *src);
+void leaks_free(struct leaks *leaks);
+/* Of the next packet of the heap, in the order of the file. */
+uint64_t leaks_next(struct leaks *leaks);
 
 /* ---- symbolize.c ---------------------------------------------------- */
 
@@ -257,18 +316,15 @@ void births_free(struct source *src);
 /* The latest one of that thread by then, or NULL. */
 struct birth *births_find(const struct source *src, uint64_t tid,
 			  uint64_t time_ns);
-void births_add(struct profile *prof, uint32_t stack, uint32_t chain, int state,
-		uint64_t weight_ns);
+/* The row of a stack of threads created like that. */
+uint32_t births_row(struct profile *prof, uint32_t stack, uint32_t chain);
 
 /* ---- periods.c ------------------------------------------------------ */
 
-enum period_kind { PERIOD_THEN, PERIOD_BACKWARDS };
-
 void periods_init(struct source *src);
-void periods_free(struct source *src);
-/* It tells of the time before it, or of that moment. */
-void periods_add(struct source *src, const struct experiment_packet *p,
-		 enum period_kind kind);
+/* A value at that time; backwards: it is of the ns before it. */
+void periods_add(struct source *src, uint64_t time_ns, uint32_t column,
+		 uint64_t amount, enum period_kind kind);
 
 /* ---- read.c --------------------------------------------------------- */
 
@@ -279,5 +335,9 @@ void read_packets(struct profile *prof, struct source *src);
 /* ---- metric.c ------------------------------------------------------- */
 
 void metrics_find(struct profile *prof);
+/* The value that a counter of that name adds to, of all experiments. */
+uint32_t metrics_counter(struct profile *prof,
+			 const struct experiment_counter *c);
+void metrics_free(struct profile *prof);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PACKET_CLOCK = 8 };
+enum { PACKET_CLOCK = 8, PACKET_HEAP = 5 };
 
 /* ---- stacks --------------------------------------------------------- */
 
@@ -126,7 +126,7 @@ raw_stack(struct reading *rd, uint64_t frinfo, uint64_t time_ns)
 }
 
 static uint32_t
-stack_at(struct reading *rd, struct raw_stack *raw, uint64_t time_ns)
+stack_at(struct reading *rd, const struct raw_stack *raw, uint64_t time_ns)
 {
 	struct source *src = rd->src;
 	bool ignored = false;
@@ -146,13 +146,13 @@ stack_at(struct reading *rd, struct raw_stack *raw, uint64_t time_ns)
 
 /* ---- packets -------------------------------------------------------- */
 
-static struct thread *
+static uint32_t
 thread_of(struct reading *rd, uint64_t tid)
 {
 	struct profile *prof = rd->prof;
 
 	if (rd->have_thread && rd->tid == tid)
-		return &prof->threads[rd->thread];
+		return rd->thread;
 
 	uint64_t *slot = map_slot_of(&rd->src->threads, tid);
 
@@ -168,8 +168,7 @@ thread_of(struct reading *rd, uint64_t tid)
 	}
 	rd->have_thread = true;
 	rd->tid = tid;
-	rd->thread = (uint32_t)*slot - 1;
-	return &prof->threads[rd->thread];
+	return rd->thread = (uint32_t)*slot - 1;
 }
 
 static bool
@@ -180,10 +179,10 @@ is_artificial(const struct profile *prof, const struct location *loc)
 }
 
 static void
-count_end(struct profile *prof, struct stack_ends *ends,
-	  const struct raw_stack *raw, const struct stack *st)
+count_end(const struct profile *prof, struct stack_ends *ends,
+	  bool missing, const struct stack *st)
 {
-	if (raw->missing) {
+	if (missing) {
 		ends->missing++;
 		return;
 	}
@@ -253,16 +252,19 @@ stands_for_itself(const struct profile *prof, const struct stack *st)
 		prof->frames[st->first + st->len - 1]]);
 }
 
-static void
-add_created(struct reading *rd, const struct experiment_packet *p,
-	    uint32_t stack)
+static uint32_t
+grown_row(struct reading *rd, const struct experiment_packet *p,
+	  uint32_t stack)
 {
 	struct profile *prof = rd->prof;
+
+	if (!prof->has_births)
+		return GROWN_NONE;
+
 	struct birth *b = births_find(rd->src, p->thread, p->time_ns);
 	const bool below = b && !stands_for_itself(prof, &prof->stacks[stack]);
 
-	births_add(prof, stack, below ? chain_of(rd, b) : 0, p->mstate,
-		   p->weight_ns);
+	return births_row(prof, stack, below ? chain_of(rd, b) : 0);
 }
 
 /* What lived too short to have a sample of its own. */
@@ -279,34 +281,48 @@ stands_for_many(const struct profile *prof, const struct stack *st)
 
 /* ---- each packet ----------------------------------------------------- */
 
+static void
+add_counted(struct reading *rd, const struct experiment_packet *p,
+	    uint32_t thread)
+{
+	const struct raw_stack *raw = raw_stack(rd, p->frinfo, p->time_ns);
+	const bool missing = raw->missing;
+	const uint32_t stack = stack_at(rd, raw, p->time_ns);
+	struct stack *st = &rd->prof->stacks[stack];
+	const struct place to = {
+		.stack = stack, .thread = thread,
+		.period = stands_for_many(rd->prof, st) ? PERIOD_THEN :
+							  PERIOD_BACKWARDS,
+		.grown = grown_row(rd, p, stack),
+	};
+
+	values_add(rd->prof, rd->src, p, &to);
+	st = &rd->prof->stacks[stack];	/* its creators' may have come */
+	st->packets++;
+	if (rd->ours && p->kind == PACKET_CLOCK && p->cpu == EXPERIMENT_BOOKED)
+		rd->src->ends.booked++;
+	else
+		count_end(rd->prof, &rd->src->ends, missing, st);
+}
+
 static bool
 add_packet(void *arg, const struct experiment_packet *p)
 {
 	struct reading *rd = arg;
+	const uint32_t thread = thread_of(rd, p->thread);
+	struct experiment_packet heap;
 
-	if (p->kind != PACKET_CLOCK)
-		return true;
-	if (p->mstate < 0 || p->mstate >= MSTATE_COUNT) {
-		rd->src->ignored++;
-		return true;
+	if (p->kind == PACKET_HEAP) {
+		heap = *p;
+		heap.value[HEAP_LEAKED] = leaks_next(&rd->src->leaks);
+		p = &heap;
 	}
-
-	struct raw_stack *raw = raw_stack(rd, p->frinfo, p->time_ns);
-	const uint32_t stack = stack_at(rd, raw, p->time_ns);
-	struct stack *st = &rd->prof->stacks[stack];
-
-	st->packets++;
-	st->weight[p->mstate] += p->weight_ns;
-	if (rd->ours && p->cpu == EXPERIMENT_BOOKED)
-		rd->src->ends.booked++;
-	else
-		count_end(rd->prof, &rd->src->ends, raw, st);
-	thread_of(rd, p->thread)->weight[p->mstate] += p->weight_ns;
-	periods_add(rd->src, p, stands_for_many(rd->prof, st) ?
-		    PERIOD_THEN : PERIOD_BACKWARDS);
-	rd->prof->states_seen |= 1u << p->mstate;
-	if (rd->prof->has_births)
-		add_created(rd, p, stack);
+	if (p->kind < KINDS)
+		rd->src->events[p->kind]++;
+	if (values_has(rd->src, p))
+		add_counted(rd, p, thread);
+	else if (p->kind == PACKET_CLOCK)
+		rd->src->ignored++;
 	return true;
 }
 
@@ -326,6 +342,9 @@ read_packets(struct profile *prof, struct source *src)
 	};
 
 	periods_init(src);
+	values_init(prof, src);
+	leaks_find(src);
 	experiment_packets(src->reader, add_packet, &rd);
 	free(rd.pcs);
+	leaks_free(&src->leaks);
 }

@@ -161,7 +161,7 @@ view_callers(struct viewer *v, size_t n, const char *const *words, FILE *out)
 			   .sort = sort_flavored(v, ATTRIBUTED) };
 	const size_t edges = profile_edges(v->prof, &p.edges);
 	const size_t functions = profile_function_count(v->prof);
-	char *by = sort_title(&v->sort), *attr_by = sort_title(&p.sort);
+	char *by = sort_title(v, &v->sort), *attr_by = sort_title(v, &p.sort);
 
 	group(p.edges, edges, functions, true, &p.by_from, &p.from_start);
 	group(p.edges, edges, functions, false, &p.by_to, &p.to_start);

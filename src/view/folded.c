@@ -84,7 +84,7 @@ static int
 cpu_slot(const struct viewer *v)
 {
 	for (size_t s = 0; s < v->slots; s++)
-		if (!strcmp(metric_table[v->metrics[s]].name, "totalcpu"))
+		if (v->metrics[s] == spec_metric(v, "totalcpu"))
 			return (int)s;
 	return -1;
 }

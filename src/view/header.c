@@ -108,15 +108,37 @@ print_process(const struct experiment_reader *rd, FILE *out)
 		property(rd, "pagesz"), property(rd, "arch"));
 }
 
+/* What was traced, and how many events there are. */
 static void
-print_collection(const struct experiment_reader *rd, FILE *out)
+print_traced(const struct viewer *v, size_t e, FILE *out)
 {
+	static const struct { enum metric_kind kind; const char *title; }
+	kinds[] = {
+		{ METRIC_SYNC, "Synchronization tracing" },
+		{ METRIC_HEAP, "Heap tracing" },
+		{ METRIC_IO, "IO tracing" },
+		{ METRIC_COUNTER, "Hardware counter profiling" },
+	};
+	const struct experiment_reader *rd = profile_experiment(v->prof, e);
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (experiment_declares(rd, kinds[i].kind))
+			fprintf(out, "  %s, %" PRIu64 " events\n",
+				kinds[i].title, profile_events(v->prof, e,
+							       kinds[i].kind));
+}
+
+static void
+print_collection(const struct viewer *v, size_t e, FILE *out)
+{
+	const struct experiment_reader *rd = profile_experiment(v->prof, e);
 	const char *interval = experiment_property(rd, "interval_us");
 
 	fputs("Data collection parameters:\n", out);
 	if (interval)
 		fprintf(out, "  Clock-profiling, interval = %.10g microsecs.\n",
 			strtod(interval, NULL));
+	print_traced(v, e, out);
 	if (has(rd, "engine"))
 		fprintf(out, "  Engine %s%s%s\n", property(rd, "engine"),
 			has(rd, "engine_why") ? ": " : "",
@@ -284,7 +306,7 @@ print_experiment(const struct viewer *v, size_t e, FILE *out)
 	print_remarks(rd, out);
 	putc('\n', out);
 	print_process(rd, out);
-	print_collection(rd, out);
+	print_collection(v, e, out);
 	putc('\n', out);
 	print_start(rd, out);
 	print_times(rd, out);

@@ -57,7 +57,8 @@ table_columns(struct table *t, const struct viewer *v,
 			continue;
 		}
 
-		const struct metric *metric = &metric_table[spec->metric];
+		const struct metric *metric = profile_metric(v->prof,
+							     spec->metric);
 		const int slot = viewer_slot(v, spec->metric);
 
 		table_column(t, (struct column){
@@ -171,7 +172,7 @@ write_items(struct viewer *v, const char *what, const struct specs *specs,
 {
 	const struct cost total = profile_total(v->prof);
 	struct table t = { .color = v->color };
-	char *by = sort_title(sort);
+	char *by = sort_title(v, sort);
 
 	title_write(v, out, "%s sorted by metric: %s", what, by);
 	putc('\n', out);

@@ -10,31 +10,108 @@
 
 /* ---- what tables use ------------------------------------------------ */
 
+/* CPU time where it has a column, else the first one. */
 static struct sort
-default_sort(const struct specs *s)
+default_sort(const struct viewer *v)
 {
-	for (size_t i = 0; i < s->len; i++)
-		if (s->items[i].metric >= 0 && s->items[i].show)
-			return (struct sort){ s->items[i].flavor,
-					      s->items[i].metric, false };
-	return (struct sort){ STATIC_NAME, -1, false };
+	const struct specs *s = &v->columns;
+	const int cpu = spec_metric(v, "totalcpu");
+	const struct spec *first = NULL;
+
+	for (size_t i = 0; i < s->len; i++) {
+		const struct spec *spec = &s->items[i];
+
+		if (spec->metric < 0 || !spec->show)
+			continue;
+		first = first ? first : spec;
+		if (spec->metric == cpu && spec->flavor == EXCLUSIVE)
+			return (struct sort){ EXCLUSIVE, cpu, false };
+	}
+	return first ? (struct sort){ first->flavor, first->metric, false } :
+		       (struct sort){ STATIC_NAME, -1, false };
+}
+
+struct shown {
+	const char *name;
+	bool exclusive;		/* as well, both with percent */
+};
+
+/* Of each kind of data what tells most; the hardware counters between. */
+static const struct shown shown_first[] = {
+	{ "heapleakbytes", false }, { "heapleakcnt", false },
+	{ "heapallocbytes", false }, { "heapalloccnt", false },
+	{ "totalcpu", true },
+}, shown_last[] = {
+	{ "sync", false }, { "syncn", false }, { "ioreadtime", false },
+	{ "iowritetime", false }, { "ioothertime", false },
+	{ "ioerrortime", false },
+};
+
+static void
+add_column(struct viewer *v, int metric, enum flavor flavor, unsigned show)
+{
+	if (viewer_slot(v, metric) >= 0 ||
+	    (!v->prof && metric == spec_metric(v, "totalcpu")))
+		specs_add(&v->columns, (struct spec){ flavor, metric, show });
+}
+
+static void
+add_default(struct viewer *v, const struct shown *s)
+{
+	const int metric = spec_metric(v, s->name);
+
+	if (s->exclusive)
+		add_column(v, metric, EXCLUSIVE, SHOW_VALUE | SHOW_PERCENT);
+	add_column(v, metric, INCLUSIVE, SHOW_VALUE |
+		   (s->exclusive ? SHOW_PERCENT : 0));
 }
 
 void
 specs_default(struct viewer *v)
 {
-	const int cpu = spec_metric("totalcpu");
+	const struct metric *m;
 
 	specs_fini(&v->columns);
-	if (!v->prof || viewer_slot(v, cpu) >= 0) {
-		specs_add(&v->columns, (struct spec){ EXCLUSIVE, cpu,
-			SHOW_VALUE | SHOW_PERCENT });
-		specs_add(&v->columns, (struct spec){ INCLUSIVE, cpu,
-			SHOW_VALUE | SHOW_PERCENT });
-	}
+	for (size_t i = 0; i < ARRAY_LEN(shown_first); i++)
+		add_default(v, &shown_first[i]);
+	for (int i = 0; (m = profile_metric(v->prof, i)); i++)
+		if (m->packet_kind == METRIC_COUNTER)
+			add_column(v, i, EXCLUSIVE, SHOW_VALUE | SHOW_PERCENT);
+	for (size_t i = 0; i < ARRAY_LEN(shown_last); i++)
+		add_default(v, &shown_last[i]);
 	specs_add_name(&v->columns);
-	v->sort = default_sort(&v->columns);
+	v->sort = default_sort(v);
 	v->default_columns = true;
+}
+
+/* Counters have other numbers in another profile; -1: it has none such. */
+static int
+rebound(const struct viewer *v, const struct profile *old, int metric)
+{
+	return metric < 0 || profile_metric(NULL, metric) ? metric :
+		spec_metric(v, profile_metric(old, metric)->name);
+}
+
+void
+specs_rebind(struct viewer *v, const struct profile *old)
+{
+	struct specs kept = {0};
+
+	for (size_t i = 0; i < v->columns.len; i++) {
+		struct spec spec = v->columns.items[i];
+		const bool is_static = spec.metric < 0;
+
+		spec.metric = rebound(v, old, spec.metric);
+		if (is_static || spec.metric >= 0)
+			specs_add(&kept, spec);
+	}
+	specs_fini(&v->columns);
+	v->columns = kept;
+	if (v->sort.metric < 0)
+		return;
+	v->sort.metric = rebound(v, old, v->sort.metric);
+	if (v->sort.metric < 0)
+		v->sort = default_sort(v);
 }
 
 static bool
@@ -98,11 +175,11 @@ static void
 show_sort(const struct viewer *v, FILE *out)
 {
 	const struct spec *spec = sorted_column(v);
-	char *title = sort_title(&v->sort);
+	char *title = sort_title(v, &v->sort);
 	struct str text = {0};
 
 	if (spec)
-		spec_write(&text, spec);
+		spec_write(v, &text, spec);
 	fprintf(out, "Current Sort Metric: %s ( %s%s )\n", title,
 		v->sort.reverse ? "-" : "", str_text(&text));
 	str_fini(&text);
@@ -116,7 +193,7 @@ show_metrics(const struct viewer *v, FILE *out)
 
 	for (size_t i = 0; i < v->columns.len; i++) {
 		str_add(&text, i ? ":" : "");
-		spec_write(&text, &v->columns.items[i]);
+		spec_write(v, &text, &v->columns.items[i]);
 	}
 	fprintf(out, "Current metrics: %s\n", str_text(&text));
 	str_fini(&text);
@@ -142,7 +219,7 @@ view_metrics(struct viewer *v, size_t n, const char *const *words, FILE *out)
 		return -1;
 	specs_fini(&v->columns);
 	v->columns = specs;
-	v->sort = default_sort(&specs);
+	v->sort = default_sort(v);
 	v->default_columns = false;
 	return 0;
 }
@@ -173,7 +250,7 @@ view_sort(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	if (words_check(n, words, 2) < 0)
 		return -1;
 	if (!strcmp(words[1], "default")) {
-		v->sort = default_sort(&v->columns);
+		v->sort = default_sort(v);
 		return 0;
 	}
 
@@ -218,12 +295,13 @@ view_metric_list(struct viewer *v, size_t n, const char *const *words,
 	fputs("Available metrics:\n", out);
 	for (size_t i = 0; i < v->slots; i++) {
 		const size_t len = strlen("Exclusive ") +
-			strlen(metric_table[v->metrics[i]].title);
+			strlen(profile_metric(v->prof, v->metrics[i])->title);
 
 		width = len > width ? len : width;
 	}
 	for (size_t i = 0; i < 2 * v->slots; i++) {
-		const struct metric *m = &metric_table[v->metrics[i / 2]];
+		const struct metric *m = profile_metric(v->prof,
+							v->metrics[i / 2]);
 		char *spec = xasprintf("%c%s%s", "ei"[i % 2],
 				       m->is_time ? ".%" : "+%", m->name);
 

@@ -51,7 +51,7 @@ enum { USAGE_COLUMN = 66 };
 static void
 print_metric(const struct viewer *v, int metric, uint64_t total, FILE *out)
 {
-	const struct metric *m = &metric_table[metric];
+	const struct metric *m = profile_metric(v->prof, metric);
 	uint64_t used;
 	int width = fprintf(out, "    [%c]%s - %s", has_column(v, metric) ?
 			    'X' : ' ', m->title, m->name);
@@ -68,14 +68,39 @@ print_metric(const struct viewer *v, int metric, uint64_t total, FILE *out)
 }
 
 static void
-print_metrics(const struct viewer *v, FILE *out)
+print_group(const struct viewer *v, enum metric_kind kind, const char *title,
+	    FILE *out)
 {
 	const struct cost total = profile_total(v->prof);
+	bool any = false;
 
-	if (v->slots)
-		fputs("  Clock Profiling\n", out);
-	for (size_t s = 0; s < v->slots; s++)
+	for (size_t s = 0; s < v->slots; s++) {
+		if (profile_metric(v->prof, v->metrics[s])->packet_kind !=
+		    kind)
+			continue;
+		if (!any)
+			fprintf(out, "  %s\n", title);
+		any = true;
 		print_metric(v, v->metrics[s], total.incl[s], out);
+	}
+}
+
+static void
+print_metrics(const struct viewer *v, FILE *out)
+{
+	static const struct {
+		enum metric_kind kind;
+		const char *title;
+	} groups[] = {
+		{ METRIC_HEAP, "Heap Tracing" },
+		{ METRIC_CLOCK, "Clock Profiling" },
+		{ METRIC_COUNTER, "Hardware Counters" },
+		{ METRIC_SYNC, "Synchronization Tracing" },
+		{ METRIC_IO, "IO Tracing" },
+	};
+
+	for (size_t g = 0; g < ARRAY_LEN(groups); g++)
+		print_group(v, groups[g].kind, groups[g].title, out);
 }
 
 int

@@ -15,7 +15,7 @@ enum { SHOW_VALUE = 1, SHOW_PERCENT = 2 };	/* 0: hidden */
 
 struct spec {			/* one column, as the user asked for it */
 	enum flavor flavor;
-	int metric;		/* in metric_table; -1 for static ones */
+	int metric;		/* its number; -1 for static ones */
 	unsigned show;
 };
 
@@ -35,7 +35,7 @@ enum view_mode { MODE_USER, MODE_EXPERT, MODE_MACHINE };
 struct viewer {
 	struct vec paths;	/* char * */
 	struct profile *prof;
-	int metrics[METRIC_MAX];	/* slot -> metric_table */
+	int metrics[METRIC_MAX];	/* slot -> number */
 	size_t slots;
 	struct specs columns;
 	struct sort sort;
@@ -87,10 +87,11 @@ int viewer_choose(struct viewer *v, size_t n, const char *const *words,
 /* ---- spec.c: the metric grammar ------------------------------------- */
 
 bool spec_same(const struct spec *a, const struct spec *b);
-/* The index in metric_table of a name of either generation, or -1. */
-int spec_metric(const char *name);
+/* The number of a metric by its name of either generation, or -1. */
+int spec_metric(const struct viewer *v, const char *name);
 /* As people write it: e.%totalcpu */
-void spec_write(struct str *out, const struct spec *spec);
+void spec_write(const struct viewer *v, struct str *out,
+		const struct spec *spec);
 /* Named twice, a column is kept once, where it came first. */
 void specs_add(struct specs *s, struct spec spec);
 void specs_add_name(struct specs *s);
@@ -98,11 +99,13 @@ void specs_add_name(struct specs *s);
 int specs_parse(const struct viewer *v, const char *text, struct specs *s);
 void specs_fini(struct specs *s);
 /* "Exclusive Total CPU Time"; the caller frees it. */
-char *sort_title(const struct sort *sort);
+char *sort_title(const struct viewer *v, const struct sort *sort);
 
 /* ---- metrics.c: columns and order ----------------------------------- */
 
 void specs_default(struct viewer *v);
+/* The choices made for another profile, now that v has its own. */
+void specs_rebind(struct viewer *v, const struct profile *old);
 /* Flavours that a kind of view can show: the columns of its table. Specs of
  * metrics without data are left out. */
 struct specs specs_plain(const struct viewer *v);

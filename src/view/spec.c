@@ -57,12 +57,13 @@ specs_add_name(struct specs *s)
 /* ---- reading a spec ------------------------------------------------- */
 
 int
-spec_metric(const char *name)
+spec_metric(const struct viewer *v, const char *name)
 {
-	for (int i = 0; metric_table[i].name; i++)
-		if (!strcmp(metric_table[i].name, name) ||
-		    (metric_table[i].alias &&
-		     !strcmp(metric_table[i].alias, name)))
+	const struct metric *m;
+
+	for (int i = 0; (m = profile_metric(v->prof, i)); i++)
+		if (!strcmp(m->name, name) ||
+		    (m->alias && !strcmp(m->alias, name)))
 			return i;
 	return -1;
 }
@@ -151,8 +152,31 @@ add_metric(const struct viewer *v, struct specs *s, const struct keyword *k,
 		specs_add(s, (struct spec){ flavor, metric, k->show });
 	}
 	if (v->prof && viewer_slot(v, metric) < 0)
-		return no_data(metric_table[metric].name);
+		return no_data(profile_metric(v->prof, metric)->name);
 	return 0;
+}
+
+/* `bit` is gprofng's for counters that this format does not have. */
+static bool
+is_group(const char *name)
+{
+	return !strcmp(name, "any") || !strcmp(name, "all") ||
+	       !strcmp(name, "hwc") || !strcmp(name, "bit");
+}
+
+static void
+add_group(const struct viewer *v, struct specs *s, const struct keyword *k)
+{
+	const struct metric *m;
+
+	if (!strcmp(k->name, "bit"))
+		return;
+	for (int i = 0; (m = profile_metric(v->prof, i)); i++) {
+		if (k->name[0] == 'h' && m->packet_kind != METRIC_COUNTER)
+			continue;
+		if (!v->prof || viewer_slot(v, i) >= 0)
+			(void)add_metric(v, s, k, i);
+	}
 }
 
 static int
@@ -165,17 +189,15 @@ add_keyword(const struct viewer *v, struct specs *s, const char *word)
 	if (!k.flavors[0] && add_static(s, &k))
 		return 0;
 	if (!k.visible || !k.flavors[0])
-		return spec_metric(k.name) < 0 ? bad_spec(word) :
+		return spec_metric(v, k.name) < 0 ? bad_spec(word) :
 			fail(FAIL_USAGE, "%s lacks its flavor: write e.%s or "
 			     "i.%s", word, k.name, k.name);
-	if (!strcmp(k.name, "any") || !strcmp(k.name, "all")) {
-		for (int i = 0; metric_table[i].name; i++)
-			if (!v->prof || viewer_slot(v, i) >= 0)
-				(void)add_metric(v, s, &k, i);
+	if (is_group(k.name)) {
+		add_group(v, s, &k);
 		return 0;
 	}
 
-	const int metric = spec_metric(k.name);
+	const int metric = spec_metric(v, k.name);
 
 	return metric < 0 ? no_such_metric(k.name) :
 			    add_metric(v, s, &k, metric);
@@ -204,37 +226,41 @@ specs_parse(const struct viewer *v, const char *text, struct specs *s)
 /* ---- writing it ----------------------------------------------------- */
 
 char *
-sort_title(const struct sort *sort)
+sort_title(const struct viewer *v, const struct sort *sort)
 {
 	const char *minus = sort->reverse ? "-" : "";
 
 	if (sort->metric >= 0)
 		return xasprintf("%s%s %s", minus, flavor_titles[sort->flavor],
-				 metric_table[sort->metric].title);
+				 profile_metric(v->prof, sort->metric)->title);
 	return xasprintf("%s%s", minus,
 			 static_columns[sort->flavor - STATIC_NAME].title);
 }
 
 static void
-add_visibility(struct str *out, const struct spec *spec)
+add_visibility(struct str *out, const struct spec *spec,
+	       const struct metric *m)
 {
 	if (!spec->show)
 		str_add(out, "!");
 	if (spec->show & SHOW_VALUE)
-		str_add(out, metric_table[spec->metric].is_time ? "." : "+");
+		str_add(out, m->is_time ? "." : "+");
 	if (spec->show & SHOW_PERCENT)
 		str_add(out, "%");
 }
 
 void
-spec_write(struct str *out, const struct spec *spec)
+spec_write(const struct viewer *v, struct str *out, const struct spec *spec)
 {
 	if (spec->metric < 0) {
 		str_addf(out, "%s%s", spec->show ? "" : "!",
 			 static_columns[spec->flavor - STATIC_NAME].name);
 		return;
 	}
+
+	const struct metric *m = profile_metric(v->prof, spec->metric);
+
 	str_addf(out, "%c", flavor_letters[spec->flavor]);
-	add_visibility(out, spec);
-	str_add(out, metric_table[spec->metric].name);
+	add_visibility(out, spec, m);
+	str_add(out, m->name);
 }

@@ -76,7 +76,7 @@ print_time(const struct viewer *v, FILE *out, const char *what,
 	   const char *metric, uint64_t ns, uint64_t whole,
 	   const uint64_t *profile)
 {
-	const int slot = viewer_slot(v, spec_metric(metric));
+	const int slot = viewer_slot(v, spec_metric(v, metric));
 
 	fprintf(out, "%50s: %.3f (%5.1f%%)", what, (double)ns / 1e9,
 		whole ? 100 * (double)ns / (double)whole : 0);
@@ -130,9 +130,9 @@ usage_of_metric(const struct viewer *v, const struct metric *m, uint64_t *ns)
 		if (n < 2)
 			return false;
 		for (size_t i = 0; i < ARRAY_LEN(times); i++) {
-			const int state = spec_metric(times[i].metric);
+			const int state = spec_metric(v, times[i].metric);
 
-			if (metric_table[state].states & ~m->states)
+			if (metric_table[state].values & ~m->values)
 				continue;
 			told = true;
 			*ns += used(&(struct span){

@@ -124,7 +124,7 @@ view_calltree(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	const size_t count = profile_tree(v->prof, v->creators, &d.nodes);
 	struct table t = { .color = v->color, .print_prefix = print_rails,
 			   .arg = &d };
-	char *by = sort_title(&d.sort);
+	char *by = sort_title(v, &d.sort);
 
 	d.last = xcalloc(count + 1, sizeof *d.last);
 	title_write(v, out, "Functions Call Tree. Metric: %s", by);

@@ -100,10 +100,14 @@ adopt(struct viewer *v, struct profile *prof)
 {
 	if (!prof)
 		return -1;
+
+	struct profile *old = v->prof;
+
 	viewer_forget_names(v);
-	profile_free(v->prof);
 	v->prof = prof;
 	v->slots = profile_metrics(prof, v->metrics);
+	specs_rebind(v, old);
+	profile_free(old);
 	if (v->default_columns)
 		specs_default(v);
 	return 0;
