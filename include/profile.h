@@ -59,6 +59,9 @@ struct profile_options {
 	bool keep_linker;	/* frames of the dynamic linker that binds a
 				 * PLT slot stay as they were; else they are
 				 * one, the @plt of its object */
+	bool keep_parts;	/* outlined parts stay without the function
+				 * they belong to as their caller */
+	bool inlines;		/* inlined functions are frames */
 };
 
 /* Load (a live experiment: what is there now). NULL on failure. paths may
@@ -97,6 +100,9 @@ struct profile_function {
 	const char *name;	/* displayed, long form */
 	uint64_t start, size;	/* ELF virtual address; 0 for artificial */
 	bool is_static;		/* named after its place: no symbol */
+	bool is_inlined;	/* `f [inlined]`: it has no place */
+	const char *file;	/* of an inlined one: where it is written, or */
+	int line;		/* NULL and 0 */
 };
 
 enum { FUNCTION_TOTAL = 0 };	/* id of <Total> */

@@ -87,15 +87,20 @@ bool symfile_code(struct symfile *sf, uint64_t vaddr, void *out, size_t n);
 bool symfile_line(struct symfile *sf, uint64_t vaddr, const char **file,
 		  int *line);
 /* Functions that were inlined at an address, innermost first: linkage names,
- * and where each was called (call_file NULL, call_line 0: not known). Views
- * that live with the symfile. Returns how many, at most max. */
+ * where each was called and where it is written (file NULL, line 0: not
+ * known). Views that live with the symfile. Returns how many, at most max. */
 struct symfile_inlined {
 	const char *name;
 	const char *call_file;
 	int call_line;
+	const char *file;
+	int line;
 };
 size_t symfile_inlines(struct symfile *sf, uint64_t vaddr,
 		       struct symfile_inlined *out, size_t max);
+/* Where the function begins that an address belongs to by debug information,
+ * which knows whose part a piece of code elsewhere is; false: no such. */
+bool symfile_entry(struct symfile *sf, uint64_t vaddr, uint64_t *entry);
 /* Virtual address of a named function (linkage or demangled name); false:
  * none. n counts matches when several exist: 0 is the first. */
 bool symfile_named(struct symfile *sf, const char *name, unsigned n,
@@ -111,5 +116,9 @@ enum name_form { NAME_LONG, NAME_SHORT, NAME_MANGLED };
  * without parameters and without Rust's hash. Control characters are masked.
  * The caller frees it. */
 char *name_display(const char *linkage_name, enum name_form form);
+/* The same of a function of that object. Bodies that the compiler took out of
+ * another one say so: `f -- OMP parallel region from line 9 [f._omp_fn.0]`. */
+char *symfile_display(struct symfile *sf, const char *linkage_name,
+		      uint64_t start, enum name_form form);
 
 #endif

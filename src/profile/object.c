@@ -60,6 +60,8 @@ object_free(struct object *obj)
 		symfile_free(obj->pub.symbols);
 	map_fini(&obj->functions);
 	map_fini(&obj->locations);
+	map_fini(&obj->inlined);
+	map_fini(&obj->wholes);
 	free(obj->path);
 	free(obj->build_id);
 	free(obj->trouble);

@@ -63,6 +63,8 @@ struct object {
 	uint64_t plt_start;
 	struct map functions;	/* start -> function id */
 	struct map locations;	/* file offset -> location id + 1 */
+	struct map inlined;	/* hash of a function's place -> function id */
+	struct map wholes;	/* start of a part -> location + 1 */
 };
 
 struct function {
@@ -293,6 +295,29 @@ void symbolize_all(struct profile *prof);
 uint32_t symbolize_plt(struct profile *prof, uint32_t object);
 /* File and line of a location, NULL and 0 when there is none. */
 void symbolize_line(struct profile *prof, struct location *loc);
+
+/* For expand.c and lazy.c. The function takes the name. */
+uint32_t symbolize_function(struct profile *prof, uint32_t object,
+			    const char *linkage, char *name);
+uint32_t symbolize_symbol(struct profile *prof, uint32_t object,
+			  const struct symbol *sym);
+uint32_t symbolize_add(struct profile *prof, struct location loc);
+
+/* ---- expand.c, inlines.c, parts.c ----------------------------------- */
+
+struct frames {
+	uint32_t *items;	/* locations, leaf first */
+	size_t len, cap;
+};
+
+void frames_push(struct frames *f, uint32_t location);
+/* In all stacks, whose locations have their functions: the frames that a
+ * location stands for besides itself. */
+void expand_stacks(struct profile *prof);
+/* What was inlined there, innermost first. */
+void inlines_add(struct profile *prof, uint32_t location, struct frames *out);
+/* The function that an outlined part belongs to. */
+void parts_add(struct profile *prof, uint32_t location, struct frames *out);
 
 /* ---- lazy.c --------------------------------------------------------- */
 

@@ -25,9 +25,9 @@ add_pseudo_object(struct profile *prof, const char *name)
 	vec_push(&prof->objects, obj);
 }
 
-static uint32_t
-add_function(struct profile *prof, uint32_t object, const char *linkage,
-	     char *name)
+uint32_t
+symbolize_function(struct profile *prof, uint32_t object, const char *linkage,
+		   char *name)
 {
 	prof->functions = xgrow(prof->functions, &prof->functions_cap,
 				prof->functions_len + 1,
@@ -45,8 +45,8 @@ add_function(struct profile *prof, uint32_t object, const char *linkage,
 	return id;
 }
 
-static uint32_t
-add_location(struct profile *prof, struct location loc)
+uint32_t
+symbolize_add(struct profile *prof, struct location loc)
 {
 	prof->locations = xgrow(prof->locations, &prof->locations_cap,
 				prof->locations_len + 1,
@@ -58,7 +58,7 @@ add_location(struct profile *prof, struct location loc)
 static void
 add_artificial(struct profile *prof, const char *name)
 {
-	add_function(prof, OBJECT_TOTAL, name, xstrdup(name));
+	symbolize_function(prof, OBJECT_TOTAL, name, xstrdup(name));
 }
 
 void
@@ -70,12 +70,13 @@ symbolize_init(struct profile *prof)
 	add_pseudo_object(prof, "<LinuxKernel>");
 	object_at(prof, OBJECT_KERNEL)->pub.is_kernel = true;
 	add_artificial(prof, "<Total>");
-	add_function(prof, OBJECT_UNKNOWN, "<Unknown>", xstrdup("<Unknown>"));
+	symbolize_function(prof, OBJECT_UNKNOWN, "<Unknown>",
+			   xstrdup("<Unknown>"));
 	add_artificial(prof, "<Truncated-stack>");
 	add_artificial(prof, "<Stack-unwind-failed>");
-	add_location(prof, (struct location){ .object = OBJECT_TOTAL,
+	symbolize_add(prof, (struct location){ .object = OBJECT_TOTAL,
 		.function = FUNCTION_TRUNCATED, .has_line = true });
-	add_location(prof, (struct location){ .object = OBJECT_TOTAL,
+	symbolize_add(prof, (struct location){ .object = OBJECT_TOTAL,
 		.function = FUNCTION_FAILED, .has_line = true });
 }
 
@@ -101,8 +102,8 @@ dynamic_function(struct profile *prof, const struct experiment_map_record *rec)
 		if (prof->functions[id].object == object &&
 		    !strcmp(prof->functions[id].linkage, rec->name))
 			return (uint32_t)id;
-	id = add_function(prof, object, rec->name,
-			  name_display(rec->name, NAME_LONG));
+	id = symbolize_function(prof, object, rec->name,
+				name_display(rec->name, NAME_LONG));
 	prof->functions[id].pub.size = rec->size;
 	map_put(&prof->dynamic, key, id);
 	return (uint32_t)id;
@@ -118,7 +119,7 @@ dynamic_location(struct profile *prof, const struct experiment_map_record *rec,
 				     ((pc - rec->start) & UINT32_MAX));
 
 	if (!*slot)
-		*slot = 1 + add_location(prof, (struct location){
+		*slot = 1 + symbolize_add(prof, (struct location){
 			.object = prof->functions[fn].object, .function = fn,
 			.offset = pc - rec->start, .has_line = true });
 	return (uint32_t)*slot - 1;
@@ -130,7 +131,7 @@ unknown_location(struct profile *prof, uint64_t pc)
 	uint64_t *slot = map_slot_of(&prof->unknown_locations, pc);
 
 	if (!*slot)
-		*slot = 1 + add_location(prof, (struct location){
+		*slot = 1 + symbolize_add(prof, (struct location){
 			.object = OBJECT_UNKNOWN, .function = FUNCTION_UNKNOWN,
 			.offset = pc, .has_line = true });
 	return (uint32_t)*slot - 1;
@@ -143,7 +144,7 @@ file_location(struct profile *prof, uint32_t object, uint64_t offset)
 	uint64_t *slot = map_slot_of(&obj->locations, offset);
 
 	if (!*slot)
-		*slot = 1 + add_location(prof, (struct location){
+		*slot = 1 + symbolize_add(prof, (struct location){
 			.object = object, .function = FUNCTION_UNSET,
 			.offset = offset });
 	return (uint32_t)*slot - 1;
@@ -175,18 +176,21 @@ display_name(const struct object *obj, const struct symbol *sym)
 {
 	if (sym->is_static)
 		return xasprintf("%s (<%s>)", sym->name, obj->pub.name);
-	return name_display(sym->name, NAME_LONG);
+	return symfile_display(obj->pub.symbols, sym->name, sym->start,
+			       NAME_LONG);
 }
 
-static uint32_t
-file_function(struct profile *prof, uint32_t object, const struct symbol *sym)
+uint32_t
+symbolize_symbol(struct profile *prof, uint32_t object,
+		 const struct symbol *sym)
 {
 	struct object *obj = object_at(prof, object);
 	uint64_t id;
 
 	if (map_get(&obj->functions, sym->start, &id))
 		return (uint32_t)id;
-	id = add_function(prof, object, sym->name, display_name(obj, sym));
+	id = symbolize_function(prof, object, sym->name,
+				display_name(obj, sym));
 
 	struct profile_function *pub = &prof->functions[id].pub;
 
@@ -204,7 +208,8 @@ plt_function(struct profile *prof, uint32_t object)
 	struct object *obj = object_at(prof, object);
 
 	if (obj->plt == FUNCTION_UNSET)
-		obj->plt = add_function(prof, object, "@plt", xstrdup("@plt"));
+		obj->plt = symbolize_function(prof, object, "@plt",
+					      xstrdup("@plt"));
 	return obj->plt;
 }
 
@@ -214,7 +219,7 @@ symbolize_plt(struct profile *prof, uint32_t object)
 	struct object *obj = object_at(prof, object);
 
 	if (!obj->bound_at)
-		obj->bound_at = 1 + add_location(prof, (struct location){
+		obj->bound_at = 1 + symbolize_add(prof, (struct location){
 			.object = object, .has_line = true,
 			.function = plt_function(prof, object) });
 	return obj->bound_at - 1;
@@ -239,7 +244,7 @@ symbolize_location_now(struct profile *prof, struct location *loc)
 	loc->is_plt = sym.is_plt;
 	loc->is_resolver = !sym.is_plt && lazy_is_resolver(obj, &sym);
 	loc->function = sym.is_plt ? plt_function(prof, loc->object) :
-				     file_function(prof, loc->object, &sym);
+				     symbolize_symbol(prof, loc->object, &sym);
 
 	struct profile_function *pub = &prof->functions[loc->function].pub;
 
@@ -269,6 +274,7 @@ symbolize_all(struct profile *prof)
 				       &prof->locations[prof->symbolized]);
 	if (!prof->options.keep_linker)
 		lazy_collapse(prof);
+	expand_stacks(prof);
 	prof->symbolized = prof->locations_len;	/* it may add some */
 	for (size_t i = 0; i < prof->stacks_len; i++)
 		skip_stubs(prof, &prof->stacks[i]);

@@ -15,11 +15,13 @@
  */
 enum { MINI_MAX = 16 << 20 };
 
-/* Mapping symbols ($x, $d), assembler labels and the marks of annobin. */
+/* Mapping symbols ($x, $d), assembler labels and the marks of annobin; but
+ * clang gives functions names like .omp_outlined. */
 static bool
-is_mark(const char *name)
+is_mark(const GElf_Sym *sym, const char *name)
 {
-	return name[0] == '\0' || name[0] == '$' || name[0] == '.';
+	return name[0] == '\0' || name[0] == '$' ||
+	       (name[0] == '.' && GELF_ST_TYPE(sym->st_info) != STT_FUNC);
 }
 
 static bool
@@ -28,7 +30,7 @@ rank_of(const GElf_Sym *sym, const char *name, unsigned *rank)
 	const bool local = GELF_ST_BIND(sym->st_info) == STB_LOCAL;
 
 	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS ||
-	    sym->st_shndx == SHN_COMMON || is_mark(name))
+	    sym->st_shndx == SHN_COMMON || is_mark(sym, name))
 		return false;
 	switch (GELF_ST_TYPE(sym->st_info)) {
 	case STT_GNU_IFUNC:

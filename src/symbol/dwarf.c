@@ -18,7 +18,7 @@ struct unit_range {
 
 struct lines {
 	Dwarf *dwarf;
-	Dwarf_Die *units;
+	struct unit *units;
 	size_t unit_len, unit_cap;
 	struct unit_range *ranges;	/* sorted by start */
 	size_t range_len, range_cap;
@@ -43,6 +43,8 @@ lines_free(struct lines *lines)
 	vec_free_items(&lines->made);
 	vec_fini(&lines->made);
 	map_fini(&lines->files);
+	for (size_t i = 0; i < lines->unit_len; i++)
+		bodies_free(lines->units[i].bodies);
 	free(lines->ranges);
 	free(lines->units);
 	free(lines);
@@ -116,7 +118,7 @@ add_ranges(struct symfile *sf, struct lines *lines, Dwarf_Die *die)
 		return;
 	lines->units = xgrow(lines->units, &lines->unit_cap,
 			     lines->unit_len + 1, sizeof *lines->units);
-	lines->units[lines->unit_len++] = *die;
+	lines->units[lines->unit_len++] = (struct unit){ .die = *die };
 }
 
 static int
@@ -213,11 +215,9 @@ line_in_unit(struct lines *lines, Dwarf_Die *unit, uint64_t vaddr,
 	return true;
 }
 
-/* Units whose code is around vaddr, until visit says that it is the one. */
-static bool
-units_at(struct symfile *sf, uint64_t vaddr,
-	 bool (*visit)(struct lines *lines, Dwarf_Die *unit, void *arg),
-	 void *arg)
+bool
+lines_units_at(struct symfile *sf, uint64_t vaddr,
+	       bool (*visit)(void *arg, struct unit *unit), void *arg)
 {
 	struct lines *lines = lines_of(sf);
 	size_t low = 0, high = lines->range_len;
@@ -236,59 +236,49 @@ units_at(struct symfile *sf, uint64_t vaddr,
 		if (range->reach <= vaddr)
 			break;
 		if (vaddr < range->end &&
-		    visit(lines, &lines->units[range->unit], arg))
+		    visit(arg, &lines->units[range->unit]))
 			return true;
 	}
 	return false;
 }
 
 struct place {
+	struct lines *lines;
 	uint64_t vaddr;
 	const char **file;
 	int *line;
 };
 
 static bool
-find_place(struct lines *lines, Dwarf_Die *unit, void *arg)
+find_place(void *arg, struct unit *unit)
 {
 	const struct place *p = arg;
 
-	return line_in_unit(lines, unit, p->vaddr, p->file, p->line);
+	return line_in_unit(p->lines, &unit->die, p->vaddr, p->file, p->line);
 }
 
 bool
 symfile_line(struct symfile *sf, uint64_t vaddr, const char **file, int *line)
 {
-	struct place p = { vaddr, file, line };
+	struct place p = { lines_of(sf), vaddr, file, line };
 
-	return units_at(sf, vaddr, find_place, &p);
-}
-
-struct unit_visit {
-	bool (*visit)(void *arg, Dwarf_Die *unit);
-	void *arg;
-};
-
-static bool
-pass_unit(struct lines *lines, Dwarf_Die *unit, void *arg)
-{
-	const struct unit_visit *v = arg;
-
-	(void)lines;
-	return v->visit(v->arg, unit);
-}
-
-bool
-lines_units_at(struct symfile *sf, uint64_t vaddr,
-	       bool (*visit)(void *arg, Dwarf_Die *unit), void *arg)
-{
-	struct unit_visit v = { visit, arg };
-
-	return units_at(sf, vaddr, pass_unit, &v);
+	return lines_units_at(sf, vaddr, find_place, &p);
 }
 
 const char *
-lines_absolute(struct symfile *sf, Dwarf_Die *unit, const char *file)
+lines_absolute(struct symfile *sf, struct unit *unit, const char *file)
 {
-	return absolute_name(lines_of(sf), unit, file);
+	return absolute_name(lines_of(sf), &unit->die, file);
+}
+
+Dwarf_Die *
+unit_whole(struct unit *unit)
+{
+	if (!unit->split_sought) {
+		unit->split_sought = true;
+		if (dwarf_cu_info(unit->die.cu, NULL, NULL, NULL, &unit->split,
+				  NULL, NULL, NULL) != 0)
+			unit->split = (Dwarf_Die){0};
+	}
+	return unit->split.cu ? &unit->split : &unit->die;
 }

@@ -19,7 +19,8 @@ enum {
 	NAME_MAX_OUT = 65536,		/* longer results are given up */
 };
 
-static const char resolver_mark[] = " [resolver]";
+/* What we say of a function behind its name. */
+static const char *const marks[] = { " [resolver]", " [inlined]" };
 
 struct sink {
 	struct str text;
@@ -221,22 +222,22 @@ name_display(const char *linkage_name, enum name_form form)
 {
 	char *name = xstrndup(linkage_name, NAME_MAX_IN);
 	struct str out = {0};
-	bool resolver = false;
+	const char *mark = "";
 
 	if (form == NAME_MANGLED) {
 		mask_controls(name);
 		return name;
 	}
-	if (str_ends(name, resolver_mark)) {
-		name[strlen(name) - (sizeof resolver_mark - 1)] = '\0';
-		resolver = true;
-	}
+	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+		if (str_ends(name, marks[i])) {
+			mark = marks[i];
+			name[strlen(name) - strlen(mark)] = '\0';
+		}
 	if (is_mangled(name))
 		add_demangled(&out, name, form);
 	else
 		add_plain(&out, name);
-	if (resolver)
-		str_add(&out, resolver_mark);
+	str_add(&out, mark);
 	free(name);
 
 	char *text = out.data ? str_take(&out) : xstrdup("");

@@ -38,13 +38,12 @@ struct nest {
 
 /* Hand out the bytes from *at up to limit to the innermost open function. */
 static void
-close_upto(struct pieces *out, const struct functions *fns,
+close_upto(struct pieces *out, const struct range *ranges,
 	   struct nest *nest, uint64_t *at, uint64_t limit)
 {
 	while (nest->len > 0 && *at < limit) {
 		const size_t top = nest->items[nest->len - 1];
-		const uint64_t end = fns->items[top].start +
-			fns->items[top].size;
+		const uint64_t end = ranges[top].end;
 
 		if (end <= *at) {
 			nest->len--;
@@ -57,20 +56,46 @@ close_upto(struct pieces *out, const struct functions *fns,
 }
 
 static struct pieces
-cut_pieces(const struct functions *fns)
+cut_ranges(const struct range *ranges, size_t n)
 {
 	struct pieces out = {0};
 	struct nest nest = {0};
 	uint64_t at = 0;
 
-	for (size_t i = 0; i < fns->len; i++) {
-		close_upto(&out, fns, &nest, &at, fns->items[i].start);
+	for (size_t i = 0; i < n; i++) {
+		close_upto(&out, ranges, &nest, &at, ranges[i].start);
 		nest.items = xgrow(nest.items, &nest.cap, nest.len + 1,
 				   sizeof *nest.items);
 		nest.items[nest.len++] = i;
 	}
-	close_upto(&out, fns, &nest, &at, UINT64_MAX);
+	close_upto(&out, ranges, &nest, &at, UINT64_MAX);
 	free(nest.items);
+	return out;
+}
+
+struct piece *
+pieces_cut(const struct range *ranges, size_t n, size_t *len)
+{
+	struct pieces out = cut_ranges(ranges, n);
+
+	*len = out.len;
+	return out.items;
+}
+
+static struct pieces
+cut_pieces(const struct functions *fns)
+{
+	struct range *ranges = xcalloc(fns->len + 1, sizeof *ranges);
+
+	for (size_t i = 0; i < fns->len; i++)
+		ranges[i] = (struct range){
+			fns->items[i].start,
+			fns->items[i].start + fns->items[i].size,
+		};
+
+	struct pieces out = cut_ranges(ranges, fns->len);
+
+	free(ranges);
 	return out;
 }
 

@@ -102,6 +102,10 @@ struct function *function_add(struct functions *fns, uint64_t start,
 /* fns are sorted; nameless functions are added, in their places. */
 void pieces_make(struct functions *fns, const struct range *fdes,
 		 size_t fde_len);
+/* Ranges, sorted by start and outer ones first, cut into disjoint pieces:
+ * each belongs to the innermost, whose index is its function. The caller
+ * frees them. */
+struct piece *pieces_cut(const struct range *ranges, size_t n, size_t *len);
 /* Where functions begin and end by .eh_frame, sorted; the caller frees. */
 struct range *fde_list(const struct symfile *sf, size_t *len);
 
@@ -128,15 +132,26 @@ struct raws {
  * sf->source. */
 void raws_collect(struct symfile *sf, struct raws *raws);
 
-/* ---- dwarf.c ------------------------------------------------------------ */
+/* ---- dwarf.c, inline.c -------------------------------------------------- */
+
+struct bodies;
+
+struct unit {			/* a compilation unit */
+	Dwarf_Die die, split;	/* split: all of it, once it was sought */
+	bool split_sought;
+	struct bodies *bodies;	/* NULL: not listed yet */
+};
 
 bool image_has_lines(Elf *elf);
 void lines_free(struct lines *lines);
 /* Units whose code is around vaddr, until visit says true. */
 bool lines_units_at(struct symfile *sf, uint64_t vaddr,
-		    bool (*visit)(void *arg, Dwarf_Die *unit), void *arg);
+		    bool (*visit)(void *arg, struct unit *unit), void *arg);
 /* A file's name as symfile_line gives it. */
-const char *lines_absolute(struct symfile *sf, Dwarf_Die *unit,
+const char *lines_absolute(struct symfile *sf, struct unit *unit,
 			   const char *file);
+/* The unit with all its entries, which may be in a file of their own. */
+Dwarf_Die *unit_whole(struct unit *unit);
+void bodies_free(struct bodies *bodies);
 
 #endif

@@ -46,6 +46,8 @@ const struct view view_table[] = {
 	  view_limit, true },
 	{ "creators", "[on|off]", "show threads below the calls that created "
 	  "them, in calltree", "creators on", view_creators, true },
+	{ "inlines", "[on|off]", "show inlined functions as frames of their "
+	  "own, but in viewmode machine", "inlines on", view_inlines, true },
 	{ "viewmode", "[user|expert|machine]", "machine shows the dynamic "
 	  "linker's own frames, the others one @plt", "viewmode machine",
 	  view_mode, true },

@@ -36,11 +36,21 @@ bracketed(const struct profile_object *obj)
 }
 
 static char *
+plain_name(const struct viewer *v, const struct profile_function *fn)
+{
+	if (v->form == NAME_LONG || fn->is_static)
+		return xstrdup(fn->name);
+	return fn->start && fn->object->symbols ?
+		symfile_display(fn->object->symbols, fn->linkage, fn->start,
+				v->form) :
+		name_display(fn->linkage, v->form);
+}
+
+static char *
 with_object(const struct viewer *v, const struct profile_function *fn,
 	    const char *format)
 {
-	char *name = v->form == NAME_LONG || fn->is_static ?
-		xstrdup(fn->name) : name_display(fn->linkage, v->form);
+	char *name = plain_name(v, fn);
 
 	if (!format)
 		return name;
@@ -54,16 +64,27 @@ with_object(const struct viewer *v, const struct profile_function *fn,
 	return str_take(&out);
 }
 
-static char *
-with_file(const struct viewer *v, const struct profile_function *fn)
+static const char *
+source_file(const struct profile_function *fn)
 {
 	const char *file = NULL;
 	int line;
+
+	if (fn->is_inlined)
+		return fn->file;
+	return fn->object->symbols &&
+	       symfile_line(fn->object->symbols, fn->start, &file, &line) ?
+		file : NULL;
+}
+
+static char *
+with_file(const struct viewer *v, const struct profile_function *fn)
+{
+	const char *file = source_file(fn);
 	char *name = with_object(v, fn, NULL), *object = bracketed(fn->object);
 	char *out;
 
-	if (fn->object->symbols &&
-	    symfile_line(fn->object->symbols, fn->start, &file, &line))
+	if (file)
 		out = xasprintf("%s (%s, %s)", name, object, path_base(file));
 	else
 		out = xasprintf("%s (%s)", name, object);
@@ -76,7 +97,9 @@ static char *
 with_address(const struct viewer *v, const struct profile_function *fn)
 {
 	char *name = with_file(v, fn);
-	char *out = xasprintf("%s@0x%" PRIx64, name, fn->start);
+	char *out = fn->is_inlined ? xasprintf("%s, line %d", name, fn->line) :
+				     xasprintf("%s@0x%" PRIx64, name,
+					       fn->start);
 
 	free(name);
 	return out;

@@ -42,6 +42,7 @@ struct viewer {
 	bool default_columns;	/* the user chose none */
 	size_t limit;		/* 0: none */
 	bool creators;		/* threads below the calls that created them */
+	bool inlines;		/* inlined functions are frames */
 	enum view_mode mode;
 	enum name_form form;
 	bool soname;
@@ -254,7 +255,7 @@ view_run view_functions, view_callers, view_calltree, view_lines, view_pcs,
 	view_objects, view_threads, view_header, view_overview,
 	view_experiments, view_metric_list, view_statistics,
 	view_sample_detail, view_metrics, view_sort, view_limit,
-	view_name_form, view_creators, view_mode;
+	view_name_form, view_creators, view_inlines, view_mode;
 /* Stacks for flame graphs, instead of a table. */
 int folded_write(struct viewer *v, FILE *out);
 

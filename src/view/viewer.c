@@ -90,6 +90,8 @@ open_profile(const struct viewer *v, const char *const *paths, size_t n)
 {
 	const struct profile_options options = {
 		.keep_linker = v->mode == MODE_MACHINE,
+		.keep_parts = v->mode == MODE_MACHINE,
+		.inlines = v->inlines && v->mode != MODE_MACHINE,
 	};
 
 	return profile_open(paths, n, &options);

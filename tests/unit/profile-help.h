@@ -66,7 +66,7 @@ find_text(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;	/* the first one is the program */
 }
 
-static struct text
+__attribute__((unused)) static struct text
 own_text(void)
 {
 	struct text text = {0};

@@ -53,6 +53,19 @@ bounded(const struct symbol *sym, uint64_t vaddr)
 	_exit(1);
 }
 
+static size_t
+inlined_at(struct symfile *sf, uint64_t vaddr)
+{
+	struct symfile_inlined in[8];
+	const size_t found = symfile_inlines(sf, vaddr, in, ARRAY_LEN(in));
+	uint64_t entry = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < found; i++)
+		n += strlen(in[i].name) + (in[i].file ? strlen(in[i].file) : 0);
+	return n + symfile_entry(sf, vaddr, &entry) + (entry & 1);
+}
+
 static void
 ask_everything(struct symfile *sf)
 {
@@ -69,6 +82,8 @@ ask_everything(struct symfile *sf)
 		}
 		if (vaddr % 25 == 0 && symfile_line(sf, vaddr, &file, &line))
 			n += strlen(file);
+		if (vaddr % 25 == 0)
+			n += inlined_at(sf, vaddr);
 		n += symfile_vaddr(sf, vaddr) != vaddr;
 	}
 	(void)symfile_named(sf, "twin", 0, &sym);
