@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The time of threads that have no processor: when to look at them. What a
- * look finds goes into their accounts (waits_account.c).
+ * The time of threads that have no processor: they are looked at when it is
+ * time (waits_pace.c), and what a look finds goes into their accounts
+ * (waits_account.c).
  *
- * Looks come no faster than what they cost allows, rarely while nothing
- * happens, and out of step with what they look at. Births and ends are known
- * exactly where a clock tells of them, else by the kernel's start time, and by
- * the look that does not find a thread any more.
+ * Births and ends are known exactly where a clock tells of them, else by the
+ * kernel's start time, and by the look that does not find a thread any more.
  */
 #include "waits.h"
 
@@ -15,18 +14,7 @@
 #include <unistd.h>
 
 enum {
-	LOOK_NS = 10 * 1000 * 1000,	/* between looks, at least */
-	LOOK_TICKS = 2,			/* ... and so many intervals */
-	IDLE_NS = 80 * 1000 * 1000,	/* ... when nobody begins to wait */
 	LIST_NS = 100 * 1000 * 1000,	/* between lists of threads */
-	/* of a processor: looks take 1 %, and 0.4 % where no sample is asked
-	 * for more often than this */
-	COST_SHARE = 100, COST_SHARE_LOW = 250,
-	LOW_NS = 10 * 1000 * 1000,
-	/* longest between looks, and more for each thread: one costly look,
-	 * as the first, is not all that there is */
-	STRETCH_NS = 1000 * 1000 * 1000,
-	STRETCH_EACH_NS = 10 * 1000 * 1000,
 	PORTION_NS = 3 * 1000 * 1000,	/* then others have their turn */
 	FEW = 64,			/* threads */
 	RECORD_NS = 1000 * 1000 * 1000,	/* until a record is read */
@@ -37,15 +25,13 @@ struct waits {
 	const struct recorder_options *opt;
 	struct looker looker;
 	struct roll roll;
-	uint64_t early_ns, due_ns;	/* the next look: not before; wakes */
+	struct pace pace;
 	pid_t *plan;		/* of this look */
 	size_t plan_len, plan_at, plan_cap;
 	uint64_t cost_ns;	/* ... so far, of our CPU time */
-	uint64_t random;
 	struct accounts accounts;
 	uint64_t brief_booked_ns;
 	uint64_t clock_start_ns;	/* of the process */
-	uint64_t span_ns;	/* between looks, now */
 	uint64_t all_at;	/* when all were looked at last; 0: not yet */
 	uint64_t between_ns, betweens;	/* from one of these to the next */
 	bool moved;		/* somebody had a turn since the last */
@@ -137,38 +123,7 @@ forget_gone(struct waits *w, uint64_t now)
 	}
 }
 
-/* ---- when to look ------------------------------------------------------------- */
-
-/*
- * A quarter more or less than the interval, so that nothing that keeps time
- * is seen at one moment of it always. While nobody begins to wait there is
- * little to see: then a wake-up for something else will do, since it is being
- * woken that costs most.
- */
-static void
-pace(struct waits *w, uint64_t now, uint64_t cost_ns)
-{
-	const uint64_t ticks = LOOK_TICKS * w->opt->interval_ns;
-	const uint64_t asked = ticks > LOOK_NS ? ticks : LOOK_NS;
-	const uint64_t share = w->opt->interval_ns < LOW_NS ?
-		COST_SHARE : COST_SHARE_LOW;
-	const uint64_t most = STRETCH_NS +
-		STRETCH_EACH_NS * (uint64_t)w->roll.threads.len;
-	const bool moved = w->moved;
-	uint64_t span = w->span_ns * 2 < IDLE_NS ? w->span_ns * 2 : IDLE_NS;
-
-	if (moved || span < asked)
-		span = asked;
-	w->moved = false;
-	w->span_ns = span;
-	if (cost_ns * share > span)
-		span = cost_ns * share;
-	if (span > most)
-		span = most;
-	w->random = hash_word(w->random + now);
-	w->due_ns = now + span * 3 / 4 + w->random % (span / 2);
-	w->early_ns = moved ? w->due_ns : now + span / 2;
-}
+/* ---- looks --------------------------------------------------------------------- */
 
 /* false: it goes on at the next call. */
 static bool
@@ -191,7 +146,9 @@ look(struct waits *w, uint64_t until)
 	w->betweens += w->all_at != 0;
 	w->all_at = now;
 	forget_gone(w, now);
-	pace(w, now, w->cost_ns);
+	pace_next(&w->pace, now, w->opt->interval_ns, w->roll.threads.len,
+		  w->moved, w->cost_ns);
+	w->moved = false;
 	return true;
 }
 
@@ -204,13 +161,13 @@ waits_every_ns(const struct waits *w)
 uint64_t
 waits_deadline(const struct waits *w)
 {
-	return w && w->on ? w->due_ns : UINT64_MAX;
+	return w && w->on ? w->pace.due_ns : UINT64_MAX;
 }
 
 bool
 waits_wanted(const struct waits *w, uint64_t now)
 {
-	return w && w->on && now >= w->early_ns;
+	return w && w->on && now >= w->pace.early_ns;
 }
 
 bool
@@ -218,7 +175,7 @@ waits_work(struct waits *w)
 {
 	const uint64_t now = now_ns();
 
-	return !w || !w->on || now < w->early_ns ||
+	return !w || !w->on || now < w->pace.early_ns ||
 		target_gone(w->opt->target) || look(w, now + PORTION_NS);
 }
 
@@ -328,7 +285,7 @@ waits_begin(struct waits *w)
 	if (target_cpu_ns(w->opt->target, &w->clock_start_ns) < 0)
 		w->clock_start_ns = 0;
 	roll_list(&w->roll, now_ns(), true);
-	w->early_ns = w->due_ns = w->roll.listed_at;
+	w->pace.early_ns = w->pace.due_ns = w->roll.listed_at;
 }
 
 static void

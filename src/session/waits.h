@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Where threads are while they have no processor, the same beside every
- * engine: waits_roll.c knows the threads, waits.c when to look, waits_look.c
- * looks at one, waits_account.c keeps its account.
+ * engine: waits_roll.c knows the threads, waits_pace.c when to look at them,
+ * waits_look.c looks at one, waits_account.c keeps its account.
  */
 #ifndef SONDE_SESSION_WAITS_H
 #define SONDE_SESSION_WAITS_H
@@ -40,6 +40,19 @@ struct roll;
 const struct roll *waits_roll(const struct waits *w);
 /* Time by state since the beginning, what is pending too. */
 void waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT]);
+
+/* ---- waits_pace.c -------------------------------------------------------- */
+
+struct pace {
+	uint64_t early_ns, due_ns;	/* the next look: not before; wakes */
+	uint64_t span_ns;	/* between looks, but for what they cost */
+	uint64_t random;
+};
+
+/* After a look at so many threads that took so much CPU time. moved: one of
+ * them had a turn since the look before. */
+void pace_next(struct pace *p, uint64_t now, uint64_t interval_ns,
+	       size_t threads, bool moved, uint64_t cost_ns);
 
 /* ---- waits_look.c -------------------------------------------------------- */
 
