@@ -21,8 +21,13 @@ int viewer_load(struct viewer *v, const char *const *paths, size_t n);
 int viewer_refresh(struct viewer *v);
 bool viewer_loaded(const struct viewer *v);
 
-enum view_format { VIEW_TEXT, VIEW_FOLDED };
+/* Text, tables for pages, spreadsheets and programs; and the stacks of the
+ * whole profile, for tools that draw them. */
+enum view_format { VIEW_TEXT, VIEW_HTML, VIEW_DELIMITED, VIEW_CSV, VIEW_JSON,
+		   VIEW_FOLDED };
 void viewer_set_format(struct viewer *v, enum view_format format);
+/* "text", "json" ...; FAIL_USAGE for others. */
+int viewer_choose_format(struct viewer *v, const char *name);
 void viewer_set_color(struct viewer *v, bool on);
 
 /* A view or a setting: `functions`, `limit 20`. words[0] is its name. Output
@@ -38,6 +43,10 @@ struct view {
 				 * no argument */
 };
 extern const struct view view_table[];	/* ended by name NULL */
+/* Run a view in the format that was chosen. Its output is whole, or in formats
+ * other than text not there. */
+int viewer_run(struct viewer *v, const struct view *view, size_t n,
+	       const char *const *words, FILE *out);
 
 /* Print what makes names or numbers of the views so far less than they should
  * be (a load object without symbols, a damaged experiment), one line each with

@@ -49,7 +49,7 @@ view_run(struct shell *sh, size_t n, char **words)
 		fail_in("%s", v->name);
 		return FAILED;
 	}
-	if (v->run(sh->viewer, n, (const char *const *)words, sh->out) < 0)
+	if (viewer_run(sh->viewer, v, n, (const char *const *)words, sh->out) < 0)
 		return FAILED;
 	fflush(sh->out);
 	if (!sh->quiet)

@@ -60,16 +60,8 @@ is_step(const char *name)
 static int
 take_format(struct shell *sh, const char *word)
 {
-	if (word && strcmp(word, "text") == 0)
-		viewer_set_format(sh->viewer, VIEW_TEXT);
-	else if (word && strcmp(word, "folded") == 0)
-		viewer_set_format(sh->viewer, VIEW_FOLDED);
-	else {
-		fail(FAIL_USAGE, "report: format '%s' is not known",
-		     word ? word : "");
-		return fail_remedy("--format text or --format folded");
-	}
-	return 0;
+	return viewer_choose_format(sh->viewer, word ? word : "") < 0 ?
+		fail_in("report") : 0;
 }
 
 /* `-sort -e.user` reverses, `-outfile -` is standard output: a dash may begin

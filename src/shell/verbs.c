@@ -186,8 +186,11 @@ const struct verb verb_table[] = {
 	  "  then:        sonde report test.1.er -functions\n",
 	  verb_record },
 	{ "report", "EXP.er... [-COMMAND [ARGUMENTS]]... "
-	  "[--format text|folded]",
+	  "[--format FORMAT]",
 	  "show experiments; without a command: functions, limit 20",
+	  "  --format text|html|csv|json   tables; json is for programs: the\n"
+	  "                  manual page tells its fields\n"
+	  "  --format folded               stacks, for other tools\n"
 	  "  for example: sonde report test.1.er -limit 10 -functions "
 	  "-calltree\n", verb_report },
 	{ "selftest", "[N]", "see on this machine that visited processes "

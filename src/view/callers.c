@@ -108,6 +108,7 @@ write_pane(struct panes *p, uint32_t function, const struct cost *cost,
 
 	sum_items(p->v, callees, below, sum);
 	table_columns(&t, p->v, &p->specs, is_total ? sum : cost->incl);
+	table_sorted(&t, &p->specs, &p->sort);
 	add_neighbours(p, &t, callers, above);
 
 	struct row *centre = table_row(&t, viewer_name(p->v, function));
@@ -154,8 +155,8 @@ view_callers(struct viewer *v, size_t n, const char *const *words, FILE *out)
 {
 	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
 		return -1;
-	if (v->format == VIEW_FOLDED)
-		return folded_write(v, out);
+	if (viewer_exports(v))
+		return viewer_export(v, out);
 
 	struct panes p = { .v = v, .specs = specs_folded(v, ATTRIBUTED),
 			   .sort = sort_flavored(v, ATTRIBUTED) };

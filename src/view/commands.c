@@ -51,6 +51,9 @@ const struct view view_table[] = {
 	{ "viewmode", "[user|expert|machine]", "machine shows the dynamic "
 	  "linker's own frames, the others one @plt", "viewmode machine",
 	  view_mode, true },
+	{ "printmode", "[text|html|json|csv|<char>]", "choose the format of "
+	  "tables; a character separates the fields of lines",
+	  "printmode html", view_printmode, true },
 	{ "name", "[long|short|mangled[:soname|:nosoname]]",
 	  "choose the form of function names", "name short:soname",
 	  view_name_form, true },

@@ -14,8 +14,8 @@ view_functions(struct viewer *v, size_t n, const char *const *words, FILE *out)
 
 	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
 		return -1;
-	if (v->format == VIEW_FOLDED)
-		return folded_write(v, out);
+	if (viewer_exports(v))
+		return viewer_export(v, out);
 
 	const size_t count = profile_functions(v->prof, &costs);
 	struct item *items = xcalloc(count + 1, sizeof *items);

@@ -3,7 +3,7 @@
  * Tables of things with a cost: which columns, in which order, <Total> first.
  * Functions, PCs, lines, objects and threads differ in their names only.
  */
-#include "private.h"
+#include "report.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -14,13 +14,17 @@ void
 title_write(const struct viewer *v, FILE *out, const char *fmt, ...)
 {
 	va_list ap;
+	char *text;
 
-	if (v->color)
-		fputs("\033[1m", out);
 	va_start(ap, fmt);
-	vfprintf(out, fmt, ap);
+	text = xvasprintf(fmt, ap);
 	va_end(ap);
-	fputs(v->color ? "\033[0m\n" : "\n", out);
+	if (v->report)
+		report_title(v->report, text);
+	else
+		fprintf(out, "%s%s%s\n", v->color ? "\033[1m" : "", text,
+			v->color ? "\033[0m" : "");
+	free(text);
 }
 
 /* ---- columns -------------------------------------------------------- */
@@ -49,6 +53,7 @@ table_columns(struct table *t, const struct viewer *v,
 	static const char *const prefix[] = { "Excl.", "Incl.", "Attr." };
 	const struct cost total = profile_total(v->prof);
 
+	t->v = v;
 	for (size_t i = 0; i < specs->len; i++) {
 		const struct spec *spec = &specs->items[i];
 
@@ -66,8 +71,19 @@ table_columns(struct table *t, const struct viewer *v,
 					     metric->heading),
 			.kind = metric->is_time ? CELL_TIME : CELL_COUNT,
 			.show = spec->show, .whole = whole[slot],
-			.widest = total.incl[slot] });
+			.widest = total.incl[slot], .metric = metric,
+			.flavor = spec->flavor });
 	}
+}
+
+void
+table_sorted(struct table *t, const struct specs *specs,
+	     const struct sort *sort)
+{
+	for (size_t i = 0; i < specs->len && !t->sorted; i++)
+		if (specs->items[i].flavor == sort->flavor &&
+		    specs->items[i].metric == sort->metric)
+			t->sorted = i + 1;
 }
 
 static void
@@ -179,6 +195,7 @@ write_items(struct viewer *v, const char *what, const struct specs *specs,
 	free(by);
 	items_sort(v, sort, items, n);
 	table_columns(&t, v, specs, total.incl);
+	table_sorted(&t, specs, sort);
 	table_cost(&t, v, specs, table_row(&t, "<Total>"), &total, NULL);
 	for (size_t i = 0; i < n; i++)
 		table_cost(&t, v, specs, table_row(&t, items[i].name),

@@ -5,7 +5,7 @@
  * panels; each is made, written and forgotten, so that a report of every
  * instruction needs no more room than that of one.
  */
-#include "private.h"
+#include "report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -167,7 +167,12 @@ write_panel(const struct viewer *v, const struct panel *p, FILE *out)
 {
 	const int keys = key_width(p), numbers = number_width(p);
 
-	title_write(v, out, "%s", p->name);
+	if (v->report && report_panel(v->report, p))
+		return;
+	if (v->report)
+		fprintf(out, "%s\n", p->name);
+	else
+		title_write(v, out, "%s", p->name);
 	for (size_t i = 0; i < p->len; i++)
 		write_pair(&p->pairs[i], keys, numbers, out);
 	putc('\n', out);

@@ -47,6 +47,9 @@ struct viewer {
 	enum name_form form;
 	bool soname;
 	enum view_format format;
+	char delimiter;		/* of VIEW_DELIMITED */
+	struct report *report;	/* the run that is under way, or NULL: its
+				 * output is text as it comes */
 	bool color;
 	char **names;		/* by function id; NULL: not made yet */
 	size_t names_len;
@@ -125,6 +128,8 @@ struct column {
 	unsigned show;
 	uint64_t whole;		/* 100 % */
 	uint64_t widest;	/* leave room for this value */
+	const struct metric *metric;	/* NULL: the heading says it */
+	enum flavor flavor;		/* of the metric */
 };
 
 struct cell {
@@ -138,6 +143,7 @@ struct row {
 	bool no_percent;
 	uint32_t tag;		/* for print_prefix */
 	size_t cells;		/* first in table->cells */
+	uint32_t depth, parent;	/* of a tree: the parent's row */
 };
 
 struct table {
@@ -148,6 +154,9 @@ struct table {
 	struct cell *cells;
 	size_t cells_len, cells_cap;
 	bool color;
+	bool is_tree;
+	size_t sorted;		/* by this column, counted from 1; 0: none */
+	const struct viewer *v;	/* NULL: it is text in any format */
 	/* what stands before a name (rails of a tree), or NULL */
 	void (*print_prefix)(void *arg, const struct row *row, FILE *out);
 	void *arg;
@@ -161,14 +170,6 @@ struct cell *table_cell(struct table *t, const struct row *row, size_t column);
 void table_write(const struct table *t, size_t limit, FILE *out);
 void table_fini(struct table *t);
 
-/* ---- write_*.c: what tables look like -------------------------------- */
-
-struct table_writer {
-	const char *name;	/* of the format */
-	/* so many of the rows */
-	void (*table)(const struct table *t, size_t rows, FILE *out);
-};
-extern const struct table_writer text_writer;
 /* ---- panel.c: names and values of one thing ------------------------- */
 
 enum pair_kind { PAIR_TIME, PAIR_AMOUNT, PAIR_COUNT, PAIR_TEXT, PAIR_LIST };
@@ -213,7 +214,7 @@ struct item {
 	uint32_t order;		/* among equals, before the name; 0 mostly */
 };
 
-/* Columns of specs; whole gives 100 % by slot. */
+/* Columns of specs; whole gives 100 % by slot. The table becomes v's. */
 void table_columns(struct table *t, const struct viewer *v,
 		   const struct specs *specs, const uint64_t *whole);
 void table_cost(struct table *t, const struct viewer *v,
@@ -232,6 +233,9 @@ void list_write(struct viewer *v, const char *what, struct item *items,
 void list_write_flavored(struct viewer *v, const char *what,
 			 enum flavor flavor, struct item *items, size_t n,
 			 FILE *out);
+/* Rows are in this order: mark the column. */
+void table_sorted(struct table *t, const struct specs *specs,
+		  const struct sort *sort);
 void title_write(const struct viewer *v, FILE *out, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -255,7 +259,17 @@ view_run view_functions, view_callers, view_calltree, view_lines, view_pcs,
 	view_objects, view_threads, view_header, view_overview,
 	view_experiments, view_metric_list, view_statistics,
 	view_sample_detail, view_metrics, view_sort, view_limit,
-	view_name_form, view_creators, view_inlines, view_mode;
+	view_name_form, view_creators, view_inlines, view_mode,
+	view_printmode;
+
+/* ---- report.c: formats ------------------------------------------------ */
+
+/* The format holds the stacks of the profile, and no tables. */
+bool viewer_exports(const struct viewer *v);
+int viewer_export(struct viewer *v, FILE *out);
+
+/* ---- exports ---------------------------------------------------------- */
+
 /* Stacks for flame graphs, instead of a table. */
 int folded_write(struct viewer *v, FILE *out);
 

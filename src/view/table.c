@@ -3,7 +3,7 @@
  * A table of cells: columns, rows, values. How it looks is the business of a
  * writer, which knows no view.
  */
-#include "private.h"
+#include "report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +55,10 @@ void
 table_write(const struct table *t, size_t limit, FILE *out)
 {
 	const size_t rows = limit && limit < t->rows_len ? limit : t->rows_len;
+	struct report *r = t->v ? t->v->report : NULL;
 
-	text_writer.table(t, rows, out);
+	if (r)
+		report_table(r, t, rows);
+	else
+		text_writer.table(t, rows, out);
 }

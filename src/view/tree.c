@@ -14,6 +14,7 @@ struct drawing {
 	struct sort sort;
 	const struct tree_node *nodes;
 	bool *last;		/* by node: no sibling follows it */
+	uint32_t *rows;		/* by node */
 	uint32_t *path;		/* scratch for print_rails */
 	size_t path_cap;
 };
@@ -80,6 +81,11 @@ add_node(struct drawing *d, struct table *t, uint32_t node)
 	struct row *row = table_row(t, viewer_name(d->v, n->function));
 
 	row->tag = node;
+	d->rows[node] = (uint32_t)(t->rows_len - 1);
+	if (node) {
+		row->parent = d->rows[n->parent];
+		row->depth = t->rows[row->parent].depth + 1;
+	}
 	table_cost(t, d->v, &d->specs, row, &cost,
 		   profile_function(d->v->prof, n->function));
 }
@@ -116,22 +122,24 @@ view_calltree(struct viewer *v, size_t n, const char *const *words, FILE *out)
 {
 	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
 		return -1;
-	if (v->format == VIEW_FOLDED)
-		return folded_write(v, out);
+	if (viewer_exports(v))
+		return viewer_export(v, out);
 
 	struct drawing d = { .v = v, .specs = specs_folded(v, ATTRIBUTED),
 			     .sort = sort_flavored(v, ATTRIBUTED) };
 	const size_t count = profile_tree(v->prof, v->creators, &d.nodes);
-	struct table t = { .color = v->color, .print_prefix = print_rails,
-			   .arg = &d };
+	struct table t = { .color = v->color, .is_tree = true,
+			   .print_prefix = print_rails, .arg = &d };
 	char *by = sort_title(v, &d.sort);
 
 	d.last = xcalloc(count + 1, sizeof *d.last);
+	d.rows = xcalloc(count + 1, sizeof *d.rows);
 	title_write(v, out, "Functions Call Tree. Metric: %s", by);
 	if (v->creators)
 		creators_write(v, out);
 	putc('\n', out);
 	table_columns(&t, v, &d.specs, profile_total(v->prof).incl);
+	table_sorted(&t, &d.specs, &d.sort);
 	walk(&d, &t);
 	table_write(&t, 0, out);
 	putc('\n', out);
@@ -139,6 +147,7 @@ view_calltree(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	specs_fini(&d.specs);
 	free(by);
 	free(d.last);
+	free(d.rows);
 	free(d.path);
 	return 0;
 }

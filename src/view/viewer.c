@@ -177,12 +177,6 @@ viewer_slot(const struct viewer *v, int metric)
 /* ---- settings ------------------------------------------------------- */
 
 void
-viewer_set_format(struct viewer *v, enum view_format format)
-{
-	v->format = format;
-}
-
-void
 viewer_set_color(struct viewer *v, bool on)
 {
 	v->color = on;

@@ -5,9 +5,8 @@
  * aligned at the point; an exact zero is "0.", so that what is small differs
  * from what is not there.
  */
-#include "private.h"
+#include "report.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,34 +14,22 @@ enum { LINES = 3, PERCENT_WIDTH = 6, WORDS_MAX = 16 };
 
 /* ---- cells ---------------------------------------------------------- */
 
-/* Seconds with three decimals; snprintf's size rules. */
+/* A zero has its point where the others have it; snprintf's size rules. */
 static int
 format_value(char *buf, size_t size, const struct column *col,
 	     const struct cell *cell)
 {
-	switch (col->kind) {
-	case CELL_TIME:
-		if (!cell->value)
-			return snprintf(buf, size, "0.   ");
-		return snprintf(buf, size, "%.3f", (double)cell->value / 1e9);
-	case CELL_COUNT:
-		return snprintf(buf, size, "%" PRIu64, cell->value);
-	case CELL_TEXT:
-	case CELL_NAME:
-		break;
-	}
-	return snprintf(buf, size, "%s", cell->text ? cell->text : "");
+	if (col->kind == CELL_TIME && !cell->value)
+		return snprintf(buf, size, "0.   ");
+	return cell_value(buf, size, col, cell);
 }
 
 static void
 format_percent(char *buf, size_t size, const struct column *col,
 	       const struct row *row, const struct cell *cell)
 {
-	if (!cell->value || !col->whole || row->no_percent)
+	if (cell_percent(buf, size, col, row, cell) == 2)
 		snprintf(buf, size, "0.  ");
-	else
-		snprintf(buf, size, "%.2f", 100.0 * (double)cell->value /
-			 (double)col->whole);
 }
 
 struct layout {			/* of one column */
