@@ -33,7 +33,7 @@ struct waits {
 	uint64_t brief_booked_ns;
 	uint64_t clock_start_ns;	/* of the process */
 	uint64_t all_at;	/* when all were looked at last; 0: not yet */
-	uint64_t between_ns, betweens;	/* from one of these to the next */
+	double between_ns, squares;	/* from one of these to the next, ns */
 	bool moved;		/* somebody had a turn since the last */
 	bool on;
 };
@@ -125,6 +125,16 @@ forget_gone(struct waits *w, uint64_t now)
 
 /* ---- looks --------------------------------------------------------------------- */
 
+static void
+note_looked(struct waits *w, uint64_t now)
+{
+	const double between = w->all_at ? (double)(now - w->all_at) : 0;
+
+	w->between_ns += between;
+	w->squares += between * between;
+	w->all_at = now;
+}
+
 /* false: it goes on at the next call. */
 static bool
 look(struct waits *w, uint64_t until)
@@ -142,9 +152,7 @@ look(struct waits *w, uint64_t until)
 	w->cost_ns += thread_cpu_ns() - began;
 	if (!done)
 		return false;
-	w->between_ns += w->all_at ? now - w->all_at : 0;
-	w->betweens += w->all_at != 0;
-	w->all_at = now;
+	note_looked(w, now);
 	forget_gone(w, now);
 	pace_next(&w->pace, now, w->opt->interval_ns, w->roll.threads.len,
 		  w->moved, w->cost_ns);
@@ -152,10 +160,12 @@ look(struct waits *w, uint64_t until)
 	return true;
 }
 
+/* Around a moment, not from look to look: a long time without a look counts as
+ * much as it is long. */
 uint64_t
 waits_every_ns(const struct waits *w)
 {
-	return w->betweens ? w->between_ns / w->betweens : 0;
+	return w->between_ns > 0 ? (uint64_t)(w->squares / w->between_ns) : 0;
 }
 
 uint64_t

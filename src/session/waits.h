@@ -25,7 +25,8 @@ void waits_end(struct waits *w);
  * earlier, if we are awake. false: and more of it, when others have had their
  * turn. */
 uint64_t waits_deadline(const struct waits *w);
-/* From one look at each thread to the next, on average; 0: not known. */
+/* From one look at each thread to the next, on average over the time; 0: not
+ * known. */
 uint64_t waits_every_ns(const struct waits *w);
 bool waits_wanted(const struct waits *w, uint64_t now);
 bool waits_work(struct waits *w);
