@@ -591,13 +591,15 @@ as_if_typed()
 	exec "${AS[@]}" env --default-signal=INT,QUIT "$@"
 }
 
-# as_nobody: from here on victims and sonde are an ordinary user's, who may
-# not look into the checkout of somebody else
+# as_nobody [VICTIM...]: from here on these (spin31) and sonde are an ordinary
+# user's, who may not look into the checkout of somebody else
 as_nobody()
 {
+	local victims=("${@:-spin31}")
+
 	need setpriv
 	mkdir "$TMP/bin"
-	cp "$SONDE" "$VICTIMS/spin31" "$TMP/bin/"
+	cp "$SONDE" "${victims[@]/#/$VICTIMS/}" "$TMP/bin/"
 	SONDE=$TMP/bin/sonde
 	VICTIMS=$TMP/bin
 	chmod 755 "$TMP" "$TMP/bin"/*
