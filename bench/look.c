@@ -16,7 +16,7 @@
 #include "../tests/unit/unwind-help.h"
 #include "control.h"
 
-enum { LOOKS = 5, STACK_MAX = 8 << 20, FRAMES_MAX = 20000 };
+enum { LOOKS = 5, STACK_MAX = 8 << 20, FIRST = 60 << 10, FRAMES_MAX = 20000 };
 
 static struct help_space h;
 static size_t whole;
@@ -42,7 +42,7 @@ static void
 ask_kernel(struct target *t, pid_t tid, struct unwind_trace *unused)
 {
 	static const char *const names[] = { "schedstat", "stat", "syscall" };
-	static unsigned char stack[STACK_MAX];
+	static unsigned char stack[FIRST];
 	const struct iovec to = { stack, sizeof stack };
 	char path[64], text[1024];
 	uint64_t sp = 0;

@@ -53,31 +53,44 @@ facts_read_switches(const struct target *t, pid_t tid, int schedstat,
 	return 0;
 }
 
-/* The switches are read before sp and pc: who peeks relies on it. */
-int
-facts_read(const struct target *t, pid_t tid, int schedstat,
-	   struct thread_facts *f)
+static int
+read_state(const struct target *t, pid_t tid, struct thread_facts *f)
 {
 	struct task_stat st;
 
 	(void)target_thread_stat(t, tid, &st);	/* gone is a state, too */
-	*f = (struct thread_facts){ .state = st.state, .syscall = -1 };
+	f->state = st.state;
 	if (!f->state || f->state == 'X')
 		return fail(FAIL_MISSING, "thread %d has ended", (int)tid);
 	st.name[strcspn(st.name, "\n")] = '\0';
 	(void)snprintf(f->name, sizeof f->name, "%s", str_tame(st.name));
+	return 0;
+}
+
+int
+facts_read_blocked(const struct target *t, pid_t tid, int schedstat,
+		   struct thread_facts *f)
+{
+	*f = (struct thread_facts){ .syscall = -1 };
 	(void)facts_read_switches(t, tid, schedstat, f); /* 0 says unknown */
 	read_call(t, tid, f);
-	return 0;
+	if (!f->sp || !f->switches)
+		return fail(FAIL_GENERAL, "thread %d runs", (int)tid);
+	return read_state(t, tid, f);
 }
 
 int
 target_thread_facts(struct target *t, pid_t tid, struct thread_facts *f)
 {
-	const int schedstat = facts_open_switches(t, tid);
-	const int r = facts_read(t, tid, schedstat, f);
+	int schedstat;
 
+	*f = (struct thread_facts){ .syscall = -1 };
+	if (read_state(t, tid, f) < 0)
+		return -1;
+	schedstat = facts_open_switches(t, tid);
+	(void)facts_read_switches(t, tid, schedstat, f); /* 0 says unknown */
+	read_call(t, tid, f);
 	if (schedstat >= 0)
 		close(schedstat);
-	return r;
+	return 0;
 }

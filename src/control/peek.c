@@ -12,9 +12,16 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* As far as there is memory: the stack's end cuts it. */
+/*
+ * Most stacks are short. Where more than 16 pages are asked for, the kernel
+ * makes room for a list of as many as there could be: 0.5 to 1.4 us. So what
+ * is above these comes where there is more.
+ */
+enum { FIRST = 60 << 10 };
+
+/* From there as far as there is memory: the stack's end cuts it. */
 static ssize_t
-copy_upwards(pid_t tid, uint64_t base, void *to, size_t n)
+copy_upwards(pid_t tid, uint64_t base, unsigned char *to, size_t n)
 {
 	const struct iovec local = { to, n };
 	const struct iovec remote = { (void *)(uintptr_t)base, n };
@@ -22,10 +29,19 @@ copy_upwards(pid_t tid, uint64_t base, void *to, size_t n)
 	return process_vm_readv(tid, &local, 1, &remote, 1, 0);
 }
 
-static int
-moved(pid_t tid)
+static ssize_t
+copy_stack(pid_t tid, uint64_t base, unsigned char *to, size_t max)
 {
-	return fail(FAIL_GENERAL, "thread %d runs", (int)tid);
+	const size_t first = max < FIRST ? max : FIRST;
+	const ssize_t n = copy_upwards(tid, base, to, first);
+
+	if (n < (ssize_t)first || first == max)
+		return n;
+
+	const ssize_t more = copy_upwards(tid, base + first, to + first,
+					  max - first);
+
+	return more > 0 ? n + more : n;
 }
 
 static int
@@ -34,17 +50,14 @@ peek(struct target *t, pid_t tid, int schedstat, size_t max_stack,
 {
 	struct thread_facts after = { 0 };
 
-	if (facts_read(t, tid, schedstat, &out->facts) < 0)
+	if (facts_read_blocked(t, tid, schedstat, &out->facts) < 0)
 		return -1;
-	if (!out->facts.sp || !out->facts.switches)
-		return moved(tid);
 	if (!target_arena(t, max_stack))
 		return fail(FAIL_GENERAL, "no memory for a stack of %zu bytes",
 			    max_stack);
 	out->stack_base = out->facts.sp & ~UINT64_C(7);
 
-	const ssize_t n = copy_upwards(tid, out->stack_base, t->arena,
-				       max_stack);
+	const ssize_t n = copy_stack(tid, out->stack_base, t->arena, max_stack);
 
 	if (n < 0)
 		return fail_errno("read the stack of thread %d", (int)tid);
@@ -53,7 +66,7 @@ peek(struct target *t, pid_t tid, int schedstat, size_t max_stack,
 	if (facts_read_switches(t, tid, schedstat, &after) < 0 ||
 	    after.switches != out->facts.switches ||
 	    after.cpu_ns != out->facts.cpu_ns)
-		return moved(tid);
+		return fail(FAIL_GENERAL, "thread %d runs", (int)tid);
 	out->stack = xmalloc(out->stack_size);
 	memcpy(out->stack, t->arena, out->stack_size);
 	out->regs.reg[arch.reg_pc] = out->facts.pc;

@@ -181,9 +181,10 @@ int facts_read_switches(const struct target *t, pid_t tid, int schedstat,
 			struct thread_facts *f);
 /* The thread's schedstat, open; -1: none. */
 int facts_open_switches(const struct target *t, pid_t tid);
-/* target_thread_facts with an open schedstat, or -1. */
-int facts_read(const struct target *t, pid_t tid, int schedstat,
-	       struct thread_facts *f);
+/* target_thread_facts of one that is blocked, with an open schedstat or -1; the
+ * switches are read before sp, pc and state. -1: it runs, or has ended. */
+int facts_read_blocked(const struct target *t, pid_t tid, int schedstat,
+		       struct thread_facts *f);
 
 /* ---- snapshot_copy.c ---------------------------------------------------- */
 

@@ -47,6 +47,10 @@ under_find(const unsigned char *stack, uint64_t base, size_t size)
 	for (size_t at = first; at + machine_signal_size <= size;
 	     at += FRAME_ALIGNMENT) {
 		const uint64_t start = word_at(stack + at + stack_at);
+
+		if (base - start >= ALTERNATE_MAX)
+			continue;	/* as most words there are */
+
 		const uint64_t bytes = word_at(stack + at + stack_at + 16);
 		const uint64_t sp = word_at(stack + at + machine_signal_sp);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Looking: CPU time against the victim's own clock, names and counts of
- * threads, memory to read and to write (read-only text too), the file of a
- * mapping after its name is gone or taken by another, and plain words for
- * what does not exist.
+ * threads, memory to read and to write (read-only text too), the stack of a
+ * thread that sleeps, however large, the file of a mapping after its name is
+ * gone or taken by another, and plain words for what does not exist.
  * mission: D9 S3
  */
 #include "control-test.h"
@@ -12,13 +12,13 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-enum { WORKERS = 3, FILE_BYTES = 8192 };
+enum { WORKERS = 3, FILE_BYTES = 8192, WORDS = 40000, STACK_MAX = 8 << 20 };
 
 struct shared {
 	_Atomic int ready, stop, ask;
 	_Atomic uint64_t own_cpu;
 	_Atomic pid_t tid[WORKERS];
-	_Atomic uintptr_t mapped;
+	_Atomic uintptr_t mapped, deep;
 	char path[64];
 };
 
@@ -35,6 +35,19 @@ own_cpu_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* With a lot on its stack, each word by its number. */
+static void
+sleep_deep(void)
+{
+	volatile uint64_t words[WORDS];
+
+	for (uint64_t i = 0; i < WORDS; i++)
+		words[i] = i ^ (uintptr_t)words;
+	sh->deep = (uintptr_t)words;
+	while (!sh->stop)
+		rest_ms(2);
+}
+
 static void *
 worker(void *arg)
 {
@@ -45,9 +58,10 @@ worker(void *arg)
 	prctl(PR_SET_NAME, name);
 	sh->tid[i] = own_tid();
 	sh->ready++;
+	if (i == 0)
+		sleep_deep();
 	while (!sh->stop)
-		if (i == 0)
-			rest_ms(1);
+		;
 	return NULL;
 }
 
@@ -155,6 +169,72 @@ threads(struct target *t)
 	fail_clear();
 }
 
+/* ---- stacks --------------------------------------------------------------- */
+
+struct peek {
+	struct target *t;
+	size_t most;
+	struct snapshot_thread th;
+};
+
+static bool
+sleeps_while_peeked(void *arg)
+{
+	struct peek *p = arg;
+
+	return sh->deep && peek_thread(p->t, sh->tid[0], p->most, &p->th) == 0;
+}
+
+/* From the first of these words on, all that is in the copy. */
+static size_t
+right_words(const struct snapshot_thread *th)
+{
+	const uint64_t at = sh->deep - th->stack_base;
+	size_t n = 0;
+
+	for (; n < WORDS && at + 8 * (n + 1) <= th->stack_size; n++) {
+		uint64_t word;
+
+		memcpy(&word, th->stack + at + 8 * n, sizeof word);
+		if (word != (n ^ sh->deep))
+			break;
+	}
+	return n;
+}
+
+static void
+stacks(struct target *t)
+{
+	static const size_t sizes[] = {
+		STACK_MAX, 8 << 10, 60 << 10, (60 << 10) + 8, 64 << 10,
+		256 << 10,
+	};
+	size_t whole = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		struct peek p = { .t = t, .most = sizes[i] };
+
+		check(await(sleeps_while_peeked, &p), "it is peeked at");
+
+		const uint64_t above = p.th.stack_base + sizes[i] - sh->deep;
+		const size_t n = above / 8 < WORDS ? above / 8 : WORDS;
+
+		if (i == 0)
+			whole = p.th.stack_size;
+		check(whole > 8 * WORDS && whole < STACK_MAX &&
+		      p.th.stack_size == (whole < sizes[i] ? whole : sizes[i]),
+		      "%zu of %zu bytes, %zu asked for", p.th.stack_size,
+		      whole, sizes[i]);
+		check(right_words(&p.th) == n, "%zu of %zu words in %zu bytes",
+		      right_words(&p.th), n, sizes[i]);
+		check(p.th.facts.state == 'S' && p.th.facts.in_syscall &&
+		      strcmp(p.th.facts.name, "worker (0) x") == 0,
+		      "who sleeps: %s", p.th.facts.name);
+		snapshot_thread_fini(&p.th);
+	}
+	fail_clear();
+}
+
 static void
 memory(struct target *t)
 {
@@ -251,6 +331,7 @@ body(void)
 	check(t && target_pid(t) == pid, "open");
 	clocks(t);
 	threads(t);
+	stacks(t);
 	memory(t);
 	files(t);
 	check(!target_open(sh->tid[1]) &&
