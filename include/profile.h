@@ -54,6 +54,15 @@ struct profile;
  * counters of the profile (NULL: of none); NULL beyond. */
 const struct metric *profile_metric(const struct profile *prof, int i);
 
+/* How much of a load object is shown: all; one function that stands for it;
+ * the functions by which it was entered. */
+enum object_show { OBJECT_SHOWN, OBJECT_HIDDEN, OBJECT_API };
+
+struct object_rule {
+	const char *name;	/* as in profile_object_named; NULL: all */
+	enum object_show show;
+};
+
 /* What becomes of packets and stacks while they are read; zeros: the rule. */
 struct profile_options {
 	bool keep_linker;	/* frames of the dynamic linker that binds a
@@ -62,6 +71,8 @@ struct profile_options {
 	bool keep_parts;	/* outlined parts stay without the function
 				 * they belong to as their caller */
 	bool inlines;		/* inlined functions are frames */
+	const struct object_rule *rules;	/* the last that fits counts */
+	size_t rules_len;
 };
 
 /* Load (a live experiment: what is there now). NULL on failure. paths may
@@ -91,7 +102,17 @@ struct profile_object {		/* a load object */
 	const char *trouble;	/* NULL, or one line with the remedy */
 	bool is_kernel;		/* holds the kernel's functions */
 	bool is_file;		/* not a pseudo object */
+	const char *file;	/* its symbols were read there, or NULL */
+	uint32_t index;		/* <Unknown> 0, <Total> 1, as first mapped */
+	enum object_show show;
 };
+
+/* All of them by index, also those that no stack was in. */
+size_t profile_object_count(const struct profile *prof);
+const struct profile_object *profile_object_at(const struct profile *prof,
+					       size_t index);
+/* Is it what a person calls it: path, base name, <base name>? */
+bool profile_object_named(const struct profile_object *obj, const char *name);
 
 struct profile_function {
 	uint32_t id;
@@ -103,6 +124,7 @@ struct profile_function {
 	bool is_inlined;	/* `f [inlined]`: it has no place */
 	const char *file;	/* of an inlined one: where it is written, or */
 	int line;		/* NULL and 0 */
+	bool is_folded;		/* stands for all of a hidden object */
 };
 
 enum { FUNCTION_TOTAL = 0 };	/* id of <Total> */
@@ -148,6 +170,24 @@ struct edge_cost {
 	const uint64_t *at_callee, *at_caller;
 };
 size_t profile_edges(struct profile *prof, const struct edge_cost **out);
+
+/*
+ * The stacks in which these functions, outermost first, stand next to each
+ * other: exclusive is the cost of those whose leaf is the last one. <Total> is
+ * above the outermost function of each stack. Under recursion the place
+ * nearest to the leaf counts, and who stands at the others has nothing.
+ */
+struct profile_neighbour { uint32_t function; const uint64_t *value; };
+struct profile_fragment {
+	struct cost cost;
+	struct profile_neighbour *callers, *callees;
+	size_t callers_len, callees_len;
+	uint64_t *values[4];
+};
+/* n is 1 or more; profile_fragment_free takes it. */
+struct profile_fragment *profile_fragment(struct profile *prof,
+					  const uint32_t *functions, size_t n);
+void profile_fragment_free(struct profile_fragment *f);
 
 /* Exclusive cost per thread, in order of appearance. */
 struct thread_cost {

@@ -234,6 +234,7 @@ profile_open(const char *const *paths, size_t n,
 			return NULL;
 		}
 	}
+	objects_find(prof);
 	for (size_t i = 0; i < prof->sources_len; i++)
 		births_read(prof, &prof->sources[i]);
 	for (size_t i = 0; i < prof->sources_len; i++) {

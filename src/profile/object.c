@@ -65,6 +65,7 @@ object_free(struct object *obj)
 	free(obj->path);
 	free(obj->build_id);
 	free(obj->trouble);
+	free(obj->file);
 	free(obj);
 }
 
@@ -142,11 +143,11 @@ try_file(struct object *obj, char *path, const char *prefix)
 
 		if (is_right_build(obj, sf)) {
 			obj->pub.symbols = sf;
-			found = FOUND;
-		} else {
-			symfile_free(sf);
-			found = FOUND_OTHER_BUILD;
+			obj->pub.file = obj->file = path;
+			return FOUND;
 		}
+		symfile_free(sf);
+		found = FOUND_OTHER_BUILD;
 	}
 	free(path);
 	return found;

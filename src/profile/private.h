@@ -42,6 +42,8 @@ enum { SPACE_NOWHERE = UINT32_MAX };
 
 void space_init(struct space *sp, const struct experiment_reader *rd);
 void space_fini(struct space *sp);
+/* A function, or readable and executable. */
+bool space_holds_code(const struct experiment_map_record *rec);
 /* Index of the map record, or SPACE_NOWHERE. *varies is set when another
  * time may give another answer. */
 uint32_t space_find(const struct space *sp, uint64_t pc, uint64_t time_ns,
@@ -61,6 +63,8 @@ struct object {
 	uint32_t plt;		/* function of its PLT, or FUNCTION_UNSET */
 	uint32_t bound_at;	/* location + 1 of lazy binding; 0: none */
 	uint64_t plt_start;
+	uint32_t folded_at;	/* location + 1 that stands for all; 0: none */
+	char *file;		/* where its symbols are */
 	struct map functions;	/* start -> function id */
 	struct map locations;	/* file offset -> location id + 1 */
 	struct map inlined;	/* hash of a function's place -> function id */
@@ -183,6 +187,8 @@ struct profile {
 	size_t sources_len, sources_cap;
 
 	struct vec objects;	/* struct object * */
+	uint32_t indexed;	/* indices given to them */
+	bool hides;		/* not all of all objects is shown */
 	struct function *functions;
 	size_t functions_len, functions_cap;
 	struct map dynamic;	/* hash of a dynamic name -> function + 1 */
@@ -293,6 +299,8 @@ uint32_t symbolize_location(struct profile *prof, struct source *src,
 void symbolize_all(struct profile *prof);
 /* The location that is an object's @plt, as the leaf or as a caller. */
 uint32_t symbolize_plt(struct profile *prof, uint32_t object);
+/* The location that stands for a hidden object. */
+uint32_t symbolize_folded(struct profile *prof, uint32_t object);
 /* File and line of a location, NULL and 0 when there is none. */
 void symbolize_line(struct profile *prof, struct location *loc);
 
@@ -318,6 +326,12 @@ void expand_stacks(struct profile *prof);
 void inlines_add(struct profile *prof, uint32_t location, struct frames *out);
 /* The function that an outlined part belongs to. */
 void parts_add(struct profile *prof, uint32_t location, struct frames *out);
+
+/* ---- hide.c --------------------------------------------------------- */
+
+/* Number all that was mapped, and find how much of each is shown. */
+void objects_find(struct profile *prof);
+void hide_stacks(struct profile *prof);
 
 /* ---- lazy.c --------------------------------------------------------- */
 

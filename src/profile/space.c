@@ -50,8 +50,8 @@ sort_unique(uint64_t *words, size_t n)
 }
 
 /* Readable and executable are the two outer bits, whichever is which. */
-static bool
-holds_code(const struct experiment_map_record *rec)
+bool
+space_holds_code(const struct experiment_map_record *rec)
 {
 	return rec->is_function || (rec->prot & 5) == 5;
 }
@@ -154,7 +154,7 @@ space_init(struct space *sp, const struct experiment_reader *rd)
 	for (uint32_t i = 0; i < count; i++) {
 		const struct experiment_map_record *rec = record(sp, i);
 
-		if (!rec->size || !holds_code(rec))
+		if (!rec->size || !space_holds_code(rec))
 			continue;
 		cuts[2 * n] = rec->start;
 		cuts[2 * n + 1] = record_end(rec);

@@ -225,6 +225,34 @@ symbolize_plt(struct profile *prof, uint32_t object)
 	return obj->bound_at - 1;
 }
 
+static uint32_t
+folded_function(struct profile *prof, uint32_t object)
+{
+	const struct profile_object *pub = &object_at(prof, object)->pub;
+
+	if (object == OBJECT_UNKNOWN)
+		return FUNCTION_UNKNOWN;	/* is one already */
+
+	char *name = pub->is_file ? xasprintf("<%s>", pub->name) :
+				    xstrdup(pub->name);
+	const uint32_t fn = symbolize_function(prof, object, name, name);
+
+	prof->functions[fn].pub.is_folded = true;
+	return fn;
+}
+
+uint32_t
+symbolize_folded(struct profile *prof, uint32_t object)
+{
+	struct object *obj = object_at(prof, object);
+
+	if (!obj->folded_at)
+		obj->folded_at = 1 + symbolize_add(prof, (struct location){
+			.object = object, .has_line = true,
+			.function = folded_function(prof, object) });
+	return obj->folded_at - 1;
+}
+
 static void
 symbolize_location_now(struct profile *prof, struct location *loc)
 {
@@ -275,9 +303,10 @@ symbolize_all(struct profile *prof)
 	if (!prof->options.keep_linker)
 		lazy_collapse(prof);
 	expand_stacks(prof);
-	prof->symbolized = prof->locations_len;	/* it may add some */
 	for (size_t i = 0; i < prof->stacks_len; i++)
 		skip_stubs(prof, &prof->stacks[i]);
+	hide_stacks(prof);
+	prof->symbolized = prof->locations_len;	/* these add some */
 }
 
 void
