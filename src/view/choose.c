@@ -153,15 +153,44 @@ refuse_many(const struct candidates *c, const char *command, const char *word)
 			   word);
 }
 
-static int
-pick(const struct candidates *c, const char *const *words, const char *number,
-     uint32_t *function)
+/* A number, or an address: `0x1169` or, as panels show it, `2:0x1169`. 1 is
+ * the first; 0: none. */
+static long long
+number_of(struct viewer *v, const struct candidates *c,
+		  const char *text)
 {
-	long long n = 1;
+	const char *colon = strchr(text, ':');
+	const char *digits = colon ? colon + 1 : text;
+	long long n;
+	char *end;
+
+	if (str_number(text, 1, (long long)c->len, &n))
+		return n;
+
+	const uint64_t address = strtoull(digits, &end, 16);
+
+	if (!str_starts(digits, "0x") || !digits[2] || *end)
+		return 0;
+	for (size_t i = 0; i < c->len; i++) {
+		const struct profile_function *fn =
+			profile_function(v->prof, c->items[i].function);
+
+		if (fn->start == address &&
+		    (!colon || strtoul(text, NULL, 10) == fn->object->index))
+			return (long long)i + 1;
+	}
+	return 0;
+}
+
+static int
+pick(struct viewer *v, const struct candidates *c, const char *const *words,
+     const char *number, uint32_t *function)
+{
+	const long long n = number ? number_of(v, c, number) : 1;
 
 	if (!number && c->len > 1)
 		return refuse_many(c, words[0], words[1]);
-	if (number && !str_number(number, 1, (long long)c->len, &n)) {
+	if (!n) {
 		fail(FAIL_USAGE, "%s: %s is not the number of a function named "
 		     "%s: there %s %zu", words[0], number, words[1],
 		     c->len == 1 ? "is" : "are", c->len);
@@ -181,7 +210,7 @@ viewer_choose(struct viewer *v, size_t n, const char *const *words,
 		return -1;
 
 	struct candidates c = find(v, words[1]);
-	const int result = c.len ? pick(&c, words, n > 2 ? words[2] : NULL,
+	const int result = c.len ? pick(v, &c, words, n > 2 ? words[2] : NULL,
 					function) :
 				   refuse_unknown(v, words[0], words[1]);
 

@@ -8,20 +8,43 @@
 const struct view view_table[] = {
 	{ "functions", "", "functions with their exclusive and inclusive cost",
 	  "functions", view_functions, false },
+	{ "fsummary", "", "all that is known of each function", "fsummary",
+	  view_fsummary, false },
+	{ "fsingle", "<function> [<n>]", "all that is known of one function; "
+	  "n chooses among several of that name", "fsingle main",
+	  view_fsingle, false },
 	{ "callers-callees", "",
 	  "for each function who called it and whom it called",
 	  "callers-callees", view_callers, false },
 	{ "gprof", "", "the same as callers-callees", "gprof", view_callers,
 	  false },
+	{ "csingle", "<function> [<n>]", "callers and callees of one function; "
+	  "it begins a stack fragment", "csingle main", view_csingle, false },
+	{ "cprepend", "<function> [<n>]", "put a function before the stack "
+	  "fragment: stacks in which it calls the fragment", "cprepend main",
+	  view_cprepend, false },
+	{ "cappend", "<function> [<n>]", "put a function behind the stack "
+	  "fragment: stacks in which the fragment calls it", "cappend malloc",
+	  view_cappend, false },
+	{ "crmfirst", "", "take the first function off the stack fragment",
+	  "crmfirst", view_crmfirst, false },
+	{ "crmlast", "", "take the last function off the stack fragment",
+	  "crmlast", view_crmlast, false },
 	{ "calltree", "", "the tree of calls from <Total> down",
 	  "calltree", view_calltree, false },
 	{ "ctree", "", "the same as calltree", "ctree", view_calltree, false },
 	{ "lines", "", "source lines with their cost", "lines", view_lines,
 	  false },
+	{ "lsummary", "", "all that is known of each source line", "lsummary",
+	  view_lsummary, false },
 	{ "pcs", "", "single instructions with their cost", "pcs", view_pcs,
 	  false },
+	{ "psummary", "", "all that is known of each instruction", "psummary",
+	  view_psummary, false },
 	{ "objects", "", "load objects with their cost and what is wrong "
 	  "with them", "objects", view_objects, false },
+	{ "object_list", "", "load objects, and how much of each is shown",
+	  "object_list", view_object_list, false },
 	{ "threads", "", "threads of the experiment with their cost",
 	  "threads", view_threads, false },
 	{ "header", "", "what was recorded, how, and what was lost", "header",
@@ -33,6 +56,10 @@ const struct view view_table[] = {
 	  "experiment_list", view_experiments, false },
 	{ "metric_list", "", "metrics that columns can be made of",
 	  "metric_list", view_metric_list, false },
+	{ "cmetric_list", "", "metrics that columns of callers-callees can be "
+	  "made of", "cmetric_list", view_caller_metrics, false },
+	{ "gmetric_list", "", "the same as cmetric_list", "gmetric_list",
+	  view_caller_metrics, false },
 	{ "statistics", "", "resources the process used while it was recorded",
 	  "statistics", view_statistics, false },
 	{ "sample_detail", "", "the same from each resource sample to the next",
@@ -48,6 +75,19 @@ const struct view view_table[] = {
 	  "them, in calltree", "creators on", view_creators, true },
 	{ "inlines", "[on|off]", "show inlined functions as frames of their "
 	  "own, but in viewmode machine", "inlines on", view_inlines, true },
+	{ "object_show", "<object>[,...]|all", "show all functions of load "
+	  "objects", "object_show libc.so.6", view_object_show, true },
+	{ "object_hide", "<object>[,...]|all", "show one function that stands "
+	  "for the load object", "object_hide libc.so.6,libm.so.6",
+	  view_object_hide, true },
+	{ "object_api", "<object>[,...]|all", "show the functions by which "
+	  "load objects are entered, with the cost of all they call",
+	  "object_api libc.so.6", view_object_api, true },
+	{ "object_select", "<object>[,...]", "show all functions of these load "
+	  "objects, and hide the other objects", "object_select a.out",
+	  view_object_select, true },
+	{ "objects_default", "", "show all functions of all load objects",
+	  "objects_default", view_objects_default, true },
 	{ "viewmode", "[user|expert|machine]", "machine shows the dynamic "
 	  "linker's own frames, the others one @plt", "viewmode machine",
 	  view_mode, true },

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* <Unknown>, <Truncated-stack>: nothing to have lines. */
+/* <Unknown>, <Truncated-stack>, a hidden object: nothing to have lines. */
 static bool
 is_pseudo(const struct profile_function *fn)
 {
-	return !fn->object->is_file && fn->linkage[0] == '<';
+	return fn->is_folded ||
+	       (!fn->object->is_file && fn->linkage[0] == '<');
 }
 
 static char *
@@ -31,6 +32,22 @@ line_name(struct viewer *v, const struct line_cost *line)
 			 name);
 }
 
+struct item *
+lines_items(struct viewer *v, const struct line_cost *costs, size_t n)
+{
+	struct item *items = xcalloc(n + 1, sizeof *items);
+
+	for (size_t i = 0; i < n; i++)
+		items[i] = (struct item){
+			.name = line_name(v, &costs[i]),
+			.cost = costs[i].cost,
+			.function = profile_function(v->prof,
+						     costs[i].function),
+			.index = (uint32_t)i,
+		};
+	return items;
+}
+
 int
 view_lines(struct viewer *v, size_t n, const char *const *words, FILE *out)
 {
@@ -40,15 +57,8 @@ view_lines(struct viewer *v, size_t n, const char *const *words, FILE *out)
 		return -1;
 
 	const size_t count = profile_lines(v->prof, &costs);
-	struct item *items = xcalloc(count + 1, sizeof *items);
+	struct item *items = lines_items(v, costs, count);
 
-	for (size_t i = 0; i < count; i++)
-		items[i] = (struct item){
-			.name = line_name(v, &costs[i]),
-			.cost = costs[i].cost,
-			.function = profile_function(v->prof,
-						     costs[i].function),
-		};
 	list_write(v, "Lines", items, count, out);
 	free(items);
 	return 0;
@@ -70,7 +80,8 @@ pc_name(struct viewer *v, const struct location_cost *pc)
 	const bool lost = fn->object != pc->where.object;
 
 	/* <Truncated-stack> has no inside; <Unknown> has its addresses */
-	if (is_pseudo(fn) && strcmp(fn->linkage, "<Unknown>"))
+	if (is_pseudo(fn) && (strcmp(fn->linkage, "<Unknown>") ||
+			      pc->where.object->show == OBJECT_HIDDEN))
 		return xstrdup(name);
 
 	char *offset = offset_text(pc->where.offset);
@@ -89,6 +100,22 @@ pc_name(struct viewer *v, const struct location_cost *pc)
 	return full;
 }
 
+struct item *
+pcs_items(struct viewer *v, const struct location_cost *costs, size_t n)
+{
+	struct item *items = xcalloc(n + 1, sizeof *items);
+
+	for (size_t i = 0; i < n; i++)
+		items[i] = (struct item){
+			.name = pc_name(v, &costs[i]),
+			.cost = costs[i].cost,
+			.function = profile_function(v->prof,
+						     costs[i].where.function),
+			.index = (uint32_t)i,
+		};
+	return items;
+}
+
 int
 view_pcs(struct viewer *v, size_t n, const char *const *words, FILE *out)
 {
@@ -98,15 +125,8 @@ view_pcs(struct viewer *v, size_t n, const char *const *words, FILE *out)
 		return -1;
 
 	const size_t count = profile_pcs(v->prof, &costs);
-	struct item *items = xcalloc(count + 1, sizeof *items);
+	struct item *items = pcs_items(v, costs, count);
 
-	for (size_t i = 0; i < count; i++)
-		items[i] = (struct item){
-			.name = pc_name(v, &costs[i]),
-			.cost = costs[i].cost,
-			.function = profile_function(v->prof,
-						     costs[i].where.function),
-		};
 	list_write(v, "PCs", items, count, out);
 	free(items);
 	return 0;

@@ -93,7 +93,9 @@ static_cell(struct cell *cell, enum flavor flavor,
 	if (flavor == STATIC_SIZE)
 		cell->value = fn ? fn->size : 0;
 	if (flavor == STATIC_ADDRESS)
-		cell->text = xasprintf("0x%08" PRIx64, fn ? fn->start : 0);
+		cell->text = xasprintf("%" PRIu32 ":0x%08" PRIx64,
+				       fn ? fn->object->index : 1,
+				       fn ? fn->start : 0);
 }
 
 /* Attributed values come as the inclusive ones of the given cost. */

@@ -283,35 +283,75 @@ list_metric(const char *flavor, const char *title, const char *spec,
 		title, spec);
 }
 
-int
-view_metric_list(struct viewer *v, size_t n, const char *const *words,
-		 FILE *out)
+/* Every metric in each of these flavours, then the static ones. */
+static void
+list_flavors(const struct viewer *v, const char *flavors, FILE *out)
 {
+	static const char *const titles[] = {
+		['a'] = "Attributed ", ['e'] = "Exclusive ",
+		['i'] = "Inclusive ",
+	};
+	const size_t count = strlen(flavors);
+	const size_t flavor_width = strlen(titles[(int)flavors[0]]);
 	size_t width = strlen("PC Address");
 
-	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
-		return -1;
-	show_metrics(v, out);
 	fputs("Available metrics:\n", out);
 	for (size_t i = 0; i < v->slots; i++) {
-		const size_t len = strlen("Exclusive ") +
+		const size_t len = flavor_width +
 			strlen(profile_metric(v->prof, v->metrics[i])->title);
 
 		width = len > width ? len : width;
 	}
-	for (size_t i = 0; i < 2 * v->slots; i++) {
-		const struct metric *m = profile_metric(v->prof,
-							v->metrics[i / 2]);
-		char *spec = xasprintf("%c%s%s", "ei"[i % 2],
+	for (size_t i = 0; i < count * v->slots; i++) {
+		const struct metric *m = profile_metric(
+			v->prof, v->metrics[i / count]);
+		const char flavor = flavors[i % count];
+		char *spec = xasprintf("%c%s%s", flavor,
 				       m->is_time ? ".%" : "+%", m->name);
 
-		list_metric(i % 2 ? "Inclusive " : "Exclusive ", m->title,
-			    spec, width, out);
+		list_metric(titles[(int)flavor], m->title, spec, width, out);
 		free(spec);
 	}
 	list_metric("", "Size", "size", width, out);
 	list_metric("", "PC Address", "address", width, out);
 	list_metric("", "Name", "name", width, out);
 	putc('\n', out);
+}
+
+/* What the tables of callers and callees are made of. */
+int
+view_caller_metrics(struct viewer *v, size_t n, const char *const *words,
+		    FILE *out)
+{
+	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
+		return -1;
+
+	struct specs specs = specs_folded(v, ATTRIBUTED);
+	const struct sort sort = sort_flavored(v, ATTRIBUTED);
+	char *title = sort_title(v, &sort);
+	struct str text = {0};
+
+	for (size_t i = 0; i < specs.len; i++) {
+		str_add(&text, i ? ":" : "");
+		spec_write(v, &text, &specs.items[i]);
+	}
+	fprintf(out, "Current caller-callee metrics: %s\n"
+		"Current caller-callee sort Metric: %s\n", str_text(&text),
+		title);
+	str_fini(&text);
+	specs_fini(&specs);
+	free(title);
+	list_flavors(v, "a", out);
+	return 0;
+}
+
+int
+view_metric_list(struct viewer *v, size_t n, const char *const *words,
+		 FILE *out)
+{
+	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
+		return -1;
+	show_metrics(v, out);
+	list_flavors(v, "ei", out);
 	return 0;
 }

@@ -67,6 +67,9 @@ with_object(const struct viewer *v, const struct profile_function *fn,
 static const char *
 source_file(const struct profile_function *fn)
 {
+	if (fn->is_folded)
+		return xasprintf("%s (%s)", fn->name, fn->object->path);
+
 	const char *file = NULL;
 	int line;
 

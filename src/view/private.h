@@ -30,6 +30,11 @@ struct sort {
 	bool reverse;
 };
 
+struct rules {			/* of load objects */
+	struct object_rule *items;
+	size_t len, cap;
+};
+
 enum view_mode { MODE_USER, MODE_EXPERT, MODE_MACHINE };
 
 struct viewer {
@@ -54,6 +59,9 @@ struct viewer {
 	char **names;		/* by function id; NULL: not made yet */
 	size_t names_len;
 	struct map noted;	/* hashes of lines already printed */
+	struct fragment_part *fragment;	/* outermost first */
+	size_t fragment_len, fragment_cap;
+	struct rules rules;	/* what the user said of load objects */
 };
 
 /* ---- viewer.c ------------------------------------------------------- */
@@ -75,14 +83,22 @@ const char *viewer_name(struct viewer *v, uint32_t function);
 void viewer_forget_names(struct viewer *v);
 const char *path_base(const char *path);
 
+/* ---- object_rules.c ------------------------------------------------- */
+
+void rules_fini(struct rules *r);
+
+/* ---- fragment.c ----------------------------------------------------- */
+
+void fragment_free(struct viewer *v);
+
 /* ---- choose.c ------------------------------------------------------- */
 
 /*
  * The function that words[1] names, for the command words[0]; words[2], if it
- * is there, is its number among several of that name, 1 first. The name may
- * be what tables show, or long, short, mangled, an alias: the first of these
- * that some function has decides; then `f` stands for f(int) and for clones
- * of f. Fails (FAIL_USAGE, numbered candidates in the reason) where that is
+ * is there, is its number among several of that name, 1 first, or its address.
+ * The name may be what tables show, or long, short, mangled, an alias: the
+ * first of these that some function has decides; then `f` stands for f(int)
+ * and for clones of f. Fails (FAIL_USAGE, numbered candidates) where that is
  * none or not one.
  */
 int viewer_choose(struct viewer *v, size_t n, const char *const *words,
@@ -137,8 +153,12 @@ struct cell {
 	char *text;		/* CELL_TEXT */
 };
 
+enum row_kind { ROW_VALUES, ROW_NAME /* has nothing else */,
+		ROW_HEADING /* of the rows below it */ };
+
 struct row {
 	const char *name;	/* lives longer than the table */
+	enum row_kind kind;
 	char mark;		/* ' ' or '*' */
 	bool no_percent;
 	uint32_t tag;		/* for print_prefix */
@@ -212,6 +232,7 @@ struct item {
 	struct cost cost;
 	const struct profile_function *function;	/* or NULL */
 	uint32_t order;		/* among equals, before the name; 0 mostly */
+	uint32_t index;		/* where it came from, for its maker */
 };
 
 /* Columns of specs; whole gives 100 % by slot. The table becomes v's. */
@@ -239,6 +260,14 @@ void table_sorted(struct table *t, const struct specs *specs,
 void title_write(const struct viewer *v, FILE *out, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* ---- lines.c --------------------------------------------------------- */
+
+/* Items with their index among the costs; their names are the caller's. */
+struct item *lines_items(struct viewer *v, const struct line_cost *costs,
+			 size_t n);
+struct item *pcs_items(struct viewer *v, const struct location_cost *costs,
+		       size_t n);
+
 /* ---- header.c -------------------------------------------------------- */
 
 /* Of how many threads the creator is known; nothing where nobody asked. */
@@ -261,6 +290,10 @@ view_run view_functions, view_callers, view_calltree, view_lines, view_pcs,
 	view_sample_detail, view_metrics, view_sort, view_limit,
 	view_name_form, view_creators, view_inlines, view_mode,
 	view_printmode;
+view_run view_fsummary, view_fsingle, view_lsummary, view_psummary,
+	view_csingle, view_cprepend, view_cappend, view_crmfirst, view_crmlast,
+	view_object_list, view_object_show, view_object_hide, view_object_api,
+	view_object_select, view_objects_default, view_caller_metrics;
 
 /* ---- report.c: formats ------------------------------------------------ */
 

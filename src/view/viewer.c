@@ -27,6 +27,8 @@ viewer_free(struct viewer *v)
 	profile_free(v->prof);
 	vec_free_items(&v->paths);
 	specs_fini(&v->columns);
+	fragment_free(v);
+	rules_fini(&v->rules);
 	map_fini(&v->noted);
 	free(v);
 }
@@ -92,6 +94,7 @@ open_profile(const struct viewer *v, const char *const *paths, size_t n)
 		.keep_linker = v->mode == MODE_MACHINE,
 		.keep_parts = v->mode == MODE_MACHINE,
 		.inlines = v->inlines && v->mode != MODE_MACHINE,
+		.rules = v->rules.items, .rules_len = v->rules.len,
 	};
 
 	return profile_open(paths, n, &options);

@@ -246,6 +246,25 @@ write_cell(const struct table *t, const struct row *row, size_t column,
 	put(w, both, lay->width);
 }
 
+/* A rule as wide as what stands left of names. */
+static void
+write_heading_row(const struct table *t, const struct row *row,
+		  const struct layout *lay, FILE *out)
+{
+	size_t width = 0;
+
+	for (size_t c = 0; c < t->columns_len; c++) {
+		if (t->columns[c].kind == CELL_NAME)
+			break;
+		width += lay[c].width + (t->columns_len > c + 1 ? 2 : 0);
+	}
+	if (row > t->rows)
+		putc('\n', out);
+	while (width-- > 0)
+		putc('=', out);
+	fprintf(out, " %s\n", row->name);
+}
+
 static void
 write_row(const struct table *t, const struct row *row,
 	  const struct layout *lay, FILE *out)
@@ -253,12 +272,19 @@ write_row(const struct table *t, const struct row *row,
 	struct writer w = { .out = out };
 	const bool bold = t->color && row->mark == '*';
 
+	if (row->kind == ROW_HEADING) {
+		write_heading_row(t, row, lay, out);
+		return;
+	}
+
 	if (bold)
 		fputs("\033[1m", out);
 	for (size_t c = 0; c < t->columns_len; c++) {
 		separate(&w, c);
 		if (t->columns[c].kind == CELL_NAME)
 			write_name(t, row, &lay[c], &w);
+		else if (row->kind == ROW_NAME)
+			put(&w, "", lay[c].width);
 		else
 			write_cell(t, row, c, &lay[c], &w);
 	}
