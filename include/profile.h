@@ -160,6 +160,22 @@ size_t profile_lines(struct profile *prof, const struct line_cost **out);
 size_t profile_objects(struct profile *prof, const struct object_cost **out);
 
 /*
+ * For annotated listings; each answer lives until the next of either.
+ * profile_source: the lines of one file (function 0), whatever functions have
+ * their code; and for functions that begin in it, what they have from
+ * elsewhere: line 0, that file, NULL where the code has no line.
+ * profile_code: the instructions of a function that have cost, by address
+ * (by offset where the function has no file).
+ */
+struct source_cost { uint32_t function; const char *file; int line;
+		     struct cost cost; };
+struct code_cost { uint64_t vaddr; struct cost cost; };
+size_t profile_source(struct profile *prof, const char *file,
+		      const struct source_cost **out);
+size_t profile_code(struct profile *prof, uint32_t function,
+		    const struct code_cost **out);
+
+/*
  * Caller -> callee; <Total> is the caller of outermost functions. A function
  * is looked at where it stands nearest to the leaf: at_callee is the cost of
  * `to` that came through `from`, at_caller what `from` spent in `to`. They

@@ -57,6 +57,8 @@ void symfile_free(struct symfile *sf);
 /* One line that says what is missing and how to get it; NULL: nothing is. */
 const char *symfile_trouble(struct symfile *sf);
 enum symfile_source symfile_source(struct symfile *sf);
+/* The file that was read; "" for an image in memory. */
+const char *symfile_path(const struct symfile *sf);
 /* Hex build-id, "" when there is none. */
 const char *symfile_build_id(struct symfile *sf);
 
@@ -101,6 +103,32 @@ size_t symfile_inlines(struct symfile *sf, uint64_t vaddr,
 /* Where the function begins that an address belongs to by debug information,
  * which knows whose part a piece of code elsewhere is; false: no such. */
 bool symfile_entry(struct symfile *sf, uint64_t vaddr, uint64_t *entry);
+/* ---- unit.c: compilation units, for listings of a whole source file ------ */
+
+/* A unit is a number, 1 first; 0: there is no debug information. */
+size_t symfile_units(struct symfile *sf);
+size_t symfile_unit_at(struct symfile *sf, uint64_t vaddr);
+/* Its main source file as symfile_line names it, and what compiled it with
+ * which options (NULL: not told); both live with the symfile. */
+const char *symfile_unit_file(struct symfile *sf, size_t unit);
+const char *symfile_unit_producer(struct symfile *sf, size_t unit);
+/* The rows of its line table: from vaddr on the code is of that line. line 0:
+ * of none. Rows of one sequence of code are in order of addresses. */
+struct symfile_row {
+	uint64_t vaddr;
+	const char *file;
+	int line;
+};
+void symfile_unit_rows(struct symfile *sf, size_t unit,
+		       bool (*visit)(void *arg, const struct symfile_row *row),
+		       void *arg);
+
+/* Where functions with code of their own begin, and where they are declared. */
+void symfile_unit_functions(struct symfile *sf, size_t unit,
+			    void (*visit)(void *arg, uint64_t start,
+					  const char *file, int line),
+			    void *arg);
+
 /* Virtual address of a named function (linkage or demangled name); false:
  * none. n counts matches when several exist: 0 is the first. */
 bool symfile_named(struct symfile *sf, const char *name, unsigned n,
@@ -120,5 +148,27 @@ char *name_display(const char *linkage_name, enum name_form form);
  * another one say so: `f -- OMP parallel region from line 9 [f._omp_fn.0]`. */
 char *symfile_display(struct symfile *sf, const char *linkage_name,
 		      uint64_t start, enum name_form form);
+
+/* ---- instructions.c, operands.c: machine code as text ------------------ */
+
+struct symfile_insn {
+	uint64_t vaddr;
+	unsigned length;	/* bytes */
+	const unsigned char *bytes;
+	const char *text;	/* "call   0x401156 <work+0x10>"; lives during
+				 * the visit */
+	uint64_t target;	/* the address it names last; 0: none */
+};
+
+enum symfile_decoded { SYMFILE_DECODED, SYMFILE_NO_CODE, SYMFILE_NO_DECODER };
+
+/* The instructions in [start, end), in order, until visit is false. Names of
+ * operands come in that form. NO_CODE: the file does not have these bytes;
+ * NO_DECODER: its machine is not known here. */
+enum symfile_decoded
+symfile_instructions(struct symfile *sf, uint64_t start, uint64_t end,
+		     enum name_form form,
+		     bool (*visit)(void *arg, const struct symfile_insn *ins),
+		     void *arg);
 
 #endif

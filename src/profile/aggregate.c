@@ -56,7 +56,7 @@ add_stack(const struct profile *prof, size_t stack, const uint32_t *key_of,
 	}
 }
 
-static void
+void
 sum_by(const struct profile *prof, const uint32_t *key_of, size_t keys,
        struct sums *out)
 {
@@ -71,7 +71,7 @@ sum_by(const struct profile *prof, const uint32_t *key_of, size_t keys,
 	free(seen);
 }
 
-static struct cost
+struct cost
 cost_of(const struct profile *prof, const struct sums *sums, size_t key)
 {
 	return (struct cost){ &sums->excl[key * prof->slots],

@@ -277,6 +277,7 @@ answers_free(struct profile *prof)
 	free(prof->line_keys);
 	free(prof->line_costs);
 	free(prof->object_costs);
+	listing_free(&prof->listing);
 	free(prof->edges);
 	free(prof->edge_values);
 	free(prof->tree);

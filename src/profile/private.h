@@ -178,6 +178,12 @@ struct sums {			/* by key x slot */
 	bool *present;
 };
 
+struct listing {		/* of a source file, or of one function's code */
+	struct sums sums;
+	struct source_cost *costs;
+	struct code_cost *codes;
+};
+
 struct profile {
 	struct profile_options options;
 	struct vec owned;	/* readers of founders */
@@ -234,6 +240,7 @@ struct profile {
 	size_t line_keys_len, line_keys_cap, line_costs_len;
 	struct object_cost *object_costs;
 	size_t object_costs_len;
+	struct listing listing;
 	struct edge_cost *edges;
 	uint64_t *edge_values;
 	size_t edges_len, edges_cap;
@@ -326,6 +333,17 @@ void expand_stacks(struct profile *prof);
 void inlines_add(struct profile *prof, uint32_t location, struct frames *out);
 /* The function that an outlined part belongs to. */
 void parts_add(struct profile *prof, uint32_t location, struct frames *out);
+/* ---- aggregate.c ---------------------------------------------------- */
+
+/* The sums of every key below keys: key_of is by location. out is empty. */
+void sum_by(const struct profile *prof, const uint32_t *key_of, size_t keys,
+	    struct sums *out);
+struct cost cost_of(const struct profile *prof, const struct sums *sums,
+		    size_t key);
+
+/* ---- source.c ------------------------------------------------------- */
+
+void listing_free(struct listing *l);
 
 /* ---- hide.c --------------------------------------------------------- */
 

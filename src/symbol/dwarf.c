@@ -282,3 +282,24 @@ unit_whole(struct unit *unit)
 	}
 	return unit->split.cu ? &unit->split : &unit->die;
 }
+
+size_t
+lines_unit_count(struct symfile *sf)
+{
+	return lines_of(sf)->unit_len;
+}
+
+struct unit *
+lines_unit(struct symfile *sf, size_t unit)
+{
+	struct lines *lines = lines_of(sf);
+
+	return unit && unit <= lines->unit_len ? &lines->units[unit - 1] :
+						 NULL;
+}
+
+size_t
+lines_unit_number(struct symfile *sf, const struct unit *unit)
+{
+	return (size_t)(unit - lines_of(sf)->units) + 1;
+}

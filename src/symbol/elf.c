@@ -303,6 +303,7 @@ symfile_free(struct symfile *sf)
 {
 	if (!sf)
 		return;
+	operands_free(sf->operands);
 	functions_fini(&sf->functions);
 	lines_free(sf->lines);
 	if (sf->mini)
@@ -318,6 +319,12 @@ symfile_free(struct symfile *sf)
 	free(sf->shown);
 	free(sf->path);
 	free(sf);
+}
+
+const char *
+symfile_path(const struct symfile *sf)
+{
+	return sf->path;
 }
 
 const char *
@@ -348,46 +355,4 @@ symfile_vaddr(struct symfile *sf, uint64_t offset)
 			found = seg;
 	}
 	return found ? found->vaddr + (offset - found->offset) : offset;
-}
-
-unsigned
-symfile_machine(struct symfile *sf)
-{
-	GElf_Ehdr ehdr;
-
-	return sf->main.elf && gelf_getehdr(sf->main.elf, &ehdr) ?
-		ehdr.e_machine : EM_NONE;
-}
-
-static bool
-read_at(const struct image *im, const char *path, uint64_t offset, void *out,
-	size_t n)
-{
-	if (im->fd >= 0)
-		return pread(im->fd, out, n, (off_t)offset) == (ssize_t)n;
-
-	/* its descriptor was given back */
-	struct image again;
-	const bool done = !image_open(&again, path) &&
-		pread(again.fd, out, n, (off_t)offset) == (ssize_t)n;
-
-	image_close(&again);
-	return done;
-}
-
-bool
-symfile_code(struct symfile *sf, uint64_t vaddr, void *out, size_t n)
-{
-	if (!sf->main.elf || sf->main.copy)
-		return false;
-	for (size_t i = 0; i < sf->segment_len; i++) {
-		const struct segment *seg = &sf->segments[i];
-
-		if (seg->executable && vaddr >= seg->vaddr &&
-		    vaddr - seg->vaddr < seg->size &&
-		    n <= seg->size - (vaddr - seg->vaddr))
-			return read_at(&sf->main, sf->path, seg->offset +
-				       (vaddr - seg->vaddr), out, n);
-	}
-	return false;
 }

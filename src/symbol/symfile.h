@@ -57,6 +57,7 @@ struct functions {
 };
 
 struct lines;
+struct operands;
 
 struct symfile {
 	char *path, *shown, *prefix;
@@ -71,6 +72,7 @@ struct symfile {
 	size_t section_len;
 	struct functions functions;
 	struct lines *lines;
+	struct operands *operands;
 	enum symfile_source source;
 	bool debug_sought, debug_fetched, trouble_made;
 };
@@ -141,12 +143,24 @@ struct unit {			/* a compilation unit */
 	bool split_sought;
 	struct bodies *bodies;	/* NULL: not listed yet */
 };
+/* ---- operands.c --------------------------------------------------------- */
+
+void operands_free(struct operands *ops);
+/* Append what is at that address; false, and nothing: not known. */
+bool operand_name(struct symfile *sf, uint64_t vaddr, enum name_form form,
+		  struct str *out);
+
+/* ---- dwarf.c ------------------------------------------------------------ */
 
 bool image_has_lines(Elf *elf);
 void lines_free(struct lines *lines);
 /* Units whose code is around vaddr, until visit says true. */
 bool lines_units_at(struct symfile *sf, uint64_t vaddr,
 		    bool (*visit)(void *arg, struct unit *unit), void *arg);
+/* Units by number, 1 first; 0 and NULL: none. */
+size_t lines_unit_count(struct symfile *sf);
+struct unit *lines_unit(struct symfile *sf, size_t unit);
+size_t lines_unit_number(struct symfile *sf, const struct unit *unit);
 /* A file's name as symfile_line gives it. */
 const char *lines_absolute(struct symfile *sf, struct unit *unit,
 			   const char *file);
