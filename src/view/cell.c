@@ -21,6 +21,7 @@ cell_value(char *buf, size_t size, const struct column *col,
 		return snprintf(buf, size, "%.3f", (double)cell->value / 1e9);
 	case CELL_COUNT:
 		return snprintf(buf, size, "%" PRIu64, cell->value);
+	case CELL_LINE:
 	case CELL_TEXT:
 	case CELL_NAME:
 		break;

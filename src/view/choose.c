@@ -217,3 +217,12 @@ viewer_choose(struct viewer *v, size_t n, const char *const *words,
 	free(c.items);
 	return result;
 }
+
+size_t
+viewer_matches(struct viewer *v, const char *word)
+{
+	struct candidates c = find(v, word);
+
+	free(c.items);
+	return c.len;
+}

@@ -41,6 +41,15 @@ const struct view view_table[] = {
 	  false },
 	{ "psummary", "", "all that is known of each instruction", "psummary",
 	  view_psummary, false },
+	{ "source", "<file>|<function>|<function>\"<file>\" [<n>]",
+	  "a source file with the cost of its lines", "source main",
+	  view_source, false },
+	{ "src", "<file>|<function>|<function>\"<file>\" [<n>]",
+	  "the same as source", "src main", view_source, false },
+	{ "disasm", "<function> [<n>]", "a function's instructions with their "
+	  "cost", "disasm main", view_disasm, false },
+	{ "dis", "<function> [<n>]", "the same as disasm", "dis main",
+	  view_disasm, false },
 	{ "objects", "", "load objects with their cost and what is wrong "
 	  "with them", "objects", view_objects, false },
 	{ "object_list", "", "load objects, and how much of each is shown",
@@ -94,6 +103,24 @@ const struct view view_table[] = {
 	{ "printmode", "[text|html|json|csv|<char>]", "choose the format of "
 	  "tables; a character separates the fields of lines",
 	  "printmode html", view_printmode, true },
+	{ "scc", "[<class>[:<class>...]]", "what source shows between the "
+	  "lines: all, none, inline, cf ...", "scc none", view_scc, true },
+	{ "dcc", "[<class>[:<class>...]]", "the same for disasm; also hex, "
+	  "nohex, src, nosrc", "dcc all:hex:src", view_dcc, true },
+	{ "cc", "[<class>[:<class>...]]", "the same for both", "cc none",
+	  view_cc, true },
+	{ "sthresh", "[<percent>]", "from which share of the highest value on "
+	  "source marks a line with ##", "sthresh 50", view_sthresh, true },
+	{ "dthresh", "[<percent>]", "the same for instructions of disasm",
+	  "dthresh 50", view_dthresh, true },
+	{ "setpath", "[<dir>[:<dir>...]]", "where sources are looked for; "
+	  "$expts stands for the experiments", "setpath '$expts:.:/usr/src'",
+	  view_setpath, true },
+	{ "addpath", "[<dir>[:<dir>...]]", "look for sources there as well",
+	  "addpath /usr/src", view_addpath, true },
+	{ "pathmap", "[<from> <to>]", "sources that were below one directory "
+	  "are below another", "pathmap /build/app /home/me/app",
+	  view_pathmap, true },
 	{ "name", "[long|short|mangled[:soname|:nosoname]]",
 	  "choose the form of function names", "name short:soname",
 	  view_name_form, true },

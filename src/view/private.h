@@ -37,6 +37,14 @@ struct rules {			/* of load objects */
 
 enum view_mode { MODE_USER, MODE_EXPERT, MODE_MACHINE };
 
+struct source_paths {
+	struct vec search;	/* directories, and $expts */
+	struct vec maps;	/* from, to, from, to ... */
+};
+
+/* What annotated listings show. */
+enum { SHOW_INLINES = 1, SHOW_FLAGS = 2, SHOW_HEX = 4, SHOW_SOURCE = 8 };
+
 struct viewer {
 	struct vec paths;	/* char * */
 	struct profile *prof;
@@ -56,6 +64,10 @@ struct viewer {
 	struct report *report;	/* the run that is under way, or NULL: its
 				 * output is text as it comes */
 	bool color;
+	struct source_paths paths_of_source;
+	unsigned source_shows, disasm_shows;
+	unsigned source_threshold, disasm_threshold;	/* percent */
+	struct vec later;	/* char *: notes of the view that ran */
 	char **names;		/* by function id; NULL: not made yet */
 	size_t names_len;
 	struct map noted;	/* hashes of lines already printed */
@@ -75,6 +87,9 @@ int viewer_reload(struct viewer *v);
 int words_check(size_t n, const char *const *words, size_t want);
 /* The slot of a metric, -1 when there is no data for it. */
 int viewer_slot(const struct viewer *v, int metric);
+
+/* A note for viewer_notes, beside what the view prints; takes it. */
+void viewer_note(struct viewer *v, char *line);
 
 /* ---- names.c -------------------------------------------------------- */
 
@@ -103,6 +118,21 @@ void fragment_free(struct viewer *v);
  */
 int viewer_choose(struct viewer *v, size_t n, const char *const *words,
 		  uint32_t *function);
+/* How many functions it may choose from. */
+size_t viewer_matches(struct viewer *v, const char *word);
+
+/* ---- subject.c ------------------------------------------------------ */
+
+struct subject {		/* one source file */
+	const char *file;	/* as recorded */
+	const struct profile_object *object;	/* that has code of it */
+	size_t unit;		/* and where there; 0: none */
+};
+
+/* The file that words[1] names, or where that function begins; words[2]: its
+ * number among several. */
+int subject_choose(struct viewer *v, size_t n, const char *const *words,
+		   struct subject *out);
 
 /* ---- spec.c: the metric grammar ------------------------------------- */
 
@@ -136,10 +166,13 @@ struct sort sort_flavored(const struct viewer *v, enum flavor flavor);
 
 /* ---- table.c -------------------------------------------------------- */
 
-enum cell_kind { CELL_TIME, CELL_COUNT, CELL_TEXT, CELL_NAME };
+enum cell_kind { CELL_TIME, CELL_COUNT, CELL_TEXT, CELL_NAME,
+		 CELL_LINE	/* a number of a line; 0: none */ };
 
 struct column {
 	char *heading;		/* "Excl. Total CPU" */
+	const char *key;	/* its name among fields; NULL: made from the
+				 * heading */
 	enum cell_kind kind;
 	unsigned show;
 	uint64_t whole;		/* 100 % */
@@ -150,7 +183,7 @@ struct column {
 
 struct cell {
 	uint64_t value;
-	char *text;		/* CELL_TEXT */
+	char *text;		/* CELL_TEXT; CELL_LINE: as people see it */
 };
 
 enum row_kind { ROW_VALUES, ROW_NAME /* has nothing else */,
@@ -160,7 +193,13 @@ struct row {
 	const char *name;	/* lives longer than the table */
 	enum row_kind kind;
 	char mark;		/* ' ' or '*' */
+	const char *key;	/* what its name is among fields, where that
+				 * differs from row to row; NULL: the column's */
 	bool no_percent;
+	bool hot;		/* to be seen first */
+	bool is_sum;		/* of other rows' things */
+	bool blank;		/* nothing to measure: empty, where others
+				 * have zeros */
 	uint32_t tag;		/* for print_prefix */
 	size_t cells;		/* first in table->cells */
 	uint32_t depth, parent;	/* of a tree: the parent's row */
@@ -267,6 +306,69 @@ struct item *lines_items(struct viewer *v, const struct line_cost *costs,
 			 size_t n);
 struct item *pcs_items(struct viewer *v, const struct location_cost *costs,
 		       size_t n);
+/* ---- paths.c -------------------------------------------------------- */
+
+struct found_source {
+	char *path;		/* NULL: not found */
+	bool archived;
+	bool newer;		/* changed after a recording began */
+	struct str looked;	/* where it is not */
+};
+
+void paths_init(struct source_paths *p);
+void paths_fini(struct source_paths *p);
+/* The file that debug information calls so; fills f in any case. */
+bool source_find(const struct viewer *v, const char *recorded,
+		 struct found_source *f);
+void found_source_fini(struct found_source *f);
+
+/* ---- listing.c: annotated source and instructions -------------------- */
+
+struct source_text {
+	char *data;
+	char **lines;
+	size_t len;
+};
+
+/* path NULL, or not to be read: no lines. */
+void text_read(struct source_text *text, const char *path);
+void text_fini(struct source_text *text);
+const char *text_line(const struct source_text *text, int line); /* or "" */
+
+struct listing {
+	struct viewer *v;
+	struct table table;
+	struct specs specs;
+	struct vec names;
+	size_t line, address, bytes;	/* columns */
+	unsigned threshold;
+};
+
+enum { LISTING_ADDRESS = 1, LISTING_BYTES = 2 };	/* more columns */
+enum { LISTING_BYTES_WIDTH = 29 };
+
+void listing_init(struct listing *l, struct viewer *v, unsigned threshold,
+		  unsigned columns);
+void listing_fini(struct listing *l);
+/* Rows; without a cost: nothing to measure there. A cost of NULLs is zero.
+ * listing_index takes name. */
+void listing_index(struct listing *l, char *name, const struct cost *cost);
+void listing_astray(struct listing *l, uint64_t vaddr,
+		    const struct cost *cost);
+void listing_source(struct listing *l, int line, const char *text,
+		    const struct cost *cost);
+void listing_code(struct listing *l, int line, const struct symfile_insn *insn,
+		  const struct cost *cost);
+/* How the unit was compiled, if it tells. */
+void listing_flags(struct listing *l, const struct profile_object *object,
+		   size_t unit);
+void listing_write(struct listing *l, FILE *out);
+/* Above it: files. source, found: or NULL. */
+void listing_header(const char *source, const char *found,
+		    const struct profile_object *object, FILE *out);
+/* A note where the source is missing or newer than the recording. */
+void source_trouble(struct viewer *v, const char *recorded,
+		    const struct found_source *f);
 
 /* ---- header.c -------------------------------------------------------- */
 
@@ -294,6 +396,8 @@ view_run view_fsummary, view_fsingle, view_lsummary, view_psummary,
 	view_csingle, view_cprepend, view_cappend, view_crmfirst, view_crmlast,
 	view_object_list, view_object_show, view_object_hide, view_object_api,
 	view_object_select, view_objects_default, view_caller_metrics;
+view_run view_source, view_disasm, view_setpath, view_addpath, view_pathmap,
+	view_scc, view_dcc, view_cc, view_sthresh, view_dthresh;
 
 /* ---- report.c: formats ------------------------------------------------ */
 

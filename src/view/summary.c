@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct subject {		/* of a panel */
+struct topic {		/* of a panel */
 	const struct cost *cost;
 	const struct profile_function *fn;
 	const struct profile_object *object;
@@ -59,7 +59,7 @@ add_aliases(struct panel *p, const struct profile_function *fn)
 }
 
 static void
-add_subject(struct viewer *v, struct panel *p, const struct subject *s)
+add_subject(struct viewer *v, struct panel *p, const struct topic *s)
 {
 	const struct profile_object *obj = s->object;
 	char *address = xasprintf("%" PRIu32 ":0x%08" PRIx64, obj->index,
@@ -175,7 +175,7 @@ make_panel(void *arg, size_t i, struct panel *p)
 	struct summaries *s = arg;
 	const struct item *item = &s->items[i];
 	const size_t at = item->index;
-	struct subject subject = {
+	struct topic subject = {
 		.cost = &item->cost, .fn = item->function,
 		.object = item->function->object,
 	};

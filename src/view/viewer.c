@@ -9,12 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { HOT_PERCENT = 75 };
+
 struct viewer *
 viewer_new(void)
 {
 	struct viewer *v = xcalloc(1, sizeof *v);
 
 	specs_default(v);
+	paths_init(&v->paths_of_source);
+	v->source_shows = SHOW_INLINES | SHOW_FLAGS;
+	v->disasm_shows = SHOW_INLINES | SHOW_FLAGS | SHOW_SOURCE;
+	v->source_threshold = v->disasm_threshold = HOT_PERCENT;
 	return v;
 }
 
@@ -29,6 +35,8 @@ viewer_free(struct viewer *v)
 	specs_fini(&v->columns);
 	fragment_free(v);
 	rules_fini(&v->rules);
+	paths_fini(&v->paths_of_source);
+	vec_free_items(&v->later);
 	map_fini(&v->noted);
 	free(v);
 }
@@ -280,6 +288,12 @@ note(struct viewer *v, const char *line, FILE *err)
 	*slot = 1;
 }
 
+void
+viewer_note(struct viewer *v, char *line)
+{
+	vec_push(&v->later, str_tame(line));
+}
+
 /* An object matters from 1 % of any metric on. */
 static bool
 matters(const struct viewer *v, const struct object_cost *obj)
@@ -329,6 +343,9 @@ viewer_notes(struct viewer *v, FILE *err)
 {
 	if (!v->prof)
 		return;
+	for (size_t i = 0; i < v->later.len; i++)
+		note(v, v->later.items[i], err);
+	vec_free_items(&v->later);
 	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
 		const struct experiment_reader *rd =
 			profile_experiment(v->prof, e);

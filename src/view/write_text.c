@@ -149,15 +149,16 @@ lay_out(const struct table *t, size_t column, size_t rows, struct layout *lay)
 }
 
 static void
-lay_out_name(const struct table *t, size_t rows, struct layout *lay)
+lay_out_name(const struct table *t, size_t column, size_t rows,
+	     struct layout *lay)
 {
-	lay->width = strlen(" Name");
+	lay->lines[0] = xasprintf(" %s", t->columns[column].heading);
+	lay->lines[1] = xstrdup("");
+	lay->lines[2] = xstrdup("");
+	lay->width = strlen(lay->lines[0]);
 	for (size_t i = 0; i < rows; i++)
 		if (strlen(t->rows[i].name) + 1 > lay->width)
 			lay->width = strlen(t->rows[i].name) + 1;
-	lay->lines[0] = xstrdup(" Name");
-	lay->lines[1] = xstrdup("");
-	lay->lines[2] = xstrdup("");
 }
 
 /* ---- lines of text -------------------------------------------------- */
@@ -211,11 +212,30 @@ write_headings(const struct table *t, const struct layout *lay, FILE *out)
 	}
 }
 
+/* Source text: what stood below each other stays so. */
+static char *
+expand_tabs(char mark, const char *name)
+{
+	enum { TAB = 8 };
+	struct str out = {0};
+
+	str_addn(&out, &mark, 1);
+	for (size_t n; *name; name += n) {
+		n = strcspn(name, "\t");
+		str_addn(&out, name, n);
+		if (name[n] != '\t')
+			continue;
+		str_addf(&out, "%*s", (int)(TAB - (out.len - 1) % TAB), "");
+		n++;
+	}
+	return str_take(&out);
+}
+
 static void
 write_name(const struct table *t, const struct row *row,
 	   const struct layout *lay, struct writer *w)
 {
-	char *marked = xasprintf("%c%s", row->mark, row->name);
+	char *marked = expand_tabs(row->mark, row->name);
 
 	if (t->print_prefix) {
 		fprintf(w->out, "%*s ", (int)w->pending, "");
@@ -235,6 +255,11 @@ write_cell(const struct table *t, const struct row *row, size_t column,
 	const struct column *col = &t->columns[column];
 	const struct cell *cell = &t->cells[row->cells + column];
 	char value[64] = "", percent[32] = "", both[128];
+
+	if (row->blank && (col->kind == CELL_TIME || col->kind == CELL_COUNT)) {
+		put(w, "", lay->width);
+		return;
+	}
 
 	if (col->show & SHOW_VALUE)
 		format_value(value, sizeof value, col, cell);
@@ -270,7 +295,7 @@ write_row(const struct table *t, const struct row *row,
 	  const struct layout *lay, FILE *out)
 {
 	struct writer w = { .out = out };
-	const bool bold = t->color && row->mark == '*';
+	const bool bold = t->color && (row->mark == '*' || row->hot);
 
 	if (row->kind == ROW_HEADING) {
 		write_heading_row(t, row, lay, out);
@@ -300,7 +325,7 @@ write_table(const struct table *t, size_t rows, FILE *out)
 
 	for (size_t c = 0; c < t->columns_len; c++)
 		if (t->columns[c].kind == CELL_NAME)
-			lay_out_name(t, rows, &lay[c]);
+			lay_out_name(t, c, rows, &lay[c]);
 		else
 			lay_out(t, c, rows, &lay[c]);
 	write_headings(t, lay, out);
