@@ -73,6 +73,9 @@ struct profile_options {
 	bool inlines;		/* inlined functions are frames */
 	const struct object_rule *rules;	/* the last that fits counts */
 	size_t rules_len;
+	struct symbol_server *server;	/* asked for files that are not here;
+					 * NULL: nobody is; outlives the
+					 * profile */
 };
 
 /* Load (a live experiment: what is there now). NULL on failure. paths may

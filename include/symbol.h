@@ -37,6 +37,7 @@ const struct module *modules_find(const struct modules *mods, uint64_t addr);
 /* ---- elf.c, dwarf.c, name.c: one load object's names ------------------- */
 
 struct symfile;
+struct symbol_server;
 
 enum symfile_source {		/* where the function names came from */
 	SYMFILE_SYMTAB, SYMFILE_DYNSYM, SYMFILE_MINIDEBUG, SYMFILE_DEBUGFILE,
@@ -54,6 +55,9 @@ struct symfile *symfile_open(const char *path, const char *shown,
 struct symfile *symfile_memory(const void *image, size_t size,
 			       const char *shown);
 void symfile_free(struct symfile *sf);
+/* Ask the server for its separate debug file when names are asked for first
+ * and none is here. It must live as long. */
+void symfile_ask(struct symfile *sf, struct symbol_server *server);
 /* One line that says what is missing and how to get it; NULL: nothing is. */
 const char *symfile_trouble(struct symfile *sf);
 enum symfile_source symfile_source(struct symfile *sf);
@@ -129,6 +133,11 @@ void symfile_unit_functions(struct symfile *sf, size_t unit,
 					  const char *file, int line),
 			    void *arg);
 
+/* Where the function is written that an address belongs to, which is not where
+ * its first instruction comes from when that was inlined; else as
+ * symfile_line. */
+bool symfile_declared(struct symfile *sf, uint64_t vaddr, const char **file,
+		      int *line);
 /* Virtual address of a named function (linkage or demangled name); false:
  * none. n counts matches when several exist: 0 is the first. */
 bool symfile_named(struct symfile *sf, const char *name, unsigned n,
@@ -138,6 +147,24 @@ bool symfile_named(struct symfile *sf, const char *name, unsigned n,
 void symfile_each(struct symfile *sf,
 		  bool (*visit)(void *arg, const struct symbol *sym),
 		  void *arg);
+
+/* ---- server.c: files from debuginfod ----------------------------------- */
+
+/* What is fetched, in one short line; NULL: nothing any more. */
+typedef void symbol_server_tell(void *arg, const char *line);
+
+/* NULL where DEBUGINFOD_URLS is not set; then nobody is asked. tell may be
+ * NULL. */
+struct symbol_server *symbol_server_new(symbol_server_tell *tell, void *arg);
+void symbol_server_free(struct symbol_server *s);
+/* Why the servers are not asked any more, in one line; NULL: they are. */
+const char *symbol_server_trouble(const struct symbol_server *s);
+/* A path to the program or library of that build-id, good until *fd is
+ * closed; NULL: they have none. s may be NULL. The caller frees it. */
+char *symbol_server_program(struct symbol_server *s, const char *build_id,
+			    const char *shown, int *fd);
+
+/* ---- names for people --------------------------------------------------- */
 
 enum name_form { NAME_LONG, NAME_SHORT, NAME_MANGLED };
 /* What a person reads: demangled, clones as `f [clone .constprop.0]`. Short:

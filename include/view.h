@@ -29,6 +29,8 @@ void viewer_set_format(struct viewer *v, enum view_format format);
 /* "text", "json" ...; FAIL_USAGE for others. */
 int viewer_choose_format(struct viewer *v, const char *name);
 void viewer_set_color(struct viewer *v, bool on);
+/* A terminal to say on what takes long; NULL: nothing is said. */
+void viewer_set_progress(struct viewer *v, FILE *terminal);
 
 /* A view or a setting: `functions`, `limit 20`. words[0] is its name. Output
  * goes to out. 0 or -1 (then fail_last says why; FAIL_USAGE for bad words). */

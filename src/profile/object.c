@@ -232,8 +232,26 @@ check_age(struct object *obj, const struct source *src, const char *used)
 		"names and lines may be wrong", obj->path);
 }
 
+/* Nothing here is right: the servers know files by their build-id. */
+static enum found
+try_server(struct object *obj, struct symbol_server *server)
+{
+	int fd;
+	char *path = symbol_server_program(server, obj->build_id, obj->path,
+					   &fd);
+
+	if (!path)
+		return FOUND_NONE;
+
+	const enum found found = try_file(obj, path, "");
+
+	close(fd);
+	return found;
+}
+
 static void
-find_outside(struct object *obj, const struct source *src)
+find_outside(struct object *obj, const struct source *src,
+	     struct symbol_server *server)
 {
 	const enum found at_path = try_file(obj, xstrdup(obj->path), "");
 
@@ -244,7 +262,8 @@ find_outside(struct object *obj, const struct source *src)
 
 	char *proc = living_process(src);
 
-	if (try_process(obj, proc) != FOUND)
+	if (try_process(obj, proc) != FOUND &&
+	    try_server(obj, server) != FOUND)
 		explain(obj, at_path);
 	free(proc);
 }
@@ -260,7 +279,9 @@ object_open(struct profile *prof, struct object *obj)
 	const struct source *src = &prof->sources[obj->source];
 
 	if (try_archive(obj, src) != FOUND)
-		find_outside(obj, src);
+		find_outside(obj, src, prof->options.server);
+	if (obj->pub.symbols)
+		symfile_ask(obj->pub.symbols, prof->options.server);
 	if (!obj->trouble && obj->pub.symbols) {
 		const char *why = symfile_trouble(obj->pub.symbols);
 

@@ -23,7 +23,17 @@ struct live {
 	pid_t living;		/* by whose /proc it is read */
 	struct modules mods;
 	struct vec objects;
+	struct symbol_server *server;
 };
+
+static struct live *
+new_live(void)
+{
+	struct live *l = xcalloc(1, sizeof *l);
+
+	l->server = symbol_server_new(NULL, NULL);
+	return l;
+}
 
 struct live *
 live_of(struct shell *sh)
@@ -35,7 +45,7 @@ live_of(struct shell *sh)
 		sh->live = NULL;
 	}
 	if (!sh->live)
-		sh->live = xcalloc(1, sizeof *sh->live);
+		sh->live = new_live();
 
 	struct live *l = sh->live;
 	char *text = session_maps(sh->session);
@@ -63,6 +73,7 @@ live_free(struct live *l)
 		free(o);
 	}
 	vec_fini(&l->objects);
+	symbol_server_free(l->server);
 	modules_fini(&l->mods);
 	free(l);
 }
@@ -108,6 +119,7 @@ symbols_of(struct live *l, const struct module *m)
 	o->inode = m->inode;
 	o->sf = m->path[0] == '/' ? symfile_open(path, m->path, root) :
 		open_vdso(l, m);
+	symfile_ask(o->sf, l->server);
 	vec_push(&l->objects, o);
 	free(path);
 	free(root);

@@ -305,6 +305,8 @@ main(int argc, char **argv)
 	shell_init(&sh);
 	sh.color = wants_color();
 	viewer_set_color(sh.viewer, sh.color);
+	if (isatty(STDERR_FILENO))
+		viewer_set_progress(sh.viewer, stderr);
 	sh.echo = o.echo;
 	sh.quiet = o.quiet;
 	sh.batch = o.batch;

@@ -299,6 +299,12 @@ symfile_memory(const void *image, size_t size, const char *shown)
 }
 
 void
+symfile_ask(struct symfile *sf, struct symbol_server *server)
+{
+	sf->server = server;
+}
+
+void
 symfile_free(struct symfile *sf)
 {
 	if (!sf)

@@ -217,26 +217,46 @@ struct search {
 	struct symfile_inlined *out;
 	size_t max, found;
 	uint64_t entry;
+	const char *file;
+	int line;
 };
+
+/*
+ * The file that an attribute names, which may stand in another unit's entry
+ * and then counts in that unit's table. (dwarf_decl_file of libdw 0.188 ends
+ * the process where a split unit has no table.)
+ */
+static const char *
+file_of(struct search *s, struct unit *unit, Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word file;
+	Dwarf_Die owner;
+	Dwarf_Files *files;
+	size_t count;
+
+	if (!dwarf_attr_integrate(die, name, &attr) ||
+	    dwarf_formudata(&attr, &file) != 0 ||
+	    dwarf_cu_info(attr.cu, NULL, NULL, &owner, NULL, NULL, NULL,
+			  NULL) != 0 ||
+	    dwarf_getsrcfiles(&owner, &files, &count) != 0 || file >= count)
+		return NULL;
+
+	const char *path = dwarf_filesrc(files, file, NULL, NULL);
+
+	return path ? lines_absolute(s->sf, unit, path) : NULL;
+}
 
 static void
 take(struct search *s, struct unit *unit, Dwarf_Die *die)
 {
-	struct symfile_inlined *in = &s->out[s->found++];
-	Dwarf_Files *files;
-	size_t count;
-	const Dwarf_Word file = number_of(die, DW_AT_call_file);
-	const char *name = NULL, *decl = dwarf_decl_file(die);
-
-	*in = (struct symfile_inlined){ .name = function_name(die) };
-	if (file > 0 &&
-	    dwarf_getsrcfiles(unit_whole(unit), &files, &count) == 0 &&
-	    file < count)
-		name = dwarf_filesrc(files, file, NULL, NULL);
-	in->call_file = name ? lines_absolute(s->sf, unit, name) : NULL;
-	in->call_line = (int)number_of(die, DW_AT_call_line);
-	in->file = decl ? lines_absolute(s->sf, unit, decl) : NULL;
-	in->line = (int)number_of(die, DW_AT_decl_line);
+	s->out[s->found++] = (struct symfile_inlined){
+		.name = function_name(die),
+		.call_file = file_of(s, unit, die, DW_AT_call_file),
+		.call_line = (int)number_of(die, DW_AT_call_line),
+		.file = file_of(s, unit, die, DW_AT_decl_file),
+		.line = (int)number_of(die, DW_AT_decl_line),
+	};
 }
 
 static bool
@@ -257,7 +277,7 @@ size_t
 symfile_inlines(struct symfile *sf, uint64_t vaddr,
 		struct symfile_inlined *out, size_t max)
 {
-	struct search s = { sf, vaddr, out, max, 0, 0 };
+	struct search s = { .sf = sf, .vaddr = vaddr, .out = out, .max = max };
 
 	(void)lines_units_at(sf, vaddr, find_inlines, &s);
 	return s.found;
@@ -273,15 +293,24 @@ entry_of(Dwarf_Die *die, uint64_t *entry)
 	       dwarf_ranges(die, 0, &base, entry, &end) > 0;
 }
 
-static bool
-find_entry(void *arg, struct unit *unit)
+/* The function there, whatever was inlined into it, or NULL. */
+static struct body *
+function_at(struct search *s, struct unit *unit)
 {
-	struct search *s = arg;
 	struct bodies *b = bodies_of(s->sf, unit);
 	struct body *body = body_at(b, s->vaddr);
 
 	while (body && body->inlined)
 		body = around(b, body);
+	return body;
+}
+
+static bool
+find_entry(void *arg, struct unit *unit)
+{
+	struct search *s = arg;
+	struct body *body = function_at(s, unit);
+
 	return body && entry_of(&body->die, &s->entry);
 }
 
@@ -293,5 +322,31 @@ symfile_entry(struct symfile *sf, uint64_t vaddr, uint64_t *entry)
 	if (!lines_units_at(sf, vaddr, find_entry, &s))
 		return false;
 	*entry = s.entry;
+	return true;
+}
+
+static bool
+find_declared(void *arg, struct unit *unit)
+{
+	struct search *s = arg;
+	struct body *body = function_at(s, unit);
+
+	if (!body)
+		return false;
+	s->file = file_of(s, unit, &body->die, DW_AT_decl_file);
+	s->line = (int)number_of(&body->die, DW_AT_decl_line);
+	return s->file != NULL;
+}
+
+bool
+symfile_declared(struct symfile *sf, uint64_t vaddr, const char **file,
+		 int *line)
+{
+	struct search s = { .sf = sf, .vaddr = vaddr };
+
+	if (!lines_units_at(sf, vaddr, find_declared, &s))
+		return symfile_line(sf, vaddr, file, line);
+	*file = s.file;
+	*line = s.line;
 	return true;
 }

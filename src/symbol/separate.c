@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The separate debug file of a load object: by build-id, by .gnu_debuglink,
- * first under the target's root and then under ours; last by debuginfod, and
- * only where the user has set DEBUGINFOD_URLS.
+ * first under the target's root and then under ours; last from debuginfod.
  *
  * A file is taken only when it proves to be the right one: the same build-id,
  * or, where the object has none, the checksum the object names. It is opened
@@ -115,74 +114,15 @@ by_link(struct symfile *sf, const char *root)
 }
 
 static bool
-decode_id(const char *hex, unsigned char *bits, size_t cap, size_t *len)
-{
-	*len = strlen(hex) / 2;
-	if (*len == 0 || *len > cap)
-		return false;
-	for (size_t i = 0; i < *len; i++) {
-		unsigned byte;
-
-		if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
-			return false;
-		bits[i] = (unsigned char)byte;
-	}
-	return true;
-}
-
-static const Dwfl_Callbacks no_callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
-	.section_address = dwfl_offline_section_address,
-};
-
-/*
- * libdwfl speaks to debuginfod for us; a search path that holds nothing
- * keeps it from the files we have looked for already. It hands over a
- * descriptor of its cache, which we open again our own way.
- */
-static int
-fetch(struct symfile *sf, const unsigned char *bits, size_t len)
-{
-	char nowhere[] = "-/nonexistent", *path = nowhere, *name = NULL;
-	Dwfl_Callbacks callbacks = no_callbacks;
-	int fd = -1;
-
-	callbacks.debuginfo_path = &path;
-
-	Dwfl *dwfl = dwfl_begin(&callbacks);
-
-	if (!dwfl)
-		return -1;
-	dwfl_report_begin(dwfl);
-
-	Dwfl_Module *mod = dwfl_report_module(dwfl, sf->shown, 0, 1);
-
-	if (mod && dwfl_module_report_build_id(mod, bits, len, 0) == 0 &&
-	    dwfl_report_end(dwfl, NULL, NULL) == 0)
-		fd = dwfl_standard_find_debuginfo(mod, NULL, sf->shown, 0,
-						  sf->shown, NULL, 0, &name);
-	free(name);
-	dwfl_end(dwfl);
-	return fd;
-}
-
-static bool
 by_debuginfod(struct symfile *sf)
 {
-	const char *urls = getenv("DEBUGINFOD_URLS");
-	unsigned char bits[64];
-	size_t len;
-
-	if (!urls || !*urls || !decode_id(sf->build_id, bits, sizeof bits,
-					  &len))
-		return false;
-
-	const int fd = fetch(sf, bits, len);
+	const int fd = server_fetch(sf->server, SERVER_DEBUG, sf->build_id,
+				    sf->shown);
 
 	if (fd < 0)
 		return false;
 
+	/* a descriptor of its cache, opened again our own way */
 	char *path = xasprintf("/proc/self/fd/%d", fd);
 
 	sf->debug_fetched = try_file(sf, path, NULL);

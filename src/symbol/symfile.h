@@ -74,6 +74,7 @@ struct symfile {
 	struct lines *lines;
 	struct operands *operands;
 	enum symfile_source source;
+	struct symbol_server *server;	/* NULL: none is asked */
 	bool debug_sought, debug_fetched, trouble_made;
 };
 
@@ -94,6 +95,14 @@ const struct section *symfile_section(const struct symfile *sf,
 
 /* The separate debug file, NULL: none. Looks once. */
 Elf *symfile_debug_elf(struct symfile *sf);
+
+/* ---- server.c ----------------------------------------------------------- */
+
+enum server_file { SERVER_DEBUG, SERVER_PROGRAM };
+
+/* A descriptor of that file, -1: there is none. s may be NULL. */
+int server_fetch(struct symbol_server *s, enum server_file file,
+		 const char *build_id, const char *shown);
 
 /* ---- table.c, pieces.c, fde.c ------------------------------------------- */
 

@@ -25,9 +25,12 @@ advice(const struct symfile *sf)
 {
 	char *dpkg = xasprintf("%s/var/lib/dpkg/info", sf->prefix);
 	const bool has_dpkg = access(dpkg, F_OK) == 0;
-	const char *urls = getenv("DEBUGINFOD_URLS");
-	const bool asked = urls && *urls && *sf->build_id;
+	const char *server = " or set DEBUGINFOD_URLS";
 	char *text;
+
+	if (sf->server)
+		server = symbol_server_trouble(sf->server) ? "" :
+			"; debuginfod has nothing for it";
 
 	free(dpkg);
 	if (!has_dpkg)
@@ -37,11 +40,39 @@ advice(const struct symfile *sf)
 		text = xasprintf("install the -dbgsym (or -dbg) package of the"
 				 " package that owns it (dpkg -S %s)",
 				 sf->shown);
-	char *whole = xasprintf("%s%s", text, asked ?
-				"; debuginfod has nothing for it" :
-				" or set DEBUGINFOD_URLS");
+	char *whole = xasprintf("%s%s", text, server);
+
 	free(text);
 	return whole;
+}
+
+/* libelf unpacks what it was built to unpack; elfutils before 0.190 knows no
+ * zstd. */
+static bool
+is_packed(Elf *elf)
+{
+	Elf_Scn *scn;
+	GElf_Shdr shdr;
+	GElf_Chdr chdr;
+
+	return elf && image_section(elf, ".debug_info", &scn, &shdr) &&
+	       (shdr.sh_flags & SHF_COMPRESSED) &&
+	       gelf_getchdr(scn, &chdr) && chdr.ch_type != ELFCOMPRESS_ZLIB &&
+	       elf_compress(scn, 0, 0) < 0;
+}
+
+static char *
+packed_trouble(struct symfile *sf)
+{
+	const bool main_one = is_packed(sf->main.elf);
+
+	if (!main_one && !is_packed(sf->debug.elf))
+		return NULL;
+	return xasprintf("%s: its debug sections are packed by zstd, which"
+			 " this libelf cannot unpack: no lines and no inlined"
+			 " functions; objcopy --decompress-debug-sections %s",
+			 base_name(sf->shown), main_one ? sf->shown :
+			 "on its debug file");
 }
 
 static char *
@@ -57,7 +88,7 @@ make_trouble(struct symfile *sf)
 	functions_load(sf);
 	if (!*sf->path || (sf->source != SYMFILE_DYNSYM &&
 			   sf->source != SYMFILE_NONE))
-		return NULL;
+		return packed_trouble(sf);
 
 	char *how = advice(sf);
 	char *text = xasprintf("%s: no full symbols; static functions appear"

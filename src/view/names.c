@@ -76,8 +76,8 @@ source_file(const struct profile_function *fn)
 	if (fn->is_inlined)
 		return fn->file;
 	return fn->object->symbols &&
-	       symfile_line(fn->object->symbols, fn->start, &file, &line) ?
-		file : NULL;
+	       symfile_declared(fn->object->symbols, fn->start, &file,
+				&line) ? file : NULL;
 }
 
 static char *

@@ -70,6 +70,9 @@ struct viewer {
 	struct vec later;	/* char *: notes of the view that ran */
 	char **names;		/* by function id; NULL: not made yet */
 	size_t names_len;
+	struct symbol_server *server;	/* NULL: none is asked */
+	FILE *progress;		/* a terminal, or NULL */
+	size_t progress_len;	/* of the line that stands there */
 	struct map noted;	/* hashes of lines already printed */
 	struct fragment_part *fragment;	/* outermost first */
 	size_t fragment_len, fragment_cap;
@@ -90,6 +93,11 @@ int viewer_slot(const struct viewer *v, int metric);
 
 /* A note for viewer_notes, beside what the view prints; takes it. */
 void viewer_note(struct viewer *v, char *line);
+/* ---- progress.c ----------------------------------------------------- */
+
+/* One line that is written over by the next; NULL: away with it. arg is the
+ * viewer. */
+void progress_tell(void *arg, const char *line);
 
 /* ---- names.c -------------------------------------------------------- */
 

@@ -31,6 +31,7 @@ viewer_free(struct viewer *v)
 		return;
 	viewer_forget_names(v);
 	profile_free(v->prof);
+	symbol_server_free(v->server);
 	vec_free_items(&v->paths);
 	specs_fini(&v->columns);
 	fragment_free(v);
@@ -103,6 +104,7 @@ open_profile(const struct viewer *v, const char *const *paths, size_t n)
 		.keep_parts = v->mode == MODE_MACHINE,
 		.inlines = v->inlines && v->mode != MODE_MACHINE,
 		.rules = v->rules.items, .rules_len = v->rules.len,
+		.server = v->server,
 	};
 
 	return profile_open(paths, n, &options);
@@ -129,11 +131,18 @@ adopt(struct viewer *v, struct profile *prof)
 int
 viewer_load(struct viewer *v, const char *const *paths, size_t n)
 {
+	struct symbol_server *before = v->server;
+
+	/* servers that were given up are asked again */
+	v->server = symbol_server_new(progress_tell, v);
 	if (adopt(v, open_profile(v, paths, n)) < 0) {
+		symbol_server_free(v->server);
+		v->server = before;
 		if (fail_last()->kind == FAIL_MISSING)
 			suggest(first_missing(paths, n));
 		return -1;
 	}
+	symbol_server_free(before);
 
 	struct vec copy = {0};
 
@@ -356,6 +365,8 @@ viewer_notes(struct viewer *v, FILE *err)
 	/* views that show no function need no symbols */
 	if (!v->slots || !v->names)
 		return;
+	if (v->server && symbol_server_trouble(v->server))
+		note(v, symbol_server_trouble(v->server), err);
 	note_objects(v, err);
 	if (is_empty(v))
 		note(v, "no time was recorded: did the process run? "

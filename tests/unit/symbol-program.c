@@ -466,10 +466,12 @@ static void
 read_as(const char *name, const char *root, enum symfile_source source,
 	const char *what)
 {
+	struct symbol_server *server = symbol_server_new(NULL, NULL);
 	struct symfile *sf = open_in(name, root);
 	const char *file;
 	int line;
 
+	symfile_ask(sf, server);
 	if (symfile_source(sf) != source) {
 		printf("wrong: %s: source %d, not %d\n", what,
 		       symfile_source(sf), source);
@@ -482,6 +484,7 @@ read_as(const char *name, const char *root, enum symfile_source source,
 		      str_ends(file, "/sub/a.c"), what);
 	}
 	symfile_free(sf);
+	symbol_server_free(server);
 }
 
 static void
