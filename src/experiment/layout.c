@@ -75,27 +75,70 @@ layout_find(const struct data_file *file, int kind)
 	return NULL;
 }
 
-uint64_t
-layout_get(const unsigned char *packet, size_t size, const struct field *f)
+static size_t
+width_of(const struct field *f)
+{
+	return f->type == FIELD_INT32 || f->type == FIELD_UINT32 ?
+		sizeof(uint32_t) : sizeof(uint64_t);
+}
+
+void
+layout_finish(struct layout *layout)
+{
+	layout->number_count = layout->need = 0;
+	for (size_t role = 0; role < ROLE_COUNT; role++) {
+		const struct field *f = &layout->fields[role];
+		const size_t end = f->offset + width_of(f);
+
+		if (f->type == FIELD_NONE || f->type == FIELD_STRING)
+			continue;
+		layout->numbers[layout->number_count++] = (uint8_t)role;
+		layout->need = end > layout->need ? end : layout->need;
+	}
+}
+
+static inline uint64_t
+number_at(const unsigned char *p, enum field_type type)
 {
 	int32_t n32;
 	uint32_t u32;
 	uint64_t u64;
-	const bool narrow = f->type == FIELD_INT32 || f->type == FIELD_UINT32;
 
-	if (f->type == FIELD_NONE || f->type == FIELD_STRING ||
-	    f->offset + (narrow ? sizeof u32 : sizeof u64) > size)
-		return 0;
-	if (f->type == FIELD_INT32) {
-		memcpy(&n32, packet + f->offset, sizeof n32);
+	if (type == FIELD_INT32) {
+		memcpy(&n32, p, sizeof n32);
 		return (uint64_t)(int64_t)n32;
 	}
-	if (f->type == FIELD_UINT32) {
-		memcpy(&u32, packet + f->offset, sizeof u32);
+	if (type == FIELD_UINT32) {
+		memcpy(&u32, p, sizeof u32);
 		return u32;
 	}
-	memcpy(&u64, packet + f->offset, sizeof u64);
+	memcpy(&u64, p, sizeof u64);
 	return u64;
+}
+
+void
+layout_numbers(const struct layout *layout, const unsigned char *packet,
+	       size_t size, uint64_t out[ROLE_COUNT])
+{
+	const bool whole = size >= layout->need;
+
+	memset(out, 0, ROLE_COUNT * sizeof *out);
+	for (size_t i = 0; i < layout->number_count; i++) {
+		const size_t role = layout->numbers[i];
+		const struct field *f = &layout->fields[role];
+
+		out[role] = whole ? number_at(packet + f->offset, f->type) :
+				    layout_get(packet, size, f);
+	}
+}
+
+uint64_t
+layout_get(const unsigned char *packet, size_t size, const struct field *f)
+{
+	if (f->type == FIELD_NONE || f->type == FIELD_STRING ||
+	    f->offset + width_of(f) > size)
+		return 0;
+	return number_at(packet + f->offset, f->type);
 }
 
 const char *

@@ -15,7 +15,7 @@
 
 #include "reader.h"
 
-enum { STREAM_BUFFER = 1 << 20 };	/* far more than a packet */
+enum { STREAM_BUFFER = 1 << 17 };	/* more than a packet; in the cache */
 
 int
 stream_open(struct packet_stream *st, int dir_fd, const char *name)
@@ -136,8 +136,8 @@ stop(struct packet_stream *st)
 	return NULL;
 }
 
-const unsigned char *
-stream_next(struct packet_stream *st, struct packet_head *head)
+static const unsigned char *
+next_slowly(struct packet_stream *st, struct packet_head *head)
 {
 	for (;;) {
 		if (!fill(st, sizeof *head))
@@ -162,6 +162,25 @@ stream_next(struct packet_stream *st, struct packet_head *head)
 	}
 }
 
+/* Mostly the next packet is in the buffer, whole. */
+const unsigned char *
+stream_next(struct packet_stream *st, struct packet_head *head)
+{
+	const size_t rest = st->len - st->at;
+
+	if (rest >= sizeof *head) {
+		const unsigned char *packet = st->buf + st->at;
+
+		memcpy(head, packet, sizeof *head);
+		if (head->size >= sizeof *head && head->size <= rest &&
+		    head->kind != PACKET_EMPTY && head->kind != PACKET_CLOSED) {
+			st->at += head->size;
+			return packet;
+		}
+	}
+	return next_slowly(st, head);
+}
+
 /* ---- one packet ------------------------------------------------------ */
 
 static uint64_t
@@ -180,26 +199,23 @@ decode(const struct experiment_reader *rd, const struct data_file *file,
        const struct layout *layout, const unsigned char *packet, size_t size,
        struct experiment_packet *out)
 {
-	const struct field *f = layout->fields;
-	const uint64_t time_ns = layout_get(packet, size, &f[ROLE_TIME]);
-	const uint64_t state = layout_get(packet, size, &f[ROLE_STATE]);
+	uint64_t n[ROLE_COUNT];
 
-	if (state >= MSTATE_COUNT)
+	layout_numbers(layout, packet, size, n);
+	if (n[ROLE_STATE] >= MSTATE_COUNT)
 		return false;
 	*out = (struct experiment_packet){
 		.kind = layout->kind,
-		.time_ns = time_ns > rd->start_ns ? time_ns - rd->start_ns : 0,
-		.thread = layout_get(packet, size, &f[ROLE_THREAD]),
-		.lwp = layout_get(packet, size, &f[ROLE_LWP]),
-		.cpu = (int)layout_get(packet, size, &f[ROLE_CPU]),
-		.frinfo = layout_get(packet, size, &f[ROLE_FRINFO]),
-		.mstate = (int)state,
-		.weight_ns = weight_of(layout_get(packet, size, &f[ROLE_TICKS]),
-				       file->tick_ns),
-		.text = layout_text(packet, size, &f[ROLE_TEXT]),
+		.time_ns = n[ROLE_TIME] > rd->start_ns ?
+			n[ROLE_TIME] - rd->start_ns : 0,
+		.thread = n[ROLE_THREAD], .lwp = n[ROLE_LWP],
+		.cpu = (int)n[ROLE_CPU], .frinfo = n[ROLE_FRINFO],
+		.mstate = (int)n[ROLE_STATE],
+		.weight_ns = weight_of(n[ROLE_TICKS], file->tick_ns),
+		.text = layout_text(packet, size, &layout->fields[ROLE_TEXT]),
 	};
 	for (size_t i = 0; i < EXPERIMENT_VALUES; i++) {
-		out->value[i] = layout_get(packet, size, &f[ROLE_VALUE + i]);
+		out->value[i] = n[ROLE_VALUE + i];
 		if (layout->time_values[i] && out->value[i])
 			out->value[i] -= rd->start_ns;
 	}
@@ -237,6 +253,8 @@ data_file_scan(struct experiment_reader *rd, struct data_file *file)
 			    "supported; it is not read", file->name);
 		return;
 	}
+	for (size_t i = 0; i < file->layout_count; i++)
+		layout_finish(&file->layouts[i]);
 	if (stream_open(&st, rd->dir_fd, file->name) < 0) {
 		/* nothing recorded of that kind, or its file is lost */
 		if (errno != ENOENT || !rd->recording)

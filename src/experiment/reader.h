@@ -30,6 +30,9 @@ struct layout {			/* of one kind of packet */
 	int kind;
 	bool time_values[EXPERIMENT_VALUES];
 	struct field fields[ROLE_COUNT];
+	uint8_t numbers[ROLE_COUNT];	/* roles that are declared numbers */
+	size_t number_count;
+	size_t need;		/* packets of that size have all of them */
 };
 
 struct data_file {
@@ -67,6 +70,11 @@ void stream_warn(struct experiment_reader *rd, const char *name,
 /* The field of a declaration in log.xml. Unknown names are fine. */
 void layout_declare(struct layout *layout, const char *name,
 		    const char *offset, const char *type);
+/* Once all its fields are declared. */
+void layout_finish(struct layout *layout);
+/* All its numbers, by role; 0 where the packet has none. */
+void layout_numbers(const struct layout *layout, const unsigned char *packet,
+		    size_t size, uint64_t out[ROLE_COUNT]);
 /* NULL: this kind was not declared. */
 const struct layout *layout_find(const struct data_file *file, int kind);
 /* A number of a packet of that size; 0 where it has none. */

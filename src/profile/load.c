@@ -252,7 +252,6 @@ source_fini(struct source *src)
 	map_fini(&src->raw_of);
 	map_fini(&src->by_epoch);
 	map_fini(&src->threads);
-	free(src->raw);
 	free(src->object_of);
 	free(src->losses);
 	births_free(src);

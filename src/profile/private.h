@@ -105,8 +105,12 @@ struct stack {
 	uint32_t len;
 	uint32_t skip;		/* leaf frames in PLT stubs, not shown */
 	uint32_t next;		/* same hash */
+	uint8_t end;		/* enum end_kind, of the frames as read */
+	bool is_many;		/* one of <Unsampled threads> */
 	uint64_t packets;
 };
+
+enum end_kind { END_COMPLETE, END_TRUNCATED, END_FAILED, END_ARTIFICIAL };
 
 struct thread {
 	uint32_t experiment, ordinal;
@@ -125,12 +129,6 @@ struct grown {			/* a stack of threads created in one way */
 	uint32_t stack, chain;
 };
 
-struct raw_stack {		/* one FRINFO of one experiment */
-	uint64_t frinfo;
-	uint32_t stack;		/* when it does not vary */
-	bool varies, missing;
-};
-
 struct leaks {			/* by number of the heap packet in its file */
 	uint64_t *bytes;	/* of it that were never freed */
 	size_t len, cap, next;
@@ -142,10 +140,9 @@ struct source {			/* one experiment */
 	const struct experiment_reader *reader;
 	const char *founder;	/* path of the directory with archives/ */
 	struct space space;
-	struct map raw_of;	/* FRINFO -> index in raw + 1 */
-	struct raw_stack *raw;
-	size_t raw_len, raw_cap;
-	struct map by_epoch;	/* (raw, epoch) -> stack */
+	struct map raw_of;	/* FRINFO -> what read.c knows of it */
+	uint32_t varying;	/* FRINFOs that vary, so far */
+	struct map by_epoch;	/* (number of a varying one, epoch) -> stack */
 	struct map threads;	/* tid -> thread index + 1 */
 	uint32_t thread_count;
 	uint32_t *object_of;	/* map record -> object + 1 */

@@ -22,6 +22,52 @@ same_frames(const struct profile *prof, const struct stack *st,
 	       !memcmp(&prof->frames[st->first], frames, n * sizeof *frames);
 }
 
+static bool
+is_artificial(const struct profile *prof, const struct location *loc)
+{
+	return loc->object == OBJECT_DYNAMIC &&
+	       prof->functions[loc->function].linkage[0] == '<';
+}
+
+static enum end_kind
+end_of(const struct profile *prof, const uint32_t *frames, size_t n)
+{
+	const uint32_t last = n ? frames[n - 1] : LOCATION_FIRST;
+
+	if (last == LOCATION_TRUNCATED)
+		return END_TRUNCATED;
+	if (last == LOCATION_FAILED)
+		return END_FAILED;
+	return n && is_artificial(prof, &prof->locations[last]) ?
+		END_ARTIFICIAL : END_COMPLETE;
+}
+
+/* What lived too short to have a sample of its own. */
+static bool
+is_many(const struct profile *prof, const struct stack *st,
+	const uint32_t *frames)
+{
+	return st->end == END_ARTIFICIAL && st->len == 1 &&
+	       !strcmp(prof->functions[prof->locations[frames[0]].function]
+		       .linkage, "<Unsampled threads>");
+}
+
+static void
+add_stack(struct profile *prof, const uint32_t *frames, size_t n,
+	  uint32_t next)
+{
+	prof->stacks = xgrow(prof->stacks, &prof->stacks_cap,
+			     prof->stacks_len + 1, sizeof *prof->stacks);
+
+	struct stack *st = &prof->stacks[prof->stacks_len++];
+
+	*st = (struct stack){
+		.first = prof->frames_len - n, .len = (uint32_t)n,
+		.next = next, .end = (uint8_t)end_of(prof, frames, n),
+	};
+	st->is_many = is_many(prof, st, frames);
+}
+
 /* The frames are the last n of the pool; they stay there when new. */
 static uint32_t
 intern(struct profile *prof, size_t n)
@@ -35,13 +81,8 @@ intern(struct profile *prof, size_t n)
 			prof->frames_len -= n;
 			return (uint32_t)i - 1;
 		}
-	prof->stacks = xgrow(prof->stacks, &prof->stacks_cap,
-			     prof->stacks_len + 1, sizeof *prof->stacks);
-	prof->stacks[prof->stacks_len] = (struct stack){
-		.first = prof->frames_len - n, .len = (uint32_t)n,
-		.next = (uint32_t)*slot,
-	};
-	*slot = ++prof->stacks_len;
+	add_stack(prof, frames, n, (uint32_t)*slot);
+	*slot = prof->stacks_len;
 	return (uint32_t)*slot - 1;
 }
 
@@ -53,6 +94,8 @@ push_frame(struct profile *prof, uint32_t location)
 	prof->frames[prof->frames_len++] = location;
 }
 
+enum { THREADS_KNOWN = 64 };
+
 struct reading {
 	struct profile *prof;
 	struct source *src;
@@ -60,12 +103,20 @@ struct reading {
 	uint64_t *pcs;
 	size_t pcs_cap;
 	/* the last answers: packets of one thread come in runs */
-	struct raw_stack *raw;
-	uint64_t raw_frinfo;
-	uint64_t tid;
-	uint32_t thread;
-	bool have_thread;
+	uint64_t raw, raw_frinfo;
+	struct {
+		uint64_t tid;
+		uint32_t thread;	/* + 1 */
+	} threads[THREADS_KNOWN];
 };
+
+/*
+ * What is known of a FRINFO, in one word: its stack; or, where that varies
+ * with time, its number among those that do.
+ */
+#define RAW_KNOWN (UINT64_C(1) << 32)
+#define RAW_VARIES (UINT64_C(1) << 33)
+#define RAW_MISSING (UINT64_C(1) << 34)
 
 static uint32_t
 resolve(struct reading *rd, size_t n, enum stack_end end, uint64_t time_ns,
@@ -101,47 +152,51 @@ decode(struct reading *rd, uint64_t frinfo, uint64_t time_ns, bool *varies,
 	return n < 0 ? 0 : resolve(rd, (size_t)n, end, time_ns, varies);
 }
 
-static struct raw_stack *
+static uint64_t
+new_raw(struct reading *rd, uint64_t frinfo, uint64_t time_ns)
+{
+	bool varies = false, missing;
+	const uint32_t stack = decode(rd, frinfo, time_ns, &varies, &missing);
+
+	return RAW_KNOWN | (missing ? RAW_MISSING : 0) |
+	       (varies ? RAW_VARIES | rd->src->varying++ : stack);
+}
+
+static uint64_t
 raw_stack(struct reading *rd, uint64_t frinfo, uint64_t time_ns)
 {
-	struct source *src = rd->src;
-
 	if (rd->raw && rd->raw_frinfo == frinfo)
 		return rd->raw;
 
-	uint64_t *slot = map_slot_of(&src->raw_of, frinfo);
+	uint64_t *slot = map_slot_of(&rd->src->raw_of, frinfo);
 
-	if (!*slot) {
-		struct raw_stack raw = { .frinfo = frinfo };
-
-		raw.stack = decode(rd, frinfo, time_ns, &raw.varies,
-				   &raw.missing);
-		src->raw = xgrow(src->raw, &src->raw_cap, src->raw_len + 1,
-				 sizeof *src->raw);
-		src->raw[src->raw_len] = raw;
-		*slot = ++src->raw_len;
-	}
+	if (!*slot)
+		*slot = new_raw(rd, frinfo, time_ns);
 	rd->raw_frinfo = frinfo;
-	return rd->raw = &src->raw[*slot - 1];
+	return rd->raw = *slot;
 }
 
 static uint32_t
-stack_at(struct reading *rd, const struct raw_stack *raw, uint64_t time_ns)
+stack_at(struct reading *rd, uint64_t frinfo, uint64_t raw, uint64_t time_ns)
 {
 	struct source *src = rd->src;
 	bool ignored = false;
 
-	if (!raw->varies)
-		return raw->stack;
+	if (!(raw & RAW_VARIES))
+		return (uint32_t)raw;
 
-	uint64_t *slot = map_slot_of(&src->by_epoch,
-				     (uint64_t)(raw - src->raw) << 32 |
+	uint64_t *slot = map_slot_of(&src->by_epoch, raw << 32 |
 				     space_epoch(&src->space, time_ns));
 
 	if (!*slot)
-		*slot = 1 + decode(rd, raw->frinfo, time_ns, &ignored,
-				   &ignored);
+		*slot = 1 + decode(rd, frinfo, time_ns, &ignored, &ignored);
 	return (uint32_t)*slot - 1;
+}
+
+static uint32_t
+stack_of(struct reading *rd, uint64_t frinfo, uint64_t time_ns)
+{
+	return stack_at(rd, frinfo, raw_stack(rd, frinfo, time_ns), time_ns);
 }
 
 /* ---- packets -------------------------------------------------------- */
@@ -151,8 +206,10 @@ thread_of(struct reading *rd, uint64_t tid)
 {
 	struct profile *prof = rd->prof;
 
-	if (rd->have_thread && rd->tid == tid)
-		return rd->thread;
+	const size_t at = tid % THREADS_KNOWN;
+
+	if (rd->threads[at].thread && rd->threads[at].tid == tid)
+		return rd->threads[at].thread - 1;
 
 	uint64_t *slot = map_slot_of(&rd->src->threads, tid);
 
@@ -166,38 +223,28 @@ thread_of(struct reading *rd, uint64_t tid)
 		};
 		*slot = ++prof->threads_len;
 	}
-	rd->have_thread = true;
-	rd->tid = tid;
-	return rd->thread = (uint32_t)*slot - 1;
-}
-
-static bool
-is_artificial(const struct profile *prof, const struct location *loc)
-{
-	return loc->object == OBJECT_DYNAMIC &&
-	       prof->functions[loc->function].linkage[0] == '<';
+	rd->threads[at].tid = tid;
+	rd->threads[at].thread = (uint32_t)*slot;
+	return (uint32_t)*slot - 1;
 }
 
 static void
-count_end(const struct profile *prof, struct stack_ends *ends,
-	  bool missing, const struct stack *st)
+count_end(struct stack_ends *ends, const struct stack *st)
 {
-	if (missing) {
-		ends->missing++;
-		return;
-	}
-
-	const uint32_t last = st->len ?
-		prof->frames[st->first + st->len - 1] : LOCATION_FIRST;
-
-	if (last == LOCATION_TRUNCATED)
-		ends->truncated++;
-	else if (last == LOCATION_FAILED)
-		ends->failed++;
-	else if (st->len && is_artificial(prof, &prof->locations[last]))
-		ends->artificial++;
-	else
+	switch ((enum end_kind)st->end) {
+	case END_COMPLETE:
 		ends->complete++;
+		break;
+	case END_TRUNCATED:
+		ends->truncated++;
+		break;
+	case END_FAILED:
+		ends->failed++;
+		break;
+	case END_ARTIFICIAL:
+		ends->artificial++;
+		break;
+	}
 }
 
 /* ---- who created a thread -------------------------------------------- */
@@ -209,8 +256,8 @@ static void
 push_creator(struct reading *rd, const struct birth *b)
 {
 	struct profile *prof = rd->prof;
-	struct raw_stack *raw = raw_stack(rd, b->frinfo, b->time_ns);
-	const struct stack *st = &prof->stacks[stack_at(rd, raw, b->time_ns)];
+	const struct stack *st = &prof->stacks[stack_of(rd, b->frinfo,
+							b->time_ns)];
 	const size_t first = st->first, n = st->len;
 
 	for (size_t i = 0; i < n; i++)
@@ -230,8 +277,7 @@ chain_of(struct reading *rd, struct birth *b)
 	/* all are decoded first: that works at the end of the pool, too */
 	while (at && at->frinfo && generations < GENERATIONS_MAX) {
 		line[generations++] = at;
-		(void)stack_at(rd, raw_stack(rd, at->frinfo, at->time_ns),
-			       at->time_ns);
+		(void)stack_of(rd, at->frinfo, at->time_ns);
 		at = births_find(rd->src, at->by, at->time_ns);
 	}
 
@@ -245,13 +291,6 @@ chain_of(struct reading *rd, struct birth *b)
 	return b->chain - 1;
 }
 
-static bool
-stands_for_itself(const struct profile *prof, const struct stack *st)
-{
-	return !st->len || is_artificial(prof, &prof->locations[
-		prof->frames[st->first + st->len - 1]]);
-}
-
 static uint32_t
 grown_row(struct reading *rd, const struct experiment_packet *p,
 	  uint32_t stack)
@@ -262,21 +301,10 @@ grown_row(struct reading *rd, const struct experiment_packet *p,
 		return GROWN_NONE;
 
 	struct birth *b = births_find(rd->src, p->thread, p->time_ns);
-	const bool below = b && !stands_for_itself(prof, &prof->stacks[stack]);
+	const struct stack *st = &prof->stacks[stack];
+	const bool below = b && st->len && st->end != END_ARTIFICIAL;
 
 	return births_row(prof, stack, below ? chain_of(rd, b) : 0);
-}
-
-/* What lived too short to have a sample of its own. */
-static bool
-stands_for_many(const struct profile *prof, const struct stack *st)
-{
-	const struct location *loc = st->len == 1 ?
-		&prof->locations[prof->frames[st->first]] : NULL;
-
-	return loc && is_artificial(prof, loc) &&
-	       !strcmp(prof->functions[loc->function].linkage,
-		       "<Unsampled threads>");
 }
 
 /* ---- each packet ----------------------------------------------------- */
@@ -285,24 +313,24 @@ static void
 add_counted(struct reading *rd, const struct experiment_packet *p,
 	    uint32_t thread)
 {
-	const struct raw_stack *raw = raw_stack(rd, p->frinfo, p->time_ns);
-	const bool missing = raw->missing;
-	const uint32_t stack = stack_at(rd, raw, p->time_ns);
-	struct stack *st = &rd->prof->stacks[stack];
+	const uint64_t raw = raw_stack(rd, p->frinfo, p->time_ns);
+	const uint32_t stack = stack_at(rd, p->frinfo, raw, p->time_ns);
 	const struct place to = {
 		.stack = stack, .thread = thread,
-		.period = stands_for_many(rd->prof, st) ? PERIOD_THEN :
-							  PERIOD_BACKWARDS,
+		.period = rd->prof->stacks[stack].is_many ?
+			PERIOD_THEN : PERIOD_BACKWARDS,
 		.grown = grown_row(rd, p, stack),
 	};
+	struct stack *st = &rd->prof->stacks[stack];
 
 	values_add(rd->prof, rd->src, p, &to);
-	st = &rd->prof->stacks[stack];	/* its creators' may have come */
 	st->packets++;
 	if (rd->ours && p->kind == PACKET_CLOCK && p->cpu == EXPERIMENT_BOOKED)
 		rd->src->ends.booked++;
+	else if (raw & RAW_MISSING)
+		rd->src->ends.missing++;
 	else
-		count_end(rd->prof, &rd->src->ends, missing, st);
+		count_end(&rd->src->ends, st);
 }
 
 static bool
