@@ -10,22 +10,20 @@
 
 /* ---- what tables use ------------------------------------------------ */
 
-/* CPU time where it has a column, else the first one. */
+/* The first exclusive column, else the first one. */
 static struct sort
 default_sort(const struct viewer *v)
 {
-	const struct specs *s = &v->columns;
-	const int cpu = spec_metric(v, "totalcpu");
 	const struct spec *first = NULL;
 
-	for (size_t i = 0; i < s->len; i++) {
-		const struct spec *spec = &s->items[i];
+	for (size_t i = 0; i < v->columns.len; i++) {
+		const struct spec *spec = &v->columns.items[i];
 
 		if (spec->metric < 0 || !spec->show)
 			continue;
-		first = first ? first : spec;
-		if (spec->metric == cpu && spec->flavor == EXCLUSIVE)
-			return (struct sort){ EXCLUSIVE, cpu, false };
+		if (!first || (first->flavor != EXCLUSIVE &&
+			       spec->flavor == EXCLUSIVE))
+			first = spec;
 	}
 	return first ? (struct sort){ first->flavor, first->metric, false } :
 		       (struct sort){ STATIC_NAME, -1, false };
