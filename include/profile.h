@@ -130,7 +130,7 @@ struct profile_function {
 	bool is_folded;		/* stands for all of a hidden object */
 };
 
-enum { FUNCTION_TOTAL = 0 };	/* id of <Total> */
+enum { FUNCTION_TOTAL, FUNCTION_UNKNOWN };	/* ids of <Total>, <Unknown> */
 
 size_t profile_function_count(struct profile *prof);
 const struct profile_function *profile_function(struct profile *prof,

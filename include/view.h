@@ -24,7 +24,7 @@ bool viewer_loaded(const struct viewer *v);
 /* Text, tables for pages, spreadsheets and programs; and the stacks of the
  * whole profile, for tools that draw them. */
 enum view_format { VIEW_TEXT, VIEW_HTML, VIEW_DELIMITED, VIEW_CSV, VIEW_JSON,
-		   VIEW_FOLDED };
+		   VIEW_FOLDED, VIEW_SPEEDSCOPE, VIEW_PPROF };
 void viewer_set_format(struct viewer *v, enum view_format format);
 /* "text", "json" ...; FAIL_USAGE for others. */
 int viewer_choose_format(struct viewer *v, const char *name);

@@ -190,7 +190,7 @@ const struct verb verb_table[] = {
 	  "show experiments; without a command: functions, limit 20",
 	  "  --format text|html|csv|json   tables; json is for programs: the\n"
 	  "                  manual page tells its fields\n"
-	  "  --format folded               stacks, for other tools\n"
+	  "  --format folded|speedscope|pprof   stacks, for other tools\n"
 	  "  for example: sonde report test.1.er -limit 10 -functions "
 	  "-calltree\n", verb_report },
 	{ "selftest", "[N]", "see on this machine that visited processes "

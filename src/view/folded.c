@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Stacks for flame graphs: `root;...;leaf microseconds`, one line per distinct
- * stack, total CPU time. Functions of the kernel end in _[k], as the tools
- * that draw such stacks expect.
+ * stack, of the metric that tables are sorted by (bytes and counts as such).
+ * Functions of the kernel end in _[k], as the tools that draw such stacks
+ * expect.
  */
-#include "private.h"
+#include "stacks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 struct line {
 	char *text;
-	uint64_t weight_ns;
+	uint64_t weight;
 };
 
 struct folding {
@@ -42,19 +43,19 @@ add_frame(struct folding *f, struct str *text, uint32_t function)
 
 /* Takes text. Different instructions of the same functions are one line. */
 static void
-add_line(struct folding *f, char *text, uint64_t weight_ns)
+add_line(struct folding *f, char *text, uint64_t weight)
 {
 	uint64_t key = hash_bytes(text, strlen(text), 0), at;
 
 	for (; map_get(&f->known, key, &at); key++)
 		if (!strcmp(f->lines[at].text, text)) {
-			f->lines[at].weight_ns += weight_ns;
+			f->lines[at].weight += weight;
 			free(text);
 			return;
 		}
 	map_put(&f->known, key, f->len);
 	f->lines = xgrow(f->lines, &f->cap, f->len + 1, sizeof *f->lines);
-	f->lines[f->len++] = (struct line){ text, weight_ns };
+	f->lines[f->len++] = (struct line){ text, weight };
 }
 
 static void
@@ -80,23 +81,18 @@ compare_lines(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-static int
-cpu_slot(const struct viewer *v)
-{
-	for (size_t s = 0; s < v->slots; s++)
-		if (v->metrics[s] == spec_metric(v, "totalcpu"))
-			return (int)s;
-	return -1;
-}
-
 int
 folded_write(struct viewer *v, FILE *out)
 {
-	struct folding f = { .v = v, .slot = cpu_slot(v) };
+	struct folding f = { .v = v, .slot = viewer_sorted_slot(v) };
 
 	if (f.slot < 0)
 		return fail(FAIL_MISSING,
-			    "the experiment has no clock data to fold");
+			    "the experiment has no data to fold");
+
+	const bool is_time = profile_metric(v->prof, v->metrics[f.slot])
+		->is_time;
+
 	if (v->creators)
 		profile_created_stacks(v->prof, visit, &f);
 	else
@@ -105,7 +101,8 @@ folded_write(struct viewer *v, FILE *out)
 		qsort(f.lines, f.len, sizeof *f.lines, compare_lines);
 	for (size_t i = 0; i < f.len; i++) {
 		fprintf(out, "%s %" PRIu64 "\n", f.lines[i].text,
-			(f.lines[i].weight_ns + 500) / 1000);
+			is_time ? (f.lines[i].weight + 500) / 1000 :
+				  f.lines[i].weight);
 		free(f.lines[i].text);
 	}
 	free(f.lines);

@@ -415,7 +415,9 @@ int viewer_export(struct viewer *v, FILE *out);
 
 /* ---- exports ---------------------------------------------------------- */
 
-/* Stacks for flame graphs, instead of a table. */
+/* Stacks for flame graphs, for speedscope, for pprof. */
 int folded_write(struct viewer *v, FILE *out);
+int speedscope_write(struct viewer *v, FILE *out);
+int pprof_write(struct viewer *v, FILE *out);
 
 #endif

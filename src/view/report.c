@@ -20,6 +20,8 @@ static const struct format {
 	[VIEW_CSV] = { "csv", &csv_writer, NULL },
 	[VIEW_JSON] = { "json", &json_writer, NULL },
 	[VIEW_FOLDED] = { "folded", NULL, folded_write },
+	[VIEW_SPEEDSCOPE] = { "speedscope", NULL, speedscope_write },
+	[VIEW_PPROF] = { "pprof", NULL, pprof_write },
 };
 
 bool

@@ -5,6 +5,7 @@
  * a promise: man/report-schema.json, and the manual page tells it.
  */
 #include "report.h"
+#include "stacks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +20,13 @@ static const char *const flavors[] = {
 static const char *
 unit(const struct column *col)
 {
+	if (col->metric)
+		return metric_unit(col->metric);
 	if (col->kind == CELL_TIME)
 		return "ns";
 	if (col->kind != CELL_COUNT)
 		return NULL;
-	if (!strcmp(column_unit(col), "(bytes)") ||
-	    (col->metric && str_ends(col->metric->name, "bytes")))
-		return "bytes";
-	return "count";
+	return strcmp(column_unit(col), "(bytes)") ? "count" : "bytes";
 }
 
 /* "Excl. PC Addr." -> pc_addr */
