@@ -66,6 +66,28 @@ static const struct {
 	  "B1v_", NULL, "<rustc_data_structures::obligation_forest::"
 	  "ObligationForest<rustc_trait_selection::traits::fulfill::"
 	  "PendingPredicateObligation>>::register_obligation_at" },
+	/* the examples of the book of rustc on its scheme v0 */
+	{ "_RNvCskwGfYPst2Cb_3foo16example_function",
+	  "foo[ef17931c9e9b4641]::example_function",
+	  "foo::example_function" },
+	{ "_RNvMs_Cs4Cv8Wi1oAIB_7mycrateNtB4_7Example3foo", NULL,
+	  "<mycrate::Example>::foo" },
+	{ "_RNvXCs15kBYyAo9fc_7mycrateNtB2_7ExampleNtB2_5Trait3foo", NULL,
+	  "<mycrate::Example as mycrate::Trait>::foo" },
+	{ "_RNvYNtCs15kBYyAo9fc_7mycrate7ExampleNtB4_5Trait3foo", NULL,
+	  "<mycrate::Example as mycrate::Trait>::foo" },
+	{ "_RNCNvCsgStHSCytQ6I_7mycrate4main0B3_", NULL,
+	  "mycrate::main::{closure#0}" },
+	{ "_RINvCsgStHSCytQ6I_7mycrate7examplelE", NULL,
+	  "mycrate::example::<i32>" },
+	{ "_RINvCs7QNBtHUyZGx_7mycrate7exampleAtj8_E", NULL,
+	  "mycrate::example::<[u16; 8]>" },
+	{ "_RINvCsgStHSCytQ6I_7mycrate7exampleKj1_E", NULL,
+	  "mycrate::example::<1>" },
+	{ "_RNvCsdBezzDwma51_7mycrateu8gdel_5qa", NULL,
+	  "mycrate::g\303\266del" },
+	{ "inlined [inlined]", "inlined [inlined]", "inlined [inlined]" },
+	{ "_Z3fooi [inlined]", "foo(int) [inlined]", "foo [inlined]" },
 	{ "_Znot_a_name", "_Znot_a_name", "_Znot_a_name" },
 	{ "_R", "_R", "_R" },
 	{ "_Z", "_Z", "_Z" },
@@ -101,12 +123,12 @@ fixed_pairs(void)
 
 /* Compare with c++filt over all mangled names that some file defines. */
 static size_t
-like_cxxfilt(const char *file)
+like_cxxfilt(const char *table, const char *file)
 {
 	char *command = xasprintf("cd \"$SCRATCH\" &&"
-				  " nm -D --defined-only -j %s 2>/dev/null |"
+				  " nm %s --defined-only -j %s 2>/dev/null |"
 				  " sed 's/@.*//' | grep -E '^(_Z|_R)' >n;"
-				  " c++filt <n | paste n -", file);
+				  " c++filt <n | paste n -", table, file);
 	size_t n = 0, cap = 0;
 	char *line = NULL;
 	FILE *in = popen(command, "r");
@@ -146,10 +168,35 @@ all_of_libraries(void)
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		if (access(files[i], R_OK) == 0) {
 			there++;
-			n += like_cxxfilt(files[i]);
+			n += like_cxxfilt("-D", files[i]);
 		}
 	printf("%zu names of %zu files compared with c++filt\n", n, there);
 	if (there > 0 && n < 1000)
+		failures++;
+}
+
+/* What rustc makes of a program: some of each kind of name. */
+static void
+all_of_rust(void)
+{
+	static const char make[] =
+		"cd \"$SCRATCH\" && command -v rustc c++filt >/dev/null &&"
+		" echo 'use std::collections::HashMap; mod m { pub struct"
+		" S<T>(pub T); impl<T: Copy + std::ops::Add<Output = T>> S<T>"
+		" { #[inline(never)] pub fn go(&self, n: T) -> T { let c ="
+		" |x: T| x + self.0; c(n) } } } fn main() { let mut h ="
+		" HashMap::new(); h.insert(m::S(3).go(4), \"x\");"
+		" println!(\"{:?}\", h); }' >r.rs && rustc r.rs 2>/dev/null";
+
+	if (system(make) != 0) {
+		printf("no rustc: not compared\n");
+		return;
+	}
+
+	const size_t n = like_cxxfilt("", "r");
+
+	printf("%zu names of Rust compared with c++filt\n", n);
+	if (n < 300)
 		failures++;
 }
 
@@ -284,6 +331,7 @@ main(void)
 	fixed_pairs();
 	harmful_names();
 	all_of_libraries();
+	all_of_rust();
 	if (system("rm -rf \"$SCRATCH\"") != 0)
 		printf("%s was left behind\n", scratch);
 	return failures ? 1 : 0;
