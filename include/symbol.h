@@ -77,6 +77,9 @@ struct symbol {
 
 /* The function at an ELF virtual address; false: no symbol and no FDE. */
 bool symfile_find(struct symfile *sf, uint64_t vaddr, struct symbol *out);
+/* The same for code that no symbol and no FDE is about: the stretch of it up to
+ * the next function on both sides; false: no code there. */
+bool symfile_gap(struct symfile *sf, uint64_t vaddr, struct symbol *out);
 /* All names of the function that starts there, the chosen one first, ended
  * by NULL; a view. No function: the list is empty. */
 const char *const *symfile_aliases(struct symfile *sf, uint64_t start);

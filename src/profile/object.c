@@ -46,7 +46,7 @@ object_intern(struct profile *prof, uint32_t source,
 	obj->source = source;
 	obj->start = rec->start;
 	obj->end = rec->start + rec->size;
-	obj->plt = FUNCTION_UNSET;
+	obj->plt = obj->nothing = FUNCTION_UNSET;
 	vec_push(&prof->objects, obj);
 	return (uint32_t)prof->objects.len - 1;
 }

@@ -61,6 +61,7 @@ struct object {
 	uint64_t start, end;	/* where it was mapped, first */
 	bool opened;
 	uint32_t plt;		/* function of its PLT, or FUNCTION_UNSET */
+	uint32_t nothing;	/* of code that has none, or FUNCTION_UNSET */
 	uint32_t bound_at;	/* location + 1 of lazy binding; 0: none */
 	uint64_t plt_start;
 	uint32_t folded_at;	/* location + 1 that stands for all; 0: none */

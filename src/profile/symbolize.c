@@ -21,7 +21,7 @@ add_pseudo_object(struct profile *prof, const char *name)
 	obj->build_id = xstrdup("");
 	obj->pub.path = obj->pub.name = obj->path;
 	obj->opened = true;
-	obj->plt = FUNCTION_UNSET;
+	obj->plt = obj->nothing = FUNCTION_UNSET;
 	vec_push(&prof->objects, obj);
 }
 
@@ -213,6 +213,25 @@ plt_function(struct profile *prof, uint32_t object)
 	return obj->plt;
 }
 
+/* Nobody knows a function of it: a file that is gone, or another build. */
+static uint32_t
+nothing_function(struct profile *prof, uint32_t object)
+{
+	struct object *obj = object_at(prof, object);
+
+	if (!obj->pub.is_file)
+		return FUNCTION_UNKNOWN;
+	if (obj->nothing == FUNCTION_UNSET) {
+		char *name = xasprintf("<%s> -- no functions found",
+				       obj->pub.name);
+
+		obj->nothing = symbolize_function(prof, object, name,
+						  xstrdup(name));
+		free(name);
+	}
+	return obj->nothing;
+}
+
 uint32_t
 symbolize_plt(struct profile *prof, uint32_t object)
 {
@@ -262,13 +281,15 @@ symbolize_location_now(struct profile *prof, struct location *loc)
 	if (loc->function != FUNCTION_UNSET)
 		return;
 	object_open(prof, obj);
-	loc->function = FUNCTION_UNKNOWN;
-	if (!obj->pub.symbols)
+	if (obj->pub.symbols)
+		loc->offset = loc->vaddr = symfile_vaddr(obj->pub.symbols,
+							 loc->offset);
+	if (!obj->pub.symbols ||
+	    (!symfile_find(obj->pub.symbols, loc->vaddr, &sym) &&
+	     !symfile_gap(obj->pub.symbols, loc->vaddr, &sym))) {
+		loc->function = nothing_function(prof, loc->object);
 		return;
-	loc->vaddr = symfile_vaddr(obj->pub.symbols, loc->offset);
-	loc->offset = loc->vaddr;
-	if (!symfile_find(obj->pub.symbols, loc->vaddr, &sym))
-		return;
+	}
 	loc->is_plt = sym.is_plt;
 	loc->is_resolver = !sym.is_plt && lazy_is_resolver(obj, &sym);
 	loc->function = sym.is_plt ? plt_function(prof, loc->object) :

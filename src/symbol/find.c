@@ -39,13 +39,12 @@ fill_symbol(struct symfile *sf, struct function *fn, const char *name,
 	};
 }
 
-bool
-symfile_find(struct symfile *sf, uint64_t vaddr, struct symbol *out)
+/* How many pieces start at or before vaddr. */
+static size_t
+pieces_upto(const struct functions *fns, uint64_t vaddr)
 {
-	functions_load(sf);
-
-	const struct piece *pieces = sf->functions.pieces;
-	size_t low = 0, high = sf->functions.piece_len;
+	const struct piece *pieces = fns->pieces;
+	size_t low = 0, high = fns->piece_len;
 
 	while (low < high) {
 		const size_t mid = low + (high - low) / 2;
@@ -55,10 +54,49 @@ symfile_find(struct symfile *sf, uint64_t vaddr, struct symbol *out)
 		else
 			high = mid;
 	}
-	if (low == 0 || vaddr >= pieces[low - 1].end)
+	return low;
+}
+
+bool
+symfile_find(struct symfile *sf, uint64_t vaddr, struct symbol *out)
+{
+	functions_load(sf);
+
+	const struct piece *pieces = sf->functions.pieces;
+	const size_t n = pieces_upto(&sf->functions, vaddr);
+
+	if (n == 0 || vaddr >= pieces[n - 1].end)
 		return false;
-	fill_symbol(sf, &sf->functions.items[pieces[low - 1].function], NULL,
+	fill_symbol(sf, &sf->functions.items[pieces[n - 1].function], NULL,
 		    out);
+	return true;
+}
+
+bool
+symfile_gap(struct symfile *sf, uint64_t vaddr, struct symbol *out)
+{
+	const struct functions *fns = &sf->functions;
+	const struct section *sec = symfile_section(sf, vaddr);
+
+	if (!sec || symfile_find(sf, vaddr, out))
+		return false;
+
+	struct range at = sec->at;
+	const size_t n = pieces_upto(fns, vaddr);
+
+	if (n > 0 && fns->pieces[n - 1].end > at.start)
+		at.start = fns->pieces[n - 1].end;
+	if (n < fns->piece_len && fns->pieces[n].start < at.end)
+		at.end = fns->pieces[n].start;
+
+	char *name = xasprintf("%s%llx", static_mark,
+			       (unsigned long long)at.start);
+
+	vec_push(&sf->functions.made, name);
+	*out = (struct symbol){
+		.name = name, .start = at.start, .size = at.end - at.start,
+		.is_plt = sec->is_plt, .is_static = true,
+	};
 	return true;
 }
 

@@ -323,6 +323,27 @@ padding(struct symfile *sf)
 	(void)pclose(in);
 }
 
+/* Code of assembly that nothing is known about: one stretch, from the end of
+ * the function before. */
+static void
+gap(struct symfile *sf)
+{
+	struct symbol at, behind;
+	const uint64_t bare = nm_address("bare", 0);
+	char name[64];
+
+	check(symfile_gap(sf, bare, &at) && at.is_static && at.start <= bare &&
+	      at.start > bare - 16, "where the gap begins");
+	check(symfile_gap(sf, nm_address("bare_two", 0) + 3, &behind) &&
+	      behind.start == at.start && behind.size == at.size &&
+	      at.start + at.size == nm_address("framed", 0), "one gap");
+	snprintf(name, sizeof name, "<static>@0x%llx",
+		 (unsigned long long)at.start);
+	check(strcmp(at.name, name) == 0, "the name of a gap");
+	check(!symfile_gap(sf, nm_address("hidden", 0), &at), "no gap");
+	check(!symfile_gap(sf, 1, &at), "a gap in the ELF header");
+}
+
 static void
 stripped_program(void)
 {
@@ -336,6 +357,7 @@ stripped_program(void)
 	static_at(sf, "plus", 0);
 	static_at(sf, "framed", 0);
 	padding(sf);
+	gap(sf);
 	check(symfile_source(sf) == SYMFILE_NONE ||
 	      symfile_source(sf) == SYMFILE_DYNSYM, "source: next to nothing");
 	check(symfile_trouble(sf) &&

@@ -309,7 +309,8 @@ test_equal_names(const struct text *text)
 	       "0.035 100.00  0.035 100.00   <Total>\n"
 	       "0.020  57.14  0.020  57.14   hot_spot (<view-tables>)\n"
 	       "0.010  28.57  0.010  28.57   hot_spot (<copy.so>)\n"
-	       "0.005  14.29  0.005  14.29   <Unknown>\n\n");
+	       "0.005  14.29  0.005  14.29   <file.so> -- "
+	       "no functions found\n\n");
 
 	FILE *err = open_memstream(&notes, &size);
 
