@@ -95,6 +95,23 @@ sum_items(const struct viewer *v, const struct item *items, size_t n,
 	}
 }
 
+/* true: kept for the tables of a comparison. */
+static bool
+gathered(struct panes *p, uint32_t function, const struct cost *cost,
+	 const struct item *callers, size_t above, const struct item *callees,
+	 size_t below)
+{
+	const struct item centre = {
+		.name = (char *)viewer_name(p->v, function), .cost = *cost,
+		.function = profile_function(p->v->prof, function),
+	};
+
+	if (!compare_gathers(p->v))
+		return false;
+	compare_gather_pane(p->v, &centre, callers, above, callees, below);
+	return true;
+}
+
 static void
 write_pane(struct panes *p, uint32_t function, const struct cost *cost,
 	   FILE *out)
@@ -103,6 +120,13 @@ write_pane(struct panes *p, uint32_t function, const struct cost *cost,
 	struct item *callers, *callees;
 	const size_t above = neighbours(p, function, true, &callers);
 	const size_t below = neighbours(p, function, false, &callees);
+
+	if (gathered(p, function, cost, callers, above, callees, below)) {
+		free_items(callers, above);
+		free_items(callees, below);
+		return;
+	}
+
 	const bool is_total = function == FUNCTION_TOTAL;
 	uint64_t sum[METRIC_MAX];
 

@@ -5,8 +5,30 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* By how much it differs from its base, or how many times that it is. */
+static int
+cell_relation(char *buf, size_t size, const struct column *col,
+	      const struct cell *cell)
+{
+	const double value = (double)cell->value, base = (double)cell->base;
+	const double ratio = base > 0 ? value / base : value > 0 ? HUGE_VAL : 1;
+
+	if (col->relation == RATIO && ratio > 99.999)
+		return snprintf(buf, size, "x >99.999");
+	if (col->relation == RATIO)
+		return ratio > 0 ? snprintf(buf, size, "x %7.3f", ratio) :
+			snprintf(buf, size, "x   0.");
+	if (col->kind == CELL_COUNT)
+		return snprintf(buf, size, "%+" PRId64,
+				(int64_t)(cell->value - cell->base));
+	if (cell->value == cell->base)
+		return snprintf(buf, size, "+0.");
+	return snprintf(buf, size, "%+.3f", value / 1e9 - base / 1e9);
+}
 
 /* Seconds with three decimals; an exact zero is "0.", so that what is small
  * differs from what is not there. */
@@ -14,6 +36,8 @@ int
 cell_value(char *buf, size_t size, const struct column *col,
 	   const struct cell *cell)
 {
+	if (col->relation != AS_IT_IS)
+		return cell_relation(buf, size, col, cell);
 	switch (col->kind) {
 	case CELL_TIME:
 		if (!cell->value)
@@ -72,6 +96,8 @@ column_words(const struct column *col, char *words[2])
 const char *
 column_unit(const struct column *col)
 {
+	if (col->relation != AS_IT_IS)
+		return col->relation == DELTA ? "delta" : "ratio";
 	if (col->kind == CELL_TIME)
 		return "(sec.)";
 	return col->kind == CELL_COUNT && !strcmp(col->heading, "Size") ?

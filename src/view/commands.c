@@ -80,6 +80,9 @@ const struct view view_table[] = {
 	  view_sort, true },
 	{ "limit", "[<n>]", "show the first n rows; 0 shows all", "limit 20",
 	  view_limit, true },
+	{ "compare", "[on|off|delta|ratio]", "experiments side by side: as "
+	  "they are, by difference from the first, or by ratio to it",
+	  "compare delta", view_compare, true },
 	{ "creators", "[on|off]", "show threads below the calls that created "
 	  "them, in calltree", "creators on", view_creators, true },
 	{ "inlines", "[on|off]", "show inlined functions as frames of their "

@@ -72,6 +72,7 @@ view_objects(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	for (size_t i = 0; i < count; i++)
 		items[i] = (struct item){
 			.name = object_name(costs[i].object),
+			.key = xasprintf("<%s>", costs[i].object->name),
 			.cost = costs[i].cost,
 		};
 	list_write(v, "Load objects", items, count, out);

@@ -29,8 +29,8 @@ title_write(const struct viewer *v, FILE *out, const char *fmt, ...)
 
 /* ---- columns -------------------------------------------------------- */
 
-static void
-add_static_column(struct table *t, enum flavor flavor)
+static struct column
+static_column(enum flavor flavor)
 {
 	static const struct {
 		const char *heading;
@@ -41,39 +41,43 @@ add_static_column(struct table *t, enum flavor flavor)
 		[STATIC_ADDRESS] = { "PC Addr.", CELL_TEXT },
 	};
 
-	table_column(t, (struct column){
-		.heading = xstrdup(columns[flavor].heading),
-		.kind = columns[flavor].kind, .show = SHOW_VALUE });
+	return (struct column){ .heading = xstrdup(columns[flavor].heading),
+				.kind = columns[flavor].kind,
+				.show = SHOW_VALUE };
+}
+
+struct column
+column_of(const struct viewer *v, const struct spec *spec,
+	  const uint64_t *whole, const uint64_t *widest)
+{
+	static const char *const prefix[] = { "Excl.", "Incl.", "Attr." };
+
+	if (spec->metric < 0)
+		return static_column(spec->flavor);
+
+	const struct metric *metric = profile_metric(v->prof, spec->metric);
+	const int slot = viewer_slot(v, spec->metric);
+
+	return (struct column){
+		.heading = xasprintf("%s %s", prefix[spec->flavor],
+				     metric->heading),
+		.kind = metric->is_time ? CELL_TIME : CELL_COUNT,
+		.show = spec->show, .whole = whole[slot],
+		.widest = widest[slot], .metric = metric,
+		.flavor = spec->flavor,
+	};
 }
 
 void
 table_columns(struct table *t, const struct viewer *v,
 	      const struct specs *specs, const uint64_t *whole)
 {
-	static const char *const prefix[] = { "Excl.", "Incl.", "Attr." };
 	const struct cost total = profile_total(v->prof);
 
 	t->v = v;
-	for (size_t i = 0; i < specs->len; i++) {
-		const struct spec *spec = &specs->items[i];
-
-		if (spec->metric < 0) {
-			add_static_column(t, spec->flavor);
-			continue;
-		}
-
-		const struct metric *metric = profile_metric(v->prof,
-							     spec->metric);
-		const int slot = viewer_slot(v, spec->metric);
-
-		table_column(t, (struct column){
-			.heading = xasprintf("%s %s", prefix[spec->flavor],
-					     metric->heading),
-			.kind = metric->is_time ? CELL_TIME : CELL_COUNT,
-			.show = spec->show, .whole = whole[slot],
-			.widest = total.incl[slot], .metric = metric,
-			.flavor = spec->flavor });
-	}
+	for (size_t i = 0; i < specs->len; i++)
+		table_column(t, column_of(v, &specs->items[i], whole,
+					  total.incl));
 }
 
 void
@@ -86,8 +90,8 @@ table_sorted(struct table *t, const struct specs *specs,
 			t->sorted = i + 1;
 }
 
-static void
-static_cell(struct cell *cell, enum flavor flavor,
+void
+cell_static(struct cell *cell, enum flavor flavor,
 	    const struct profile_function *fn)
 {
 	if (flavor == STATIC_SIZE)
@@ -109,7 +113,7 @@ table_cost(struct table *t, const struct viewer *v, const struct specs *specs,
 		struct cell *cell = table_cell(t, row, i);
 
 		if (spec->metric < 0)
-			static_cell(cell, spec->flavor, function);
+			cell_static(cell, spec->flavor, function);
 		else
 			cell->value = (spec->flavor == EXCLUSIVE ?
 				       cost->excl : cost->incl)
@@ -185,6 +189,15 @@ items_sort(const struct viewer *v, const struct sort *sort,
 /* ---- the whole ------------------------------------------------------ */
 
 static void
+free_items(struct item *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(items[i].name);
+		free(items[i].key);
+	}
+}
+
+static void
 write_items(struct viewer *v, const char *what, const struct specs *specs,
 	    const struct sort *sort, struct item *items, size_t n, FILE *out)
 {
@@ -205,14 +218,30 @@ write_items(struct viewer *v, const char *what, const struct specs *specs,
 	table_write(&t, v->limit, out);
 	putc('\n', out);
 	table_fini(&t);
-	for (size_t i = 0; i < n; i++)
-		free(items[i].name);
+	free_items(items, n);
+}
+
+enum { AS_THEY_ARE = -1 };
+
+/* true: kept for the table of a comparison. */
+static bool
+gathered(struct viewer *v, const char *what, int flavor,
+	 const struct sort *sort, struct item *items, size_t n)
+{
+	if (!compare_gathers(v))
+		return false;
+	compare_gather_list(v, what, flavor, sort, items, n);
+	free_items(items, n);
+	return true;
 }
 
 void
 list_write(struct viewer *v, const char *what, struct item *items, size_t n,
 	   FILE *out)
 {
+	if (gathered(v, what, AS_THEY_ARE, &v->sort, items, n))
+		return;
+
 	struct specs specs = specs_plain(v);
 
 	write_items(v, what, &specs, &v->sort, items, n, out);
@@ -223,8 +252,12 @@ void
 list_write_flavored(struct viewer *v, const char *what, enum flavor flavor,
 		    struct item *items, size_t n, FILE *out)
 {
-	struct specs specs = specs_folded(v, flavor);
 	const struct sort sort = sort_flavored(v, flavor);
+
+	if (gathered(v, what, (int)flavor, &sort, items, n))
+		return;
+
+	struct specs specs = specs_folded(v, flavor);
 
 	write_items(v, what, &specs, &sort, items, n, out);
 	specs_fini(&specs);

@@ -21,6 +21,7 @@ path_base(const char *path)
 void
 viewer_forget_names(struct viewer *v)
 {
+	compare_forget_names(v);
 	for (size_t i = 0; i < v->names_len; i++)
 		free(v->names[i]);
 	free(v->names);

@@ -34,6 +34,9 @@ struct rules {			/* of load objects */
 	struct object_rule *items;
 	size_t len, cap;
 };
+struct comparison;
+
+enum compare_mode { COMPARE_OFF, COMPARE_ON, COMPARE_DELTA, COMPARE_RATIO };
 
 enum view_mode { MODE_USER, MODE_EXPERT, MODE_MACHINE };
 
@@ -73,6 +76,8 @@ struct viewer {
 	struct symbol_server *server;	/* NULL: none is asked */
 	FILE *progress;		/* a terminal, or NULL */
 	size_t progress_len;	/* of the line that stands there */
+	enum compare_mode compare;
+	struct comparison *comparison;	/* compare.c; NULL: not opened */
 	struct map noted;	/* hashes of lines already printed */
 	struct fragment_part *fragment;	/* outermost first */
 	size_t fragment_len, fragment_cap;
@@ -88,6 +93,9 @@ int viewer_check(const struct viewer *v);
 int viewer_reload(struct viewer *v);
 /* Fails unless exactly so many words came. */
 int words_check(size_t n, const char *const *words, size_t want);
+/* As the settings say. */
+struct profile *viewer_open_profile(const struct viewer *v,
+				    const char *const *paths, size_t n);
 /* The slot of a metric, -1 when there is no data for it. */
 int viewer_slot(const struct viewer *v, int metric);
 
@@ -177,10 +185,15 @@ struct sort sort_flavored(const struct viewer *v, enum flavor flavor);
 enum cell_kind { CELL_TIME, CELL_COUNT, CELL_TEXT, CELL_NAME,
 		 CELL_LINE	/* a number of a line; 0: none */ };
 
+enum relation { AS_IT_IS, DELTA, RATIO };
+
 struct column {
 	char *heading;		/* "Excl. Total CPU" */
 	const char *key;	/* its name among fields; NULL: made from the
 				 * heading */
+	const char *group;	/* what it is compared with others as, or NULL;
+				 * outlives the table */
+	enum relation relation;	/* of the cells' values to their bases */
 	enum cell_kind kind;
 	unsigned show;
 	uint64_t whole;		/* 100 % */
@@ -192,6 +205,7 @@ struct column {
 struct cell {
 	uint64_t value;
 	char *text;		/* CELL_TEXT; CELL_LINE: as people see it */
+	uint64_t base;		/* what a DELTA or RATIO compares it with */
 };
 
 enum row_kind { ROW_VALUES, ROW_NAME /* has nothing else */,
@@ -276,6 +290,8 @@ void panels_write(struct viewer *v, const char *title, size_t n,
 
 struct item {
 	char *name;
+	char *key;		/* what it is called where it is compared with
+				 * its like in another experiment; NULL: name */
 	struct cost cost;
 	const struct profile_function *function;	/* or NULL */
 	uint32_t order;		/* among equals, before the name; 0 mostly */
@@ -283,6 +299,12 @@ struct item {
 };
 
 /* Columns of specs; whole gives 100 % by slot. The table becomes v's. */
+/* The heading is the caller's. whole and widest by slot. */
+struct column column_of(const struct viewer *v, const struct spec *spec,
+			const uint64_t *whole, const uint64_t *widest);
+void cell_static(struct cell *cell, enum flavor flavor,
+		 const struct profile_function *fn);
+/* Columns of specs; whole gives 100 % by slot. */
 void table_columns(struct table *t, const struct viewer *v,
 		   const struct specs *specs, const uint64_t *whole);
 void table_cost(struct table *t, const struct viewer *v,
@@ -295,7 +317,7 @@ void items_sort(const struct viewer *v, const struct sort *sort,
 int item_compare(const struct viewer *v, const struct sort *sort,
 		 const struct cost *a, const char *name_a,
 		 const struct cost *b, const char *name_b);
-/* Title, headings, <Total>, items. Frees the items' names. */
+/* Title, headings, <Total>, items. Frees the items' names and keys. */
 void list_write(struct viewer *v, const char *what, struct item *items,
 		size_t n, FILE *out);
 void list_write_flavored(struct viewer *v, const char *what,
@@ -377,6 +399,23 @@ void listing_header(const char *source, const char *found,
 /* A note where the source is missing or newer than the recording. */
 void source_trouble(struct viewer *v, const char *recorded,
 		    const struct found_source *f);
+/* ---- compare*.c: experiments beside each other ----------------------- */
+
+/* Run it as the user compares; with all experiments as one else. */
+int compare_run(struct viewer *v, const struct view *view, size_t n,
+		const char *const *words, FILE *out);
+/* Is this view run once for each experiment now, to gather what it has? Then
+ * give it things instead of writing them. flavor: all columns' one, or -1. */
+bool compare_gathers(const struct viewer *v);
+void compare_gather_list(struct viewer *v, const char *what, int flavor,
+			 const struct sort *sort, const struct item *items,
+			 size_t n);
+void compare_gather_pane(struct viewer *v, const struct item *centre,
+			 const struct item *callers, size_t above,
+			 const struct item *callees, size_t below);
+/* Forget the profiles of single experiments: they are read anew. */
+void compare_close(struct viewer *v);
+void compare_forget_names(struct viewer *v);
 
 /* ---- header.c -------------------------------------------------------- */
 
@@ -399,7 +438,7 @@ view_run view_functions, view_callers, view_calltree, view_lines, view_pcs,
 	view_experiments, view_metric_list, view_statistics,
 	view_sample_detail, view_metrics, view_sort, view_limit,
 	view_name_form, view_creators, view_inlines, view_mode,
-	view_printmode;
+	view_printmode, view_compare;
 view_run view_fsummary, view_fsingle, view_lsummary, view_psummary,
 	view_csingle, view_cprepend, view_cappend, view_crmfirst, view_crmlast,
 	view_object_list, view_object_show, view_object_hide, view_object_api,

@@ -203,7 +203,7 @@ run_captured(struct viewer *v, const struct view *view, size_t n,
 	report_open(&r, v, n, words);
 	v->report = &r;
 
-	const int rc = view->run(v, n, words, r.rest);
+	const int rc = compare_run(v, view, n, words, r.rest);
 
 	v->report = NULL;
 	report_close(&r);
@@ -235,6 +235,6 @@ viewer_run(struct viewer *v, const struct view *view, size_t n,
 	if (viewer_exports(v) && check_export(v, view) < 0)
 		return -1;
 	if (!writer || !writer->report)
-		return view->run(v, n, words, out);
+		return compare_run(v, view, n, words, out);
 	return run_captured(v, view, n, words, out);
 }

@@ -34,6 +34,9 @@ view_threads(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	for (size_t i = 0; i < count; i++)
 		items[i] = (struct item){
 			.name = thread_name(&costs[i]),
+			.key = xasprintf("Process %" PRIu32 ", Thread %" PRIu32,
+					 costs[i].experiment + 1,
+					 costs[i].ordinal),
 			.cost = { costs[i].excl, costs[i].excl },
 			.order = (uint32_t)i + 1,
 		};

@@ -30,6 +30,7 @@ viewer_free(struct viewer *v)
 	if (!v)
 		return;
 	viewer_forget_names(v);
+	compare_close(v);
 	profile_free(v->prof);
 	symbol_server_free(v->server);
 	vec_free_items(&v->paths);
@@ -96,8 +97,8 @@ first_missing(const char *const *paths, size_t n)
 }
 
 /* As the settings say. */
-static struct profile *
-open_profile(const struct viewer *v, const char *const *paths, size_t n)
+struct profile *
+viewer_open_profile(const struct viewer *v, const char *const *paths, size_t n)
 {
 	const struct profile_options options = {
 		.keep_linker = v->mode == MODE_MACHINE,
@@ -119,6 +120,7 @@ adopt(struct viewer *v, struct profile *prof)
 	struct profile *old = v->prof;
 
 	viewer_forget_names(v);
+	compare_close(v);
 	v->prof = prof;
 	v->slots = profile_metrics(prof, v->metrics);
 	specs_rebind(v, old);
@@ -135,7 +137,7 @@ viewer_load(struct viewer *v, const char *const *paths, size_t n)
 
 	/* servers that were given up are asked again */
 	v->server = symbol_server_new(progress_tell, v);
-	if (adopt(v, open_profile(v, paths, n)) < 0) {
+	if (adopt(v, viewer_open_profile(v, paths, n)) < 0) {
 		symbol_server_free(v->server);
 		v->server = before;
 		if (fail_last()->kind == FAIL_MISSING)
@@ -157,7 +159,7 @@ viewer_load(struct viewer *v, const char *const *paths, size_t n)
 int
 viewer_reload(struct viewer *v)
 {
-	return v->prof ? adopt(v, open_profile(v, (const char *const *)
+	return v->prof ? adopt(v, viewer_open_profile(v, (const char *const *)
 					       v->paths.items,
 					       v->paths.len)) : 0;
 }

@@ -89,7 +89,8 @@ heading_line(struct fields *f, const struct table *t, size_t line)
 
 		column_words(col, words);
 		for (int i = 0; i <= has_both(col); i++)
-			field(f, line == 0 ? "" : words[line - 1]);
+			field(f, line ? words[line - 1] :
+			      col->group ? col->group : "");
 		free(words[0]);
 		free(words[1]);
 	}

@@ -19,9 +19,13 @@ static int
 format_value(char *buf, size_t size, const struct column *col,
 	     const struct cell *cell)
 {
-	if (col->kind == CELL_TIME && !cell->value)
-		return snprintf(buf, size, "0.   ");
-	return cell_value(buf, size, col, cell);
+	const int n = cell_value(buf, size, col, cell);
+
+	if (n < 2 || (size_t)n + 4 > size || buf[n - 1] != '.' ||
+	    (col->kind != CELL_TIME && col->relation != RATIO))
+		return n;
+	memcpy(buf + n, "   ", 4);
+	return n + 3;
 }
 
 static void
@@ -96,13 +100,22 @@ fill(const char *const *words, size_t n, size_t width, size_t max,
 	return true;
 }
 
+static const char *
+unit_of(const struct column *col)
+{
+	static const char *const relations[] = { [DELTA] = "delta",
+						 [RATIO] = "ratio" };
+
+	return col->relation != AS_IT_IS ? relations[col->relation] :
+	       col->kind == CELL_TIME ? "sec." : "";
+}
+
 static void
 unit_line(const struct column *col, const struct layout *lay, struct str *out)
 {
 	str_clear(out);
 	if (col->show & SHOW_VALUE)
-		str_addf(out, "%*s", (int)lay->value_width,
-			 col->kind == CELL_TIME ? "sec." : "");
+		str_addf(out, "%*s", (int)lay->value_width, unit_of(col));
 	if (col->show == (SHOW_VALUE | SHOW_PERCENT))
 		str_add(out, " ");
 	if (col->show & SHOW_PERCENT)
@@ -114,7 +127,7 @@ static bool
 break_heading(const struct column *col, const struct layout *lay, size_t width,
 	      const char **words, size_t n, struct str lines[LINES])
 {
-	const bool unit = col->kind == CELL_TIME || col->show & SHOW_PERCENT;
+	const bool unit = *unit_of(col) || col->show & SHOW_PERCENT;
 
 	if (!unit)
 		return fill(words, n, width, LINES, lines);
@@ -124,7 +137,7 @@ break_heading(const struct column *col, const struct layout *lay, size_t width,
 	}
 	if (col->show & SHOW_PERCENT || n == WORDS_MAX)
 		return false;
-	words[n] = "sec.";
+	words[n] = unit_of(col);
 	return fill(words, n + 1, width, LINES, lines);
 }
 
@@ -141,6 +154,8 @@ lay_out(const struct table *t, size_t column, size_t rows, struct layout *lay)
 	lay->width = lay->value_width;
 	if (col->show & SHOW_PERCENT)
 		lay->width += PERCENT_WIDTH + (col->show & SHOW_VALUE ? 1 : 0);
+	if (col->group && strlen(col->group) > lay->width)
+		lay->width = strlen(col->group);
 	while (!break_heading(col, lay, lay->width, words, n, lines))
 		lay->width++;
 	for (size_t i = 0; i < LINES; i++)
@@ -198,11 +213,28 @@ separate(struct writer *w, size_t column)
 		w->pending += 2;
 }
 
+static bool
+has_groups(const struct table *t)
+{
+	for (size_t c = 0; c < t->columns_len; c++)
+		if (t->columns[c].group)
+			return true;
+	return false;
+}
+
 static void
 write_headings(const struct table *t, const struct layout *lay, FILE *out)
 {
 	struct writer w = { .out = out };
 
+	if (has_groups(t)) {
+		for (size_t c = 0; c < t->columns_len; c++) {
+			separate(&w, c);
+			put(&w, t->columns[c].group ? t->columns[c].group : "",
+			    lay[c].width);
+		}
+		end_line(&w);
+	}
 	for (size_t line = 0; line < LINES; line++) {
 		for (size_t c = 0; c < t->columns_len; c++) {
 			separate(&w, c);

@@ -15,7 +15,7 @@ run(struct viewer *v, size_t n, const char *const *words)
 {
 	for (const struct view *view = view_table; view->name; view++)
 		if (!strcmp(view->name, words[0]))
-			return view->run(v, n, words, stdout);
+			return viewer_run(v, view, n, words, stdout);
 	return fail(FAIL_USAGE, "no view %s", words[0]);
 }
 
