@@ -75,7 +75,7 @@ struct family {
 extern const struct family families[];		/* ended by title NULL */
 extern const struct command target_commands[], look_commands[],
 	collector_commands[], collector_subcommands[], shell_commands[],
-	event_commands[];
+	event_commands[], experiment_commands[];
 
 enum handler_kind { HANDLER_TIMER, HANDLER_IN };
 

@@ -16,6 +16,7 @@ const struct family families[] = {
 	{ "looking", look_commands },
 	{ "events", event_commands },
 	{ "collecting", collector_commands },
+	{ "experiments", experiment_commands },
 	{ "shell", shell_commands },
 	{ 0 }
 };

@@ -56,13 +56,15 @@ const struct view view_table[] = {
 	  "object_list", view_object_list, false },
 	{ "threads", "", "threads of the experiment with their cost",
 	  "threads", view_threads, false },
-	{ "header", "", "what was recorded, how, and what was lost", "header",
-	  view_header, false },
-	{ "overview", "", "experiments, and the sum of each metric beside "
-	  "what the process used", "overview",
+	{ "header", "[<experiment>|all]", "what was recorded, how, and what "
+	  "was lost", "header 1", view_header, false },
+	{ "overview", "[<experiment>|all]", "experiments, and the sum of each "
+	  "metric beside what the process used", "overview all",
 	  view_overview, false },
 	{ "experiment_list", "", "the experiments that are looked at",
 	  "experiment_list", view_experiments, false },
+	{ "exp_list", "", "the same as experiment_list", "exp_list",
+	  view_experiments, false },
 	{ "metric_list", "", "metrics that columns can be made of",
 	  "metric_list", view_metric_list, false },
 	{ "cmetric_list", "", "metrics that columns of callers-callees can be "
@@ -73,6 +75,10 @@ const struct view view_table[] = {
 	  "statistics", view_statistics, false },
 	{ "sample_detail", "", "the same from each resource sample to the next",
 	  "sample_detail", view_sample_detail, false },
+	{ "statistics", "[<experiment>|all]", "resources the process used "
+	  "while it was recorded", "statistics all", view_statistics, false },
+	{ "sample_detail", "[<experiment>|all]", "the same from each resource "
+	  "sample to the next", "sample_detail 1", view_sample_detail, false },
 	{ "metrics", "[<spec>|default]", "choose the columns of all tables",
 	  "metrics e.%totalcpu:i.user:name", view_metrics, true },
 	{ "sort", "[[-]<column>|default]",

@@ -229,6 +229,7 @@ comparing_of(const struct view *view)
 		{ view_objects, COMPARES_COLUMNS },
 		{ view_threads, COMPARES_COLUMNS },
 		{ view_calltree, COMPARES_EACH },
+		{ view_overview, COMPARES_EACH },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)

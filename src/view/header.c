@@ -319,45 +319,15 @@ print_experiment(const struct viewer *v, size_t e, FILE *out)
 int
 view_header(struct viewer *v, size_t n, const char *const *words, FILE *out)
 {
-	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
+	struct range range;
+
+	if (experiments_chosen(v, n, words, &range) < 0)
 		return -1;
-	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
-		if (e)
+	for (size_t e = range.first; e < range.end; e++) {
+		if (e > range.first)
 			fputs("--------------------------------------------"
 			      "--------------------\n", out);
 		print_experiment(v, e, out);
 	}
-	return 0;
-}
-
-int
-view_experiments(struct viewer *v, size_t n, const char *const *words,
-		 FILE *out)
-{
-	size_t width = strlen("PID");
-
-	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
-		return -1;
-
-	const size_t count = profile_experiment_count(v->prof);
-
-	for (size_t e = 0; e < count; e++) {
-		const size_t len = strlen(property(
-			profile_experiment(v->prof, e), "pid"));
-
-		width = len > width ? len : width;
-	}
-	fprintf(out, "ID Sel %*s Experiment\n== === ", (int)width, "PID");
-	for (size_t i = 0; i < width; i++)
-		putc('=', out);
-	fputs(" ==========\n", out);
-	for (size_t e = 0; e < count; e++) {
-		const struct experiment_reader *rd =
-			profile_experiment(v->prof, e);
-
-		fprintf(out, "%2zu yes %*s %s\n", e + 1, (int)width,
-			property(rd, "pid"), experiment_reader_path(rd));
-	}
-	putc('\n', out);
 	return 0;
 }

@@ -49,7 +49,8 @@ has_column(const struct viewer *v, int metric)
 enum { USAGE_COLUMN = 66 };
 
 static void
-print_metric(const struct viewer *v, int metric, uint64_t total, FILE *out)
+print_metric(const struct viewer *v, const struct range *range, int metric,
+	     uint64_t total, FILE *out)
 {
 	const struct metric *m = profile_metric(v->prof, metric);
 	uint64_t used;
@@ -61,19 +62,39 @@ print_metric(const struct viewer *v, int metric, uint64_t total, FILE *out)
 				 (double)total / 1e9);
 	else
 		width += fprintf(out, ": [%" PRIu64 "]", total);
-	if (m->is_time && usage_of_metric(v, m, &used))
+	if (m->is_time && usage_of_metric(v, range, m, &used))
 		fprintf(out, "%*s used %.3f", width < USAGE_COLUMN ?
 			USAGE_COLUMN - width : 0, "", (double)used / 1e9);
 	putc('\n', out);
 }
 
+/* What these experiments have of every metric, by slot. */
 static void
-print_group(const struct viewer *v, enum metric_kind kind, const char *title,
-	    FILE *out)
+sum_range(const struct viewer *v, const struct range *range, uint64_t *sum)
 {
 	const struct cost total = profile_total(v->prof);
+	uint64_t part[METRIC_MAX];
+
+	memset(sum, 0, METRIC_MAX * sizeof *sum);
+	if (range->end - range->first == profile_experiment_count(v->prof)) {
+		memcpy(sum, total.incl, v->slots * sizeof *sum);
+		return;
+	}
+	for (size_t e = range->first; e < range->end; e++) {
+		experiment_totals(v, e, part);
+		for (size_t s = 0; s < v->slots; s++)
+			sum[s] += part[s];
+	}
+}
+
+static void
+print_group(const struct viewer *v, const struct range *range,
+	    enum metric_kind kind, const char *title, FILE *out)
+{
+	uint64_t sum[METRIC_MAX];
 	bool any = false;
 
+	sum_range(v, range, sum);
 	for (size_t s = 0; s < v->slots; s++) {
 		if (profile_metric(v->prof, v->metrics[s])->packet_kind !=
 		    kind)
@@ -81,12 +102,12 @@ print_group(const struct viewer *v, enum metric_kind kind, const char *title,
 		if (!any)
 			fprintf(out, "  %s\n", title);
 		any = true;
-		print_metric(v, v->metrics[s], total.incl[s], out);
+		print_metric(v, range, v->metrics[s], sum[s], out);
 	}
 }
 
 static void
-print_metrics(const struct viewer *v, FILE *out)
+print_metrics(const struct viewer *v, const struct range *range, FILE *out)
 {
 	static const struct {
 		enum metric_kind kind;
@@ -100,18 +121,19 @@ print_metrics(const struct viewer *v, FILE *out)
 	};
 
 	for (size_t g = 0; g < ARRAY_LEN(groups); g++)
-		print_group(v, groups[g].kind, groups[g].title, out);
+		print_group(v, range, groups[g].kind, groups[g].title, out);
 }
 
 int
 view_overview(struct viewer *v, size_t n, const char *const *words, FILE *out)
 {
 	uint64_t duration = 0;
+	struct range range;
 
-	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
+	if (experiments_chosen(v, n, words, &range) < 0)
 		return -1;
 	fputs("Experiment(s):\n\n", out);
-	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+	for (size_t e = range.first; e < range.end; e++) {
 		const struct experiment_reader *rd =
 			profile_experiment(v->prof, e);
 
@@ -120,7 +142,7 @@ view_overview(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	}
 	fprintf(out, "Metrics:\n\n  Experiment Duration (Seconds): [%.3f]\n",
 		(double)duration / 1e9);
-	print_metrics(v, out);
+	print_metrics(v, &range, out);
 	fputs("\n'[X]' has a column now: `metrics` changes that, `metric_list` "
 	      "lists all.\n"
 	      "[<Total> of the profile] used: by the process, as the system "

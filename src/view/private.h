@@ -417,6 +417,19 @@ void compare_gather_pane(struct viewer *v, const struct item *centre,
 void compare_close(struct viewer *v);
 void compare_forget_names(struct viewer *v);
 
+/* ---- experiments.c --------------------------------------------------- */
+
+struct range {			/* of experiments: first, and behind the last */
+	size_t first, end;
+};
+
+/* What the words [EXP|all] behind a view's name mean: a number or a path of
+ * experiment_list; without one all. */
+int experiments_chosen(const struct viewer *v, size_t n,
+		       const char *const *words, struct range *range);
+/* What one experiment has of every metric, by slot. */
+void experiment_totals(const struct viewer *v, size_t e, uint64_t *slots);
+
 /* ---- header.c -------------------------------------------------------- */
 
 /* Of how many threads the creator is known; nothing where nobody asked. */
@@ -426,8 +439,8 @@ void creators_write(const struct viewer *v, FILE *out);
 
 /* What the processes used of it between their first and last resource sample;
  * false where that was not recorded. */
-bool usage_of_metric(const struct viewer *v, const struct metric *m,
-		     uint64_t *ns);
+bool usage_of_metric(const struct viewer *v, const struct range *range,
+		     const struct metric *m, uint64_t *ns);
 
 /* ---- views ---------------------------------------------------------- */
 

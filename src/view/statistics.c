@@ -35,6 +35,7 @@ static const struct figure {
 
 struct span {			/* from one sample to another */
 	const struct experiment_sample_record *from, *to;
+	bool is_sum;		/* of several experiments: no one time */
 };
 
 static uint64_t
@@ -57,20 +58,6 @@ total_of(const struct span *s)
 	return sum;
 }
 
-/* By slot, of one experiment. */
-static void
-sum_profile(const struct viewer *v, size_t e, uint64_t *slots)
-{
-	const struct thread_cost *threads;
-	const size_t n = profile_threads(v->prof, &threads);
-
-	memset(slots, 0, METRIC_MAX * sizeof *slots);
-	for (size_t i = 0; i < n; i++)
-		for (size_t s = 0; s < v->slots; s++)
-			if (threads[i].experiment == e)
-				slots[s] += threads[i].excl[s];
-}
-
 static void
 print_time(const struct viewer *v, FILE *out, const char *what,
 	   const char *metric, uint64_t ns, uint64_t whole,
@@ -86,6 +73,15 @@ print_time(const struct viewer *v, FILE *out, const char *what,
 }
 
 static void
+print_moment(const struct span *s, const char *what, uint64_t ns, FILE *out)
+{
+	if (s->is_sum)
+		fprintf(out, "%50s: N/A\n", what);
+	else
+		fprintf(out, "%50s: %.3f\n", what, (double)ns / 1e9);
+}
+
+static void
 print_span(const struct viewer *v, const struct span *s,
 	   const uint64_t *profile, FILE *out)
 {
@@ -94,10 +90,8 @@ print_span(const struct viewer *v, const struct span *s,
 
 	fprintf(out, "%50s: %s\n", "Start Label", s->from->label);
 	fprintf(out, "%50s: %s\n", "End Label", s->to->label);
-	fprintf(out, "%50s: %.3f\n", "Start Time (sec.)",
-		(double)s->from->time_ns / 1e9);
-	fprintf(out, "%50s: %.3f\n", "End Time (sec.)",
-		(double)s->to->time_ns / 1e9);
+	print_moment(s, "Start Time (sec.)", s->from->time_ns, out);
+	print_moment(s, "End Time (sec.)", s->to->time_ns, out);
 	fprintf(out, "%50s: %.3f\n", "Duration (sec.)",
 		(double)duration / 1e9);
 	fprintf(out, "%50s: %.3f\n", "Total Thread Time (sec.)",
@@ -115,14 +109,15 @@ print_span(const struct viewer *v, const struct span *s,
 			used(s, &counts[i]));
 }
 
-/* Of all experiments; false where one of them has no two samples. */
+/* Of these experiments; false where one of them has no two samples. */
 bool
-usage_of_metric(const struct viewer *v, const struct metric *m, uint64_t *ns)
+usage_of_metric(const struct viewer *v, const struct range *range,
+		const struct metric *m, uint64_t *ns)
 {
 	bool told = false;
 
 	*ns = 0;
-	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+	for (size_t e = range->first; e < range->end; e++) {
 		const struct experiment_reader *rd =
 			profile_experiment(v->prof, e);
 		const size_t n = experiment_sample_count(rd);
@@ -137,7 +132,8 @@ usage_of_metric(const struct viewer *v, const struct metric *m, uint64_t *ns)
 			told = true;
 			*ns += used(&(struct span){
 				experiment_sample_at(rd, 0),
-				experiment_sample_at(rd, n - 1) }, &times[i]);
+				experiment_sample_at(rd, n - 1), false },
+				&times[i]);
 		}
 	}
 	return told;
@@ -162,9 +158,10 @@ print_whole(struct viewer *v, size_t e, FILE *out)
 	}
 
 	const struct span span = { experiment_sample_at(rd, 0),
-				   experiment_sample_at(rd, samples - 1) };
+				   experiment_sample_at(rd, samples - 1),
+				   false };
 
-	sum_profile(v, e, profile);
+	experiment_totals(v, e, profile);
 	print_span(v, &span, profile, out);
 }
 
@@ -179,7 +176,8 @@ print_each(struct viewer *v, size_t e, FILE *out)
 		print_too_few(out);
 	for (size_t i = 1; i < samples; i++) {
 		const struct span span = { experiment_sample_at(rd, i - 1),
-					   experiment_sample_at(rd, i) };
+					   experiment_sample_at(rd, i),
+					   false };
 
 		fprintf(out, "Sample Number %zu\n", i);
 		profile_period(v->prof, e, i - 1, profile);
@@ -193,9 +191,11 @@ for_each_experiment(struct viewer *v, size_t n, const char *const *words,
 		    void (*print)(struct viewer *v, size_t e, FILE *out),
 		    FILE *out)
 {
-	if (words_check(n, words, 1) < 0 || viewer_check(v) < 0)
+	struct range range;
+
+	if (experiments_chosen(v, n, words, &range) < 0)
 		return -1;
-	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+	for (size_t e = range.first; e < range.end; e++) {
 		title_write(v, out, "Experiment: %s", experiment_reader_path(
 				    profile_experiment(v->prof, e)));
 		print(v, e, out);
@@ -204,10 +204,51 @@ for_each_experiment(struct viewer *v, size_t n, const char *const *words,
 	return 0;
 }
 
+/* What each of them used, in one; the numbers of a usage are all alike. */
+static void
+add_usage(const struct experiment_reader *rd,
+	  struct experiment_sample_record *sum)
+{
+	const size_t samples = experiment_sample_count(rd);
+	uint64_t from, to, all;
+
+	if (samples < 2)
+		return;
+
+	const struct experiment_sample_record
+		*first = experiment_sample_at(rd, 0),
+		*last = experiment_sample_at(rd, samples - 1);
+
+	sum->time_ns += last->time_ns - first->time_ns;
+	for (size_t at = 0; at < sizeof sum->use; at += sizeof all) {
+		memcpy(&from, (const char *)&first->use + at, sizeof from);
+		memcpy(&to, (const char *)&last->use + at, sizeof to);
+		memcpy(&all, (const char *)&sum->use + at, sizeof all);
+		all += to > from ? to - from : 0;
+		memcpy((char *)&sum->use + at, &all, sizeof all);
+	}
+}
+
+static void
+print_sum(const struct viewer *v, FILE *out)
+{
+	struct experiment_sample_record none = { .label = "Total" };
+	struct experiment_sample_record sum = { .label = "Total" };
+	const struct span span = { &none, &sum, true };
+
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++)
+		add_usage(profile_experiment(v->prof, e), &sum);
+	title_write(v, out, "Sum of the experiments");
+	print_span(v, &span, profile_total(v->prof).incl, out);
+	putc('\n', out);
+}
+
 int
 view_statistics(struct viewer *v, size_t n, const char *const *words,
 		FILE *out)
 {
+	if (n == 1 && v->prof && profile_experiment_count(v->prof) > 1)
+		print_sum(v, out);
 	return for_each_experiment(v, n, words, print_whole, out);
 }
 
