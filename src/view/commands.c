@@ -79,6 +79,22 @@ const struct view view_table[] = {
 	  "while it was recorded", "statistics all", view_statistics, false },
 	{ "sample_detail", "[<experiment>|all]", "the same from each resource "
 	  "sample to the next", "sample_detail 1", view_sample_detail, false },
+	{ "dprofile", "[<experiment>|all]", "clock packets, one by one",
+	  "dprofile 1", view_packets, false },
+	{ "dheap", "[<experiment>|all]", "heap packets, one by one",
+	  "dheap 1", view_packets, false },
+	{ "dsync", "[<experiment>|all]", "packets of waits for locks, one by "
+	  "one", "dsync 1", view_packets, false },
+	{ "diotrace", "[<experiment>|all]", "packets of input and output, one "
+	  "by one", "diotrace 1", view_packets, false },
+	{ "dhwc", "[<experiment>|all]", "packets of hardware counters, one by "
+	  "one", "dhwc 1", view_packets, false },
+	{ "dmap", "[<experiment>|all]", "what was mapped, where and when",
+	  "dmap 1", view_map, false },
+	{ "ifreq", "", "instruction frequencies: no experiment has them",
+	  "ifreq", view_ifreq, false },
+	{ "procstats", "", "what reading took: records, stacks, memory, time",
+	  "procstats", view_procstats, false },
 	{ "metrics", "[<spec>|default]", "choose the columns of all tables",
 	  "metrics e.%totalcpu:i.user:name", view_metrics, true },
 	{ "sort", "[[-]<column>|default]",

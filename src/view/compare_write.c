@@ -288,7 +288,8 @@ write_panes(const struct layout *l, FILE *out)
 	const struct sort attributed = sort_flavored(v, ATTRIBUTED);
 	struct gathered_list *centres = xcalloc(groups, sizeof *centres);
 	const struct gathered_list **lists = xcalloc(groups, sizeof *lists);
-	char *by = sort_title(v, &v->sort), *attr_by = sort_title(v, &attributed);
+	char *by = sort_title(v, &v->sort);
+	char *attr_by = sort_title(v, &attributed);
 	struct join join;
 
 	for (size_t g = 0; g < groups; g++) {

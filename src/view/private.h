@@ -78,6 +78,9 @@ struct viewer {
 	size_t progress_len;	/* of the line that stands there */
 	enum compare_mode compare;
 	struct comparison *comparison;	/* compare.c; NULL: not opened */
+	struct reading {	/* what it took so far */
+		uint64_t count, wall_ns, cpu_ns;
+	} reading;
 	struct map noted;	/* hashes of lines already printed */
 	struct fragment_part *fragment;	/* outermost first */
 	size_t fragment_len, fragment_cap;
@@ -94,7 +97,7 @@ int viewer_reload(struct viewer *v);
 /* Fails unless exactly so many words came. */
 int words_check(size_t n, const char *const *words, size_t want);
 /* As the settings say. */
-struct profile *viewer_open_profile(const struct viewer *v,
+struct profile *viewer_open_profile(struct viewer *v,
 				    const char *const *paths, size_t n);
 /* The slot of a metric, -1 when there is no data for it. */
 int viewer_slot(const struct viewer *v, int metric);
@@ -430,6 +433,12 @@ int experiments_chosen(const struct viewer *v, size_t n,
 /* What one experiment has of every metric, by slot. */
 void experiment_totals(const struct viewer *v, size_t e, uint64_t *slots);
 
+/* ---- procstats.c ----------------------------------------------------- */
+
+/* profile_open, counted. */
+struct profile *viewer_read(struct viewer *v, const char *const *paths,
+			    size_t n, const struct profile_options *options);
+
 /* ---- header.c -------------------------------------------------------- */
 
 /* Of how many threads the creator is known; nothing where nobody asked. */
@@ -451,7 +460,8 @@ view_run view_functions, view_callers, view_calltree, view_lines, view_pcs,
 	view_experiments, view_metric_list, view_statistics,
 	view_sample_detail, view_metrics, view_sort, view_limit,
 	view_name_form, view_creators, view_inlines, view_mode,
-	view_printmode, view_compare;
+	view_printmode, view_compare, view_packets, view_map, view_ifreq,
+	view_procstats;
 view_run view_fsummary, view_fsingle, view_lsummary, view_psummary,
 	view_csingle, view_cprepend, view_cappend, view_crmfirst, view_crmlast,
 	view_object_list, view_object_show, view_object_hide, view_object_api,

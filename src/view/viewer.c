@@ -98,7 +98,7 @@ first_missing(const char *const *paths, size_t n)
 
 /* As the settings say. */
 struct profile *
-viewer_open_profile(const struct viewer *v, const char *const *paths, size_t n)
+viewer_open_profile(struct viewer *v, const char *const *paths, size_t n)
 {
 	const struct profile_options options = {
 		.keep_linker = v->mode == MODE_MACHINE,
@@ -108,7 +108,7 @@ viewer_open_profile(const struct viewer *v, const char *const *paths, size_t n)
 		.server = v->server,
 	};
 
-	return profile_open(paths, n, &options);
+	return viewer_read(v, paths, n, &options);
 }
 
 static int
