@@ -16,7 +16,7 @@ struct step {
 
 struct report {
 	struct vec experiments;
-	struct step steps[64];
+	struct step steps[256];
 	size_t count;
 	bool has_view;
 };
