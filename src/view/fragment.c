@@ -106,8 +106,18 @@ name_of(struct viewer *v, const struct fragment_part *part, uint32_t function)
 					   viewer_name(v, function);
 }
 
+static bool
+is_nothing(const struct viewer *v, const struct profile_fragment *f)
+{
+	for (size_t i = 0; i < v->slots; i++)
+		if (f->cost.incl[i])
+			return false;
+	return !f->callers_len && !f->callees_len;
+}
+
 static void
-add_run(struct showing *s, const uint32_t *run, const struct cost *cost)
+add_run(struct showing *s, const uint32_t *run,
+	const struct profile_fragment *f)
 {
 	struct viewer *v = s->v;
 	const size_t last = v->fragment_len - 1;
@@ -121,19 +131,11 @@ add_run(struct showing *s, const uint32_t *run, const struct cost *cost)
 						       run[last]));
 
 	row->no_percent = run[last] == FUNCTION_TOTAL;
+	row->kind = is_nothing(v, f) ? ROW_NAME : ROW_VALUES;
 	table_cost(&s->table, v, &s->specs, row,
-		   &(struct cost){ cost->excl, cost->excl },
+		   &(struct cost){ f->cost.excl, f->cost.excl },
 		   run[last] == FUNCTION_NONE ? NULL :
 		   profile_function(v->prof, run[last]));
-}
-
-static bool
-is_nothing(const struct viewer *v, const struct profile_fragment *f)
-{
-	for (size_t i = 0; i < v->slots; i++)
-		if (f->cost.incl[i])
-			return false;
-	return !f->callers_len && !f->callees_len;
 }
 
 /* Of <Total> percent are of what its callees sum up to. */
@@ -164,7 +166,7 @@ write_fragment(struct viewer *v, const uint32_t *run,
 	putc('\n', out);
 	table_columns(&s.table, v, &s.specs, is_total ? whole : f->cost.incl);
 	add_side(&s, f->callers, f->callers_len, "Callers", "No Callers");
-	add_run(&s, run, &f->cost);
+	add_run(&s, run, f);
 	add_side(&s, f->callees, f->callees_len, "Callees", "No Callees");
 	table_write(&s.table, 0, out);
 	putc('\n', out);
