@@ -106,7 +106,7 @@ static void
 list_objects(struct viewer *v, FILE *out)
 {
 	const size_t count = profile_object_count(v->prof);
-	struct table t = { .color = v->color };
+	struct table t = { .color = v->color, .v = v };
 	struct vec names = {0};
 
 	table_column(&t, (struct column){ .heading = xstrdup("Sel"),
