@@ -71,10 +71,6 @@ const struct view view_table[] = {
 	  "made of", "cmetric_list", view_caller_metrics, false },
 	{ "gmetric_list", "", "the same as cmetric_list", "gmetric_list",
 	  view_caller_metrics, false },
-	{ "statistics", "", "resources the process used while it was recorded",
-	  "statistics", view_statistics, false },
-	{ "sample_detail", "", "the same from each resource sample to the next",
-	  "sample_detail", view_sample_detail, false },
 	{ "statistics", "[<experiment>|all]", "resources the process used "
 	  "while it was recorded", "statistics all", view_statistics, false },
 	{ "sample_detail", "[<experiment>|all]", "the same from each resource "

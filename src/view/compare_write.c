@@ -107,6 +107,23 @@ add_rows(const struct layout *l, struct table *t, const struct join *j)
 			 j->rows[i].cells);
 }
 
+/* Rows follow the first group's column. */
+static void
+mark_sorted(const struct layout *l, struct table *t)
+{
+	const struct sort *sort = &l->c->sort;
+	size_t column = 1;
+
+	for (size_t i = 0; i < l->specs.len && !t->sorted; i++) {
+		const struct spec *spec = &l->specs.items[i];
+
+		if (spec->flavor == sort->flavor &&
+		    spec->metric == sort->metric)
+			t->sorted = column;
+		column += is_name(spec) ? 1 : l->c->len;
+	}
+}
+
 /* ---- a list --------------------------------------------------------- */
 
 static void
@@ -152,6 +169,7 @@ write_list(const struct layout *l, FILE *out)
 	title_write(v, out, "%s sorted by metric: %s", c->what, by);
 	putc('\n', out);
 	add_columns(l, &t, wholes);
+	mark_sorted(l, &t);
 	add_total(l, &t);
 	add_rows(l, &t, &join);
 	table_write(&t, v->limit, out);

@@ -300,7 +300,8 @@ write_packets(struct viewer *v, const struct kind *kind, size_t experiment,
 	const struct experiment_reader *rd = profile_experiment(v->prof,
 								experiment);
 	struct dump d = { .v = v, .kind = kind, .experiment = experiment,
-			  .table.color = v->color };
+			  .table.color = v->color,
+			  .table.v = v };
 
 	add_columns(&d);
 	number_threads(&d);
@@ -338,7 +339,7 @@ write_map(struct viewer *v, size_t experiment, FILE *out)
 	const struct experiment_reader *rd = profile_experiment(v->prof,
 								experiment);
 	const size_t n = experiment_map_count(rd);
-	struct table t = { .color = v->color };
+	struct table t = { .color = v->color, .v = v };
 
 	add_column(&t, "Address", CELL_TEXT);
 	add_column(&t, "Size", CELL_TEXT);

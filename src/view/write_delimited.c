@@ -140,8 +140,9 @@ one_heading(struct fields *f, const struct table *t)
 		char *words[2], *title;
 
 		column_words(col, words);
-		title = xasprintf("%s%s%s", words[0], *words[1] ? " " : "",
-				  words[1]);
+		title = xasprintf("%s%s%s%s%s", col->group ? col->group : "",
+				  col->group ? ": " : "", words[0],
+				  *words[1] ? " " : "", words[1]);
 		if (col->show & SHOW_VALUE) {
 			char *text = xasprintf("%s%s%s", title,
 					       *column_unit(col) ? " " : "",

@@ -57,8 +57,10 @@ headings(const struct table *t, FILE *out)
 
 		column_words(&t->columns[c], words);
 		open_cell(t, c, "th", out);
-		fprintf(out, "%s><br>%s",
-			has_both(&t->columns[c]) ? " colspan=\"2\"" : "",
+		fprintf(out, "%s>",
+			has_both(&t->columns[c]) ? " colspan=\"2\"" : "");
+		text(out, t->columns[c].group ? t->columns[c].group : "");
+		fprintf(out, "<br>%s",
 			t->sorted == c + 1 ? "&nabla;&nbsp;" : "");
 		text(out, words[0]);
 		fputs("<br>", out);

@@ -69,6 +69,8 @@ put_column(struct json *j, const struct table *t, size_t c)
 	json_text(j, "unit", unit(col));
 	if (col->show & SHOW_PERCENT)
 		json_unsigned(j, "whole", col->whole);
+	if (col->group)
+		json_text(j, "of", col->group);
 	json_end(j, '}');
 	free(words[0]);
 	free(words[1]);
