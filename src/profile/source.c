@@ -50,7 +50,8 @@ begins_there(struct keys *k, uint32_t function)
 	if (*slot)
 		return *slot == 1;
 	*slot = fn->object->symbols && fn->start &&
-		symfile_line(fn->object->symbols, fn->start, &file, &line) &&
+		symfile_declared(fn->object->symbols, fn->start, &file,
+				 &line) &&
 		is_file(k, file) ? 1 : 2;
 	return *slot == 1;
 }

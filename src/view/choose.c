@@ -40,14 +40,15 @@ is_alias(const struct profile_function *fn, const char *word)
 	return *at != NULL;
 }
 
-/* `f(` and `f [clone` begin with f. */
+/* `f(`, `f [clone` and `f [inlined]` begin with f. */
 static bool
 begins_with(const char *name, const char *word)
 {
 	const size_t n = strlen(word);
 
 	return strncmp(name, word, n) == 0 &&
-	       (name[n] == '(' || str_starts(name + n, " [clone "));
+	       (name[n] == '(' || str_starts(name + n, " [clone ") ||
+		str_starts(name + n, " [inlined]"));
 }
 
 static bool

@@ -95,6 +95,12 @@ find_code(struct body *b, struct code *code)
 		return fail_remedy("`csingle '%s'` shows who called it",
 				   fn->linkage);
 	}
+	if (fn->is_inlined) {
+		refuse(b, "they are those of the functions it was inlined"
+		       " into");
+		return fail_remedy("`csingle '%s'` shows them",
+				   viewer_name(b->v, fn->id));
+	}
 	if (!fn->object->is_file) {
 		if (fn->linkage[0] == '<')
 			return refuse(b, "it stands for what has no place in "
@@ -220,7 +226,7 @@ write_body(struct body *b, FILE *out)
 	struct listing l;
 	int line;
 
-	if (!symfile_line(code->symbols, code->start, &b->home, &line))
+	if (!symfile_declared(code->symbols, code->start, &b->home, &line))
 		b->home = NULL;
 	if (b->home) {
 		(void)source_find(b->v, b->home, &found);

@@ -149,8 +149,8 @@ walk_units(struct page *p)
 			profile_function(p->v->prof, costs[i].function);
 
 		if (fn->object->symbols && fn->start &&
-		    symfile_line(fn->object->symbols, fn->start, &file,
-				 &line) && !strcmp(file, p->subject->file))
+		    symfile_declared(fn->object->symbols, fn->start, &file,
+				     &line) && !strcmp(file, p->subject->file))
 			walk_unit(p, fn->object, symfile_unit_at(
 				fn->object->symbols, fn->start));
 	}

@@ -181,11 +181,11 @@ home_of(struct viewer *v, const char *command, uint32_t function,
 {
 	const struct profile_function *fn = profile_function(v->prof,
 							     function);
-	const char *file;
+	const char *file = fn->file;
 	int line;
 
-	if (!fn->object->symbols || !fn->start ||
-	    !symfile_line(fn->object->symbols, fn->start, &file, &line))
+	if (!fn->object->symbols || (fn->is_inlined ? !file : !fn->start ||
+	    !symfile_declared(fn->object->symbols, fn->start, &file, &line)))
 		return refuse_lineless(v, command, function);
 	*out = subject_of(v, function, file);
 	return 0;

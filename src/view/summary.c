@@ -85,8 +85,8 @@ file_of(const struct profile_function *fn)
 	int line;
 
 	return fn->object->symbols && fn->start &&
-	       symfile_line(fn->object->symbols, fn->start, &file, &line) ?
-		file : NULL;
+	       symfile_declared(fn->object->symbols, fn->start, &file,
+				&line) ? file : NULL;
 }
 
 /* ---- lines ----------------------------------------------------------- */
