@@ -190,6 +190,13 @@ finish(struct made *m)
 }
 
 static void
+made_fini(struct made *m)
+{
+	free(m->path);
+	free(m->program);
+}
+
+static void
 look(const struct made *m, struct profile_options options)
 {
 	const char *const path = m->path;
@@ -412,6 +419,7 @@ test_inlines(void)
 	CHECK(cost_of("middle [inlined]", true) >
 	      cost_of("middle [inlined]", false));
 	showing_free(&s);
+	made_fini(&m);
 	for (size_t i = 0; i < n; i++)
 		for (size_t f = 0; f < truth[i].n; f++)
 			free(truth[i].names[f]);
@@ -492,6 +500,7 @@ test_parts(const char *program, bool both_known)
 	s = show_stacks(2);
 	expect_stack(&s, 1, (const char *const []){ part, "main", NULL });
 	showing_free(&s);
+	made_fini(&m);
 }
 
 /* One function of that name: its name is enough. */
@@ -511,6 +520,7 @@ test_bare_part(void)
 	expect_stack(&s, 1, (const char *const []){
 		"seldom [clone .cold]", "seldom", "main", NULL });
 	showing_free(&s);
+	made_fini(&m);
 }
 
 /* ---- bodies of regions ------------------------------------------------ */
