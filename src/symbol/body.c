@@ -168,13 +168,32 @@ source_text(const struct symfile *sf, const char *path)
 /* ---- names ---------------------------------------------------------- */
 
 static void
-add_region(struct str *out, struct symfile *sf, uint64_t start)
+add_name(struct str *out, const char *name, size_t n, enum name_form form)
 {
-	const char *file;
+	char *linkage = xstrndup(name, n);
+	char *text = name_display(linkage, form);
+
+	str_add(out, text);
+	free(text);
+	free(linkage);
+}
+
+/* host: whose region it is; what the name says, else (clang) its line. */
+static void
+add_region(struct str *out, struct symfile *sf, uint64_t start, char *host,
+	   enum name_form form)
+{
+	const char *file, *whose = host;
 	int line = first_line(sf, start, &file);
 	char *text = line ? source_text(sf, file) : NULL;
 	char *kind = text ? find_region(text, &line) : NULL;
 
+	if (!*host && line)
+		whose = lines_enclosing(sf, start, file, line);
+	if (whose && *whose) {
+		add_name(out, whose, strlen(whose), form);
+		str_add(out, " -- ");
+	}
 	str_addf(out, "OMP %s%sregion", kind ? kind : "", kind ? " " : "");
 	if (line)
 		str_addf(out, " from line %d", line);
@@ -215,17 +234,6 @@ entries_of(const char *linkage)
 	return at[0] == '.' && at[1] ? at + 1 : NULL;
 }
 
-static void
-add_name(struct str *out, const char *name, size_t n, enum name_form form)
-{
-	char *linkage = xstrndup(name, n);
-	char *text = name_display(linkage, form);
-
-	str_add(out, text);
-	free(text);
-	free(linkage);
-}
-
 char *
 symfile_display(struct symfile *sf, const char *linkage, uint64_t start,
 		enum name_form form)
@@ -240,9 +248,10 @@ symfile_display(struct symfile *sf, const char *linkage, uint64_t start,
 		add_name(&out, shared, strlen(shared), form);
 		str_add(&out, " -- body of its entries");
 	} else {
-		add_name(&out, linkage, host, form);
-		str_add(&out, host ? " -- " : "");
-		add_region(&out, sf, start);
+		char *name = xstrndup(linkage, host);
+
+		add_region(&out, sf, start, name, form);
+		free(name);
 	}
 	str_add(&out, " [");
 	add_name(&out, linkage, strlen(linkage), NAME_MANGLED);

@@ -143,9 +143,20 @@ struct raws {
  * sf->source. */
 void raws_collect(struct symfile *sf, struct raws *raws);
 
-/* ---- dwarf.c, inline.c -------------------------------------------------- */
+/* ---- dwarf.c, bodies.c, inline.c ---------------------------------------- */
 
-struct bodies;
+struct body {
+	Dwarf_Die die;
+	uint32_t outer;		/* body around it + 1; 0: none */
+	bool inlined;
+};
+
+struct bodies {
+	struct body *items;	/* outer ones first */
+	size_t len, cap;
+	struct piece *pieces;	/* function: index in items */
+	size_t piece_len;
+};
 
 struct unit {			/* a compilation unit */
 	Dwarf_Die die, split;	/* split: all of it, once it was sought */
@@ -173,8 +184,17 @@ size_t lines_unit_number(struct symfile *sf, const struct unit *unit);
 /* A file's name as symfile_line gives it. */
 const char *lines_absolute(struct symfile *sf, struct unit *unit,
 			   const char *file);
+/* The function around a line, by where functions begin, in the units whose code
+ * is around vaddr; NULL: none. */
+const char *lines_enclosing(struct symfile *sf, uint64_t vaddr,
+			    const char *file, int line);
 /* The unit with all its entries, which may be in a file of their own. */
 Dwarf_Die *unit_whole(struct unit *unit);
+/* Of the unit, listed when they are asked for first. */
+struct bodies *bodies_of(struct symfile *sf, struct unit *unit);
 void bodies_free(struct bodies *bodies);
+/* The innermost body there, and the one around another; NULL: none. */
+struct body *body_at(struct bodies *b, uint64_t vaddr);
+struct body *body_around(struct bodies *b, const struct body *body);
 
 #endif

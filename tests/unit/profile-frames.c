@@ -567,6 +567,31 @@ expect_name(const char *program, const char *name, enum name_form form,
 	free(text);
 }
 
+/* clang does not say in the name whose it is; the line does. Its runtime is
+ * made up: nothing runs. */
+static void
+test_clang_regions(void)
+{
+	write_source("kmpc.c",
+		     "void __kmpc_fork_call(void) {}\n"
+		     "void __kmpc_for_static_fini(void) {}\n"
+		     "void __kmpc_for_static_init_4(void) {}\n"
+		     "int __kmpc_global_thread_num(void) { return 0; }\n"
+		     "void __kmpc_omp_task(void) {}\n"
+		     "void *__kmpc_omp_task_alloc(void) { return 0; }\n");
+	if (!try_run("clang -O2 -g -fopenmp=libomp -c omp.c -o clang.o &&"
+		     " cc clang.o kmpc.c -o clang && nm clang |"
+		     " grep -q 't .omp_outlined.$'")) {
+		puts("no clang with OpenMP: not tried");
+		return;
+	}
+	expect_name("clang", ".omp_outlined.", NAME_LONG, "main -- OMP parallel"
+		    " for region from line 5 [.omp_outlined.]");
+	expect_name("clang", ".omp_task_entry.", NAME_SHORT,
+		    "main -- OMP task region from line 11"
+		    " [.omp_task_entry.]");
+}
+
 static void
 test_regions(void)
 {
@@ -585,6 +610,7 @@ test_regions(void)
 		    "main -- OMP task region from line 11 [main._omp_fn.2]");
 	expect_name("omp", "main._omp_fn.2", NAME_MANGLED, "main._omp_fn.2");
 	expect_name("omp", "main", NAME_LONG, "main");
+	test_clang_regions();
 	/* without its source nobody knows what kind it is */
 	run("mv omp.c elsewhere");
 	expect_name("omp", "main._omp_fn.2", NAME_LONG,
