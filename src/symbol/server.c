@@ -200,7 +200,9 @@ ready(struct symbol_server *s)
 {
 	if (s->client)
 		return true;
-	s->library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_GLOBAL);
+	/* what it loads for TLS was never meant to be unloaded */
+	s->library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_GLOBAL |
+			    RTLD_NODELETE);
 	if (s->library && load_calls(s))
 		s->client = s->call.begin();
 	if (!s->client) {
