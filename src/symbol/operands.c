@@ -28,6 +28,8 @@ struct operands {
 	struct variable *variables;	/* sorted by start */
 	size_t len, cap;
 	size_t relocations;
+	struct image again;	/* the file, where its descriptor was given
+				 * back; holds the names */
 };
 
 void
@@ -37,6 +39,7 @@ operands_free(struct operands *ops)
 		return;
 	map_fini(&ops->slots);
 	map_fini(&ops->stubs);
+	image_close(&ops->again);
 	free(ops->variables);
 	free(ops);
 }
@@ -91,9 +94,8 @@ add_relocations(struct symfile *sf, struct operands *ops, Elf *elf,
 }
 
 static void
-find_slots(struct symfile *sf, struct operands *ops)
+find_slots(struct symfile *sf, struct operands *ops, Elf *elf)
 {
-	Elf *elf = sf->main.elf;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
 
@@ -149,17 +151,24 @@ static struct operands *
 operands_of(struct symfile *sf)
 {
 	struct operands *ops = sf->operands;
-	Elf *debug;
+	Elf *elf = sf->main.elf, *debug;
 
-	if (ops || !sf->main.elf)
+	if (ops || !elf)
 		return ops;
 	ops = sf->operands = xcalloc(1, sizeof *ops);
-	find_slots(sf, ops);
-	if (!add_variables(ops, sf->main.elf, SHT_SYMTAB)) {
+	ops->again.fd = -1;
+	functions_load(sf);
+	if (sf->main.fd < 0 && !sf->main.copy &&
+	    !image_open(&ops->again, sf->path))
+		elf = ops->again.elf;
+	find_slots(sf, ops, elf);
+	if (!add_variables(ops, elf, SHT_SYMTAB)) {
 		debug = symfile_debug_elf(sf);
 		if (!debug || !add_variables(ops, debug, SHT_SYMTAB))
-			add_variables(ops, sf->main.elf, SHT_DYNSYM);
+			add_variables(ops, elf, SHT_DYNSYM);
 	}
+	if (ops->again.elf)
+		image_release(&ops->again);
 	if (ops->len)
 		qsort(ops->variables, ops->len, sizeof *ops->variables,
 		      by_start);
