@@ -10,7 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/utsname.h>
 
 struct code {			/* where the instructions are */
@@ -55,17 +54,34 @@ is_this_kernel(struct viewer *v)
 	       !strcmp(host, here.nodename);
 }
 
+static struct symfile *
+own_vdso(void)
+{
+	char *text = file_read("/proc/self/maps", NULL);
+	struct modules mods = {0};
+	struct symfile *sf = NULL;
+
+	if (text && modules_parse(&mods, text) == 0)
+		for (size_t i = 0; i < mods.len && !sf; i++)
+			if (!strcmp(mods.items[i].path, "[vdso]"))
+				sf = symfile_memory(
+					(const void *)(uintptr_t)
+					mods.items[i].start,
+					mods.items[i].end -
+					mods.items[i].start, "[vdso]");
+	modules_fini(&mods);
+	free(text);
+	return sf;
+}
+
 /* A function of the vDSO, of that name and size. */
 static bool
 find_in_vdso(struct body *b, struct code *code)
 {
-	enum { VDSO_MAX = 16 << 10 };
-	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
 	struct symbol sym;
 
-	if (!image || !is_this_kernel(b->v))
+	if (!is_this_kernel(b->v) || !(code->own = own_vdso()))
 		return false;
-	code->own = symfile_memory(image, VDSO_MAX, "[vdso]");
 	if (!symfile_named(code->own, b->fn->linkage, 0, &sym) ||
 	    sym.size != b->fn->size)
 		return false;
