@@ -46,6 +46,28 @@ operands_free(struct operands *ops)
 
 /* ---- slots ---------------------------------------------------------- */
 
+enum slot_kind { SLOT_NONE, SLOT_SYMBOL, SLOT_RESOLVED };
+
+/* Other relocations fill variables, such as tables of virtual functions. */
+static enum slot_kind
+slot_kind(unsigned machine, const GElf_Rela *rela)
+{
+	switch (GELF_R_TYPE(rela->r_info)) {
+	case R_X86_64_GLOB_DAT:
+	case R_X86_64_JUMP_SLOT:
+		return machine == EM_X86_64 ? SLOT_SYMBOL : SLOT_NONE;
+	case R_X86_64_IRELATIVE:
+		return machine == EM_X86_64 ? SLOT_RESOLVED : SLOT_NONE;
+	case R_AARCH64_GLOB_DAT:
+	case R_AARCH64_JUMP_SLOT:
+		return machine == EM_AARCH64 ? SLOT_SYMBOL : SLOT_NONE;
+	case R_AARCH64_IRELATIVE:
+		return machine == EM_AARCH64 ? SLOT_RESOLVED : SLOT_NONE;
+	default:
+		return SLOT_NONE;
+	}
+}
+
 /* Without a symbol the addend is where a resolver stands. */
 static const char *
 relocated_name(struct symfile *sf, Elf *elf, const GElf_Shdr *table,
@@ -54,10 +76,12 @@ relocated_name(struct symfile *sf, Elf *elf, const GElf_Shdr *table,
 	GElf_Sym sym;
 	struct symbol resolver;
 	const int index = (int)GELF_R_SYM(rela->r_info);
+	const enum slot_kind kind = slot_kind(symfile_machine(sf), rela);
 
-	if (index > 0 && symbols && gelf_getsym(symbols, index, &sym))
+	if (kind == SLOT_SYMBOL && symbols &&
+	    gelf_getsym(symbols, index, &sym))
 		return elf_strptr(elf, table->sh_link, sym.st_name);
-	if (rela->r_addend &&
+	if (kind == SLOT_RESOLVED &&
 	    symfile_find(sf, (uint64_t)rela->r_addend, &resolver) &&
 	    resolver.start == (uint64_t)rela->r_addend && !resolver.is_plt &&
 	    !resolver.is_static)
