@@ -2,9 +2,10 @@
 /*
  * Which function a person means. A name is compared first with what tables
  * show, then with the other forms, then with the part before parameters, last
- * with the end of a::b::f: the first of these that knows the name decides. Where that leaves
- * several functions they are numbered in the order of what tables show, so
- * that a number means the same in every run on the same experiments.
+ * with the end of a::b::f: the first of these that knows the name decides.
+ * Where that leaves several functions they are numbered in the order of what
+ * tables show, so that a number means the same in every run on the same
+ * experiments.
  */
 #include "private.h"
 
