@@ -136,6 +136,11 @@ size_t profile_function_count(struct profile *prof);
 const struct profile_function *profile_function(struct profile *prof,
 						uint32_t id);
 
+/* Make functions of that name, linkage or demangled, known that no stack has:
+ * they get ids and have no cost. Returns how many; what profile_function gave
+ * before is not valid any more then. */
+size_t profile_named(struct profile *prof, const char *name);
+
 /* The cost of everything, also of samples without a readable stack. */
 struct cost profile_total(struct profile *prof);
 
@@ -166,7 +171,8 @@ size_t profile_objects(struct profile *prof, const struct object_cost **out);
  * For annotated listings; each answer lives until the next of either.
  * profile_source: the lines of one file (function 0), whatever functions have
  * their code; and for functions that begin in it, what they have from
- * elsewhere: line 0, that file, NULL where the code has no line.
+ * elsewhere: that file, NULL where the code has no line, and the line that
+ * calls what was inlined, or 0.
  * profile_code: the instructions of a function that have cost, by address
  * (by offset where the function has no file).
  */

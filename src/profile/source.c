@@ -83,6 +83,22 @@ key_of(struct keys *k, const struct source_cost *place)
 	return (uint32_t)k->len++;
 }
 
+/* The line of the file that calls what was inlined there; 0: it is not known,
+ * or nothing was. */
+static int
+call_line(struct keys *k, const struct location *loc)
+{
+	enum { DEPTH_MAX = 32 };
+	struct symfile_inlined in[DEPTH_MAX];
+	const struct object *obj = object_at(k->prof, loc->object);
+	size_t n = symfile_inlines(obj->pub.symbols, loc->vaddr, in,
+				   DEPTH_MAX);
+
+	while (n > 0 && !is_file(k, in[n - 1].call_file))
+		n--;
+	return n ? in[n - 1].call_line : 0;
+}
+
 static uint32_t
 source_key(struct keys *k, struct location *loc)
 {
@@ -90,11 +106,12 @@ source_key(struct keys *k, struct location *loc)
 	if (is_file(k, loc->file))
 		return key_of(k, &(struct source_cost){
 			.file = k->file, .line = loc->line });
-	if (loc->is_plt || loc->function < FUNCTION_FIRST ||
+	if (loc->is_plt || loc->function < FUNCTION_FIRST || !loc->vaddr ||
 	    !begins_there(k, loc->function))
 		return KEY_OTHER;
 	return key_of(k, &(struct source_cost){
-		.function = loc->function, .file = loc->file });
+		.function = loc->function, .file = loc->file,
+		.line = call_line(k, loc) });
 }
 
 /* ---- answers: each replaces the one before -------------------------- */

@@ -147,6 +147,17 @@ full_name(const struct words *before, size_t i)
 }
 
 /* What may stand after these words. */
+/* `source`, `disasm`, `csingle` ... */
+static bool
+takes_function(const char *name)
+{
+	const struct view *v = view_table;
+
+	while (v->name && strcmp(v->name, name) != 0)
+		v++;
+	return v->name && strstr(v->args, "<function>");
+}
+
 static void
 offer_argument(const struct words *before, const char *typed)
 {
@@ -181,7 +192,8 @@ offer_argument(const struct words *before, const char *typed)
 		offer_words(events, typed);
 	else if (strcmp(first, "stop") == 0 && before->len == 1)
 		offer_words(in, typed);
-	else if (strcmp(last, "in") == 0 || strcmp(first, "call") == 0)
+	else if (strcmp(last, "in") == 0 || strcmp(first, "call") == 0 ||
+		 (before->len == 1 && takes_function(first)))
 		offer_functions(typed);
 	else if (strcmp(first, "help") == 0 && before->len == 2 &&
 		 strcmp(last, "collector") == 0)

@@ -68,8 +68,10 @@ print_address(bfd_vma addr, disassemble_info *info)
 
 	d->target = addr;
 	str_addf(&d->text, "0x%" PRIx64, (uint64_t)addr);
+	/* <static>@0x... has brackets of its own */
 	if (operand_name(d->sf, addr, d->form, &name))
-		str_addf(&d->text, " <%s>", str_text(&name));
+		str_addf(&d->text, str_text(&name)[0] == '<' ? " %s" : " <%s>",
+			 str_text(&name));
 	str_fini(&name);
 }
 

@@ -28,6 +28,8 @@ struct operands {
 	struct variable *variables;	/* sorted by start */
 	size_t len, cap;
 	size_t relocations;
+	struct image again;	/* the file, where its descriptor was given
+				 * back; holds the names */
 };
 
 void
@@ -37,11 +39,34 @@ operands_free(struct operands *ops)
 		return;
 	map_fini(&ops->slots);
 	map_fini(&ops->stubs);
+	image_close(&ops->again);
 	free(ops->variables);
 	free(ops);
 }
 
 /* ---- slots ---------------------------------------------------------- */
+
+enum slot_kind { SLOT_NONE, SLOT_SYMBOL, SLOT_RESOLVED };
+
+/* Other relocations fill variables, such as tables of virtual functions. */
+static enum slot_kind
+slot_kind(unsigned machine, const GElf_Rela *rela)
+{
+	switch (GELF_R_TYPE(rela->r_info)) {
+	case R_X86_64_GLOB_DAT:
+	case R_X86_64_JUMP_SLOT:
+		return machine == EM_X86_64 ? SLOT_SYMBOL : SLOT_NONE;
+	case R_X86_64_IRELATIVE:
+		return machine == EM_X86_64 ? SLOT_RESOLVED : SLOT_NONE;
+	case R_AARCH64_GLOB_DAT:
+	case R_AARCH64_JUMP_SLOT:
+		return machine == EM_AARCH64 ? SLOT_SYMBOL : SLOT_NONE;
+	case R_AARCH64_IRELATIVE:
+		return machine == EM_AARCH64 ? SLOT_RESOLVED : SLOT_NONE;
+	default:
+		return SLOT_NONE;
+	}
+}
 
 /* Without a symbol the addend is where a resolver stands. */
 static const char *
@@ -51,10 +76,12 @@ relocated_name(struct symfile *sf, Elf *elf, const GElf_Shdr *table,
 	GElf_Sym sym;
 	struct symbol resolver;
 	const int index = (int)GELF_R_SYM(rela->r_info);
+	const enum slot_kind kind = slot_kind(symfile_machine(sf), rela);
 
-	if (index > 0 && symbols && gelf_getsym(symbols, index, &sym))
+	if (kind == SLOT_SYMBOL && symbols &&
+	    gelf_getsym(symbols, index, &sym))
 		return elf_strptr(elf, table->sh_link, sym.st_name);
-	if (rela->r_addend &&
+	if (kind == SLOT_RESOLVED &&
 	    symfile_find(sf, (uint64_t)rela->r_addend, &resolver) &&
 	    resolver.start == (uint64_t)rela->r_addend && !resolver.is_plt &&
 	    !resolver.is_static)
@@ -91,9 +118,8 @@ add_relocations(struct symfile *sf, struct operands *ops, Elf *elf,
 }
 
 static void
-find_slots(struct symfile *sf, struct operands *ops)
+find_slots(struct symfile *sf, struct operands *ops, Elf *elf)
 {
-	Elf *elf = sf->main.elf;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
 
@@ -149,17 +175,24 @@ static struct operands *
 operands_of(struct symfile *sf)
 {
 	struct operands *ops = sf->operands;
-	Elf *debug;
+	Elf *elf = sf->main.elf, *debug;
 
-	if (ops || !sf->main.elf)
+	if (ops || !elf)
 		return ops;
 	ops = sf->operands = xcalloc(1, sizeof *ops);
-	find_slots(sf, ops);
-	if (!add_variables(ops, sf->main.elf, SHT_SYMTAB)) {
+	ops->again.fd = -1;
+	functions_load(sf);
+	if (sf->main.fd < 0 && !sf->main.copy &&
+	    !image_open(&ops->again, sf->path))
+		elf = ops->again.elf;
+	find_slots(sf, ops, elf);
+	if (!add_variables(ops, elf, SHT_SYMTAB)) {
 		debug = symfile_debug_elf(sf);
 		if (!debug || !add_variables(ops, debug, SHT_SYMTAB))
-			add_variables(ops, sf->main.elf, SHT_DYNSYM);
+			add_variables(ops, elf, SHT_DYNSYM);
 	}
+	if (ops->again.elf)
+		image_release(&ops->again);
 	if (ops->len)
 		qsort(ops->variables, ops->len, sizeof *ops->variables,
 		      by_start);

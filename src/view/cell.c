@@ -45,12 +45,27 @@ cell_value(char *buf, size_t size, const struct column *col,
 		return snprintf(buf, size, "%.3f", (double)cell->value / 1e9);
 	case CELL_COUNT:
 		return snprintf(buf, size, "%" PRIu64, cell->value);
+	case CELL_MARK:
+		return snprintf(buf, size, "%s", cell->value ? "##" : "");
 	case CELL_LINE:
+		if (!cell->value)
+			return snprintf(buf, size, "%s", "");
+		return snprintf(buf, size, "%" PRIu64, cell->value);
 	case CELL_TEXT:
 	case CELL_NAME:
 		break;
 	}
 	return snprintf(buf, size, "%s", cell->text ? cell->text : "");
+}
+
+bool
+cell_empty(const struct column *col, const struct row *row,
+	   const struct cell *cell)
+{
+	if (col->kind == CELL_LINE)
+		return !cell->value;
+	return row->blank && (col->kind == CELL_TIME ||
+			      col->kind == CELL_COUNT);
 }
 
 double

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Which function a person means. A name is compared first with what tables
- * show, then with the other forms, last with the part before parameters: the
- * first of these that knows the name at all decides. Where that leaves
- * several functions they are numbered in the order of what tables show, so
- * that a number means the same in every run on the same experiments.
+ * show, then with the other forms, then with the part before parameters, last
+ * with the end of a::b::f: the first of these that knows the name decides.
+ * Where that leaves several functions they are numbered in the order of what
+ * tables show, so that a number means the same in every run on the same
+ * experiments.
  */
 #include "private.h"
 
@@ -15,7 +16,7 @@ enum { SHOWN = 20, SIMILAR = 5 };
 
 /* How a name was met, the best first. */
 enum meet { MEET_SHOWN, MEET_LONG, MEET_LINKAGE, MEET_SHORT, MEET_BEGINNING,
-	    MEET_NONE };
+	    MEET_MEMBER, MEET_NONE };
 
 struct candidate {
 	uint32_t function;
@@ -51,18 +52,35 @@ begins_with(const char *name, const char *word)
 		str_starts(name + n, " [inlined]"));
 }
 
+/* `f` of a::b::f. */
 static bool
-is_short(const struct profile_function *fn, const char *word)
+is_member(const char *name, const char *word)
 {
+	const size_t n = strlen(name), len = strlen(word);
+
+	return n > len + 2 && str_ends(name, word) && name[n - len - 1] == ':';
+}
+
+/* Without parameters; its end may do, and so may a copy of it. */
+static enum meet
+meet_short(const struct profile_function *fn, const char *word)
+{
+	enum meet how = MEET_NONE;
+
 	/* only these have a short form of their own */
 	if (!str_starts(fn->linkage, "_Z") && !str_starts(fn->linkage, "_R"))
-		return false;
+		return MEET_NONE;
 
 	char *name = name_display(fn->linkage, NAME_SHORT);
-	const bool same = strcmp(name, word) == 0;
 
+	if (strcmp(name, word) == 0)
+		how = MEET_SHORT;
+	else if (begins_with(name, word))
+		how = MEET_BEGINNING;
+	else if (is_member(name, word))
+		how = MEET_MEMBER;
 	free(name);
-	return same;
+	return how;
 }
 
 static enum meet
@@ -74,9 +92,9 @@ meet(const struct profile_function *fn, const char *shown, const char *word)
 		return MEET_LONG;
 	if (strcmp(fn->linkage, word) == 0 || is_alias(fn, word))
 		return MEET_LINKAGE;
-	if (is_short(fn, word))
-		return MEET_SHORT;
-	return begins_with(fn->name, word) ? MEET_BEGINNING : MEET_NONE;
+	if (begins_with(fn->name, word))
+		return MEET_BEGINNING;
+	return meet_short(fn, word);
 }
 
 static int
@@ -91,7 +109,7 @@ by_shown(const void *a, const void *b)
 }
 
 static struct candidates
-find(struct viewer *v, const char *word)
+find_known(struct viewer *v, const char *word)
 {
 	const size_t n = profile_function_count(v->prof);
 	struct candidates c = {0};
@@ -115,6 +133,18 @@ find(struct viewer *v, const char *word)
 	return c;
 }
 
+/* Only where no function with cost has the name, others are looked for. */
+static struct candidates
+find(struct viewer *v, const char *word)
+{
+	const struct candidates c = find_known(v, word);
+
+	if (c.len || !*word || !profile_named(v->prof, word))
+		return c;
+	viewer_forget_names(v);
+	return find_known(v, word);
+}
+
 /* ---- when it is not clear ------------------------------------------- */
 
 static int
@@ -128,8 +158,8 @@ refuse_unknown(struct viewer *v, const char *command, const char *word)
 		if (*word && strcasestr(viewer_name(v, i), word))
 			str_addf(&similar, "%s%s", found++ ? ", " : "",
 				 viewer_name(v, i));
-	fail(FAIL_USAGE, "%s: no function of this experiment is named %s",
-	     command, word);
+	fail(FAIL_USAGE, "%s: no function in what was recorded is "
+	     "named %s", command, word);
 	if (found)
 		(void)fail_remedy("similar names: %s", str_text(&similar));
 	else

@@ -10,7 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/utsname.h>
 
 struct code {			/* where the instructions are */
@@ -55,17 +54,34 @@ is_this_kernel(struct viewer *v)
 	       !strcmp(host, here.nodename);
 }
 
+static struct symfile *
+own_vdso(void)
+{
+	char *text = file_read("/proc/self/maps", NULL);
+	struct modules mods = {0};
+	struct symfile *sf = NULL;
+
+	if (text && modules_parse(&mods, text) == 0)
+		for (size_t i = 0; i < mods.len && !sf; i++)
+			if (!strcmp(mods.items[i].path, "[vdso]"))
+				sf = symfile_memory(
+					(const void *)(uintptr_t)
+					mods.items[i].start,
+					mods.items[i].end -
+					mods.items[i].start, "[vdso]");
+	modules_fini(&mods);
+	free(text);
+	return sf;
+}
+
 /* A function of the vDSO, of that name and size. */
 static bool
 find_in_vdso(struct body *b, struct code *code)
 {
-	enum { VDSO_MAX = 16 << 10 };
-	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
 	struct symbol sym;
 
-	if (!image || !is_this_kernel(b->v))
+	if (!is_this_kernel(b->v) || !(code->own = own_vdso()))
 		return false;
-	code->own = symfile_memory(image, VDSO_MAX, "[vdso]");
 	if (!symfile_named(code->own, b->fn->linkage, 0, &sym) ||
 	    sym.size != b->fn->size)
 		return false;
@@ -128,26 +144,11 @@ is_home(const struct body *b, const char *file)
 	return b->home && (file == b->home || !strcmp(file, b->home));
 }
 
-static void
-list_place(struct body *b, const char *file)
-{
-	const char *name = viewer_name(b->v, b->fn->id);
-
-	if (!file || (b->file && !strcmp(file, b->file)))
-		return;
-	if (!is_home(b, file))
-		listing_index(b->l, xasprintf("<Function: %s, instructions "
-			"from source file %s>", name, path_base(file)), NULL);
-	else if (b->file)
-		listing_index(b->l, xasprintf("<Function: %s>", name), NULL);
-	b->file = file;
-}
-
 /* The lines up to this one that were not shown yet. */
 static void
 list_lines(struct body *b, const char *file, int line)
 {
-	if (!b->text->len || !file || !is_home(b, file))
+	if (!b->text->len || !file || line <= 0 || !is_home(b, file))
 		return;
 	if (!b->shown)
 		b->shown = line - 1;
@@ -156,6 +157,45 @@ list_lines(struct body *b, const char *file, int line)
 		listing_source(b->l, b->shown, text_line(b->text, b->shown),
 			       NULL);
 	}
+}
+
+/* Code of another file is here since a line of ours calls it: that comes
+ * first. */
+static void
+list_elsewhere(struct body *b, const char *file, uint64_t vaddr)
+{
+	enum { DEPTH_MAX = 32 };
+	struct symfile_inlined in[DEPTH_MAX];
+	const size_t n = symfile_inlines(b->code->symbols, vaddr, in,
+					 DEPTH_MAX);
+	const char *name = viewer_name(b->v, b->fn->id);
+
+	if (n)
+		list_lines(b, in[n - 1].call_file, in[n - 1].call_line);
+	listing_index(b->l, xasprintf("<Function: %s, instructions from "
+				      "source file %s>", name,
+				      path_base(file)), NULL);
+	if (!n || !(b->v->disasm_shows & SHOW_INLINES))
+		return;
+
+	char *inlined = name_display(in[n - 1].name, NAME_SHORT);
+
+	listing_index(b->l, xasprintf("<%s is inlined at line %d>", inlined,
+				      in[n - 1].call_line), NULL);
+	free(inlined);
+}
+
+static void
+list_place(struct body *b, const char *file, uint64_t vaddr)
+{
+	if (!file || (b->file && !strcmp(file, b->file)))
+		return;
+	if (!is_home(b, file))
+		list_elsewhere(b, file, vaddr);
+	else if (b->file)
+		listing_index(b->l, xasprintf("<Function: %s>", viewer_name(
+			b->v, b->fn->id)), NULL);
+	b->file = file;
 }
 
 /* Between instructions nothing can be hit; should it be, it is not lost. */
@@ -181,7 +221,7 @@ list_insn(void *arg, const struct symfile_insn *insn)
 	if (!symfile_line(b->code->symbols, insn->vaddr, &file, &line))
 		line = 0;
 	list_lines(b, file, line);
-	list_place(b, file);
+	list_place(b, file, insn->vaddr);
 	if (b->at < b->costs_len &&
 	    b->costs[b->at].vaddr + b->bias == insn->vaddr)
 		cost = &b->costs[b->at++].cost;

@@ -76,7 +76,7 @@ listing_init(struct listing *l, struct viewer *v, unsigned threshold,
 		if (plain.items[i].metric >= 0)
 			specs_add(&l->specs, plain.items[i]);
 	specs_fini(&plain);
-	add_text_column(&l->table, "", "hot", CELL_TEXT);
+	add_text_column(&l->table, "", "hot", CELL_MARK);
 	table_columns(&l->table, v, &l->specs, total.incl);
 	l->line = l->table.columns_len;
 	add_text_column(&l->table, "", "line", CELL_LINE);
@@ -122,7 +122,7 @@ void
 listing_astray(struct listing *l, uint64_t vaddr, const struct cost *cost)
 {
 	add_row(l, xasprintf("<within the instruction before: %" PRIx64 ">",
-			     vaddr), cost)->key = "index";
+			     vaddr), cost)->is = "index";
 }
 
 void
@@ -130,7 +130,7 @@ listing_index(struct listing *l, char *name, const struct cost *cost)
 {
 	struct row *row = add_row(l, name, cost);
 
-	row->key = "index";
+	row->is = "index";
 	row->is_sum = true;
 }
 
@@ -141,6 +141,7 @@ listing_source(struct listing *l, int line, const char *text,
 	struct row *row = add_row(l, xstrdup(text), cost);
 	struct cell *cell = table_cell(&l->table, row, l->line);
 
+	row->is = "source";
 	cell->value = (uint64_t)line;
 	cell->text = xasprintf("%d.", line);
 }
@@ -153,7 +154,7 @@ listing_code(struct listing *l, int line, const struct symfile_insn *insn,
 	struct cell *cell = table_cell(&l->table, row, l->line);
 	struct str bytes = {0};
 
-	row->key = "instruction";
+	row->is = "instruction";
 	cell->value = (uint64_t)line;
 	cell->text = line ? xasprintf("[%2d]", line) : xstrdup("[ ?]");
 	table_cell(&l->table, row, l->address)->text =
@@ -199,9 +200,9 @@ mark_hot(struct listing *l)
 			struct cell *mark = table_cell(t, &t->rows[i],
 						       MARK_COLUMN);
 
-			if (!value || (double)value < least || mark->text)
+			if (!value || (double)value < least)
 				continue;
-			mark->text = xstrdup("##");
+			mark->value = 1;
 			t->rows[i].hot = true;
 		}
 	}

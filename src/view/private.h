@@ -131,9 +131,10 @@ void fragment_free(struct viewer *v);
  * The function that words[1] names, for the command words[0]; words[2], if it
  * is there, is its number among several of that name, 1 first, or its address.
  * The name may be what tables show, or long, short, mangled, an alias: the
- * first of these that some function has decides; then `f` stands for f(int)
- * and for clones of f. Fails (FAIL_USAGE, numbered candidates) where that is
- * none or not one.
+ * first of these that some function has decides; then `f` stands for f(int),
+ * for clones of f, and at last for a::f. Where no function with cost has the
+ * name others are looked for. Fails (FAIL_USAGE, numbered candidates) where
+ * that is none or not one.
  */
 int viewer_choose(struct viewer *v, size_t n, const char *const *words,
 		  uint32_t *function);
@@ -186,13 +187,14 @@ struct sort sort_flavored(const struct viewer *v, enum flavor flavor);
 /* ---- table.c -------------------------------------------------------- */
 
 enum cell_kind { CELL_TIME, CELL_COUNT, CELL_TEXT, CELL_NAME,
-		 CELL_LINE	/* a number of a line; 0: none */ };
+		 CELL_LINE,	/* a number of a line; 0: none */
+		 CELL_MARK	/* of hot rows: 1 */ };
 
 enum relation { AS_IT_IS, DELTA, RATIO };
 
 struct column {
 	char *heading;		/* "Excl. Total CPU" */
-	const char *key;	/* its name among fields; NULL: made from the
+	const char *key;	/* its name for programs; NULL: made from the
 				 * heading */
 	const char *group;	/* what it is compared with others as, or NULL;
 				 * outlives the table */
@@ -218,8 +220,8 @@ struct row {
 	const char *name;	/* lives longer than the table */
 	enum row_kind kind;
 	char mark;		/* ' ' or '*' */
-	const char *key;	/* what its name is among fields, where that
-				 * differs from row to row; NULL: the column's */
+	const char *is;		/* what its name is, in a table of several
+				 * kinds of things; or NULL */
 	bool no_percent;
 	bool hot;		/* to be seen first */
 	bool is_sum;		/* of other rows' things */

@@ -47,6 +47,9 @@ bool report_panel(struct report *r, const struct panel *p);
 /* A view's word of a value; snprintf's size rules. */
 int cell_value(char *buf, size_t size, const struct column *col,
 	       const struct cell *cell);
+/* There is no value: not even zero. */
+bool cell_empty(const struct column *col, const struct row *row,
+		const struct cell *cell);
 double cell_share(const struct column *col, const struct row *row,
 		  const struct cell *cell);
 int cell_percent(char *buf, size_t size, const struct column *col,

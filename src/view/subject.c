@@ -272,15 +272,20 @@ subject_choose(struct viewer *v, size_t n, const char *const *words,
 		return -1;
 
 	const char *quote = strchr(words[1], '"');
+	const bool looks_like_file = strpbrk(words[1], "./");
+	int rc = 1;
 
 	if (quote)
 		return find_quoted(v, n, words, quote, out);
+	if (looks_like_file)
+		rc = find_file(v, n, words, out);
+	if (rc <= 0)
+		return rc;
 	if (viewer_matches(v, words[1]))
 		return viewer_choose(v, n, words, &function) < 0 ? -1 :
 			home_of(v, words[0], function, out);
-
-	const int rc = find_file(v, n, words, out);
-
+	if (!looks_like_file)
+		rc = find_file(v, n, words, out);
 	if (rc <= 0 || (*words[1] && find_unquoted(v, n, words, out) == 0))
 		return rc < 0 ? -1 : 0;
 	fail(FAIL_USAGE, "%s: there is no function and no source file of that "

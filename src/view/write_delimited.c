@@ -67,11 +67,11 @@ cells(struct fields *f, const struct table *t, const struct row *row)
 		}
 		if (col->show & SHOW_VALUE) {
 			(void)cell_value(text, sizeof text, col, cell);
-			field(f, text);
+			field(f, cell_empty(col, row, cell) ? "" : text);
 		}
 		if (col->show & SHOW_PERCENT) {
 			(void)cell_percent(text, sizeof text, col, row, cell);
-			field(f, text);
+			field(f, cell_empty(col, row, cell) ? "" : text);
 		}
 	}
 	end_record(f);

@@ -96,6 +96,7 @@ cell(const struct table *t, const struct row *row, size_t c, FILE *out)
 {
 	const struct column *col = &t->columns[c];
 	const struct cell *value = &t->cells[row->cells + c];
+	const bool empty = cell_empty(col, row, value);
 	char number[64];
 
 	if (col->kind == CELL_NAME || col->kind == CELL_TEXT) {
@@ -112,12 +113,12 @@ cell(const struct table *t, const struct row *row, size_t c, FILE *out)
 	if (col->show & SHOW_VALUE) {
 		(void)cell_value(number, sizeof number, col, value);
 		open_cell(t, c, "td", out);
-		fprintf(out, ">%s</td>", number);
+		fprintf(out, ">%s</td>", empty ? "" : number);
 	}
 	if (col->show & SHOW_PERCENT) {
 		(void)cell_percent(number, sizeof number, col, row, value);
 		open_cell(t, c, "td", out);
-		fprintf(out, ">%s</td>", number);
+		fprintf(out, ">%s</td>", empty ? "" : number);
 	}
 }
 

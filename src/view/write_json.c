@@ -48,9 +48,18 @@ word_of(const char *heading)
 static char *
 column_name(const struct column *col)
 {
+	if (col->key)
+		return xstrdup(col->key);
 	return col->metric ? xasprintf("%c.%s", flavors[col->flavor][0],
 				       col->metric->name) :
 		word_of(col->heading);
+}
+
+/* The name of a row and its mark are fields of their own. */
+static bool
+is_value(const struct column *col)
+{
+	return col->kind != CELL_NAME && col->kind != CELL_MARK;
 }
 
 static void
@@ -60,7 +69,9 @@ put_column(struct json *j, const struct table *t, size_t c)
 	char *words[2], *title, *name = column_name(col);
 
 	column_words(col, words);
-	title = xasprintf("%s%s%s", words[0], *words[1] ? " " : "", words[1]);
+	title = *words[0] ? xasprintf("%s%s%s", words[0],
+				      *words[1] ? " " : "", words[1]) :
+			    xstrdup(name);
 	json_begin(j, NULL, '{');
 	json_text(j, "name", name);
 	json_text(j, "title", title);
@@ -86,9 +97,13 @@ put_values(struct json *j, const struct table *t, const struct row *row)
 		const struct column *col = &t->columns[c];
 		const struct cell *cell = &t->cells[row->cells + c];
 
+		if (!is_value(col))
+			continue;
 		if (col->kind == CELL_TEXT)
 			json_text(j, NULL, cell->text);
-		else if (col->kind != CELL_NAME)
+		else if (cell_empty(col, row, cell))
+			json_text(j, NULL, NULL);
+		else
 			json_unsigned(j, NULL, cell->value);
 	}
 	json_end(j, ']');
@@ -101,9 +116,10 @@ put_percents(struct json *j, const struct table *t, const struct row *row)
 	for (size_t c = 0; c < t->columns_len; c++) {
 		const struct column *col = &t->columns[c];
 
-		if (col->kind == CELL_NAME)
+		if (!is_value(col))
 			continue;
-		if (col->show & SHOW_PERCENT && !row->no_percent)
+		if (col->show & SHOW_PERCENT && !row->no_percent &&
+		    !row->blank)
 			json_real(j, NULL, cell_share(col, row,
 						      &t->cells[row->cells +
 								c]));
@@ -120,6 +136,10 @@ put_row(struct json *j, const struct table *t, const struct row *row)
 	json_text(j, "name", row->name);
 	if (row->mark != ' ')
 		json_text(j, "mark", (char[]){ row->mark, '\0' });
+	else if (row->hot)
+		json_text(j, "mark", "##");
+	if (row->is)
+		json_text(j, "kind", row->is);
 	if (t->is_tree) {
 		json_unsigned(j, "depth", row->depth);
 		if (row->depth)
@@ -152,7 +172,7 @@ write_table(const struct table *t, size_t rows, FILE *out)
 	json_text(&j, "sort", sort);
 	json_begin(&j, "columns", '[');
 	for (size_t c = 0; c < t->columns_len; c++)
-		if (t->columns[c].kind != CELL_NAME)
+		if (is_value(&t->columns[c]))
 			put_column(&j, t, c);
 	json_end(&j, ']');
 	json_begin(&j, "rows", '[');

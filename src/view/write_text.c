@@ -19,6 +19,9 @@ static int
 format_value(char *buf, size_t size, const struct column *col,
 	     const struct cell *cell)
 {
+	if (col->kind == CELL_LINE && cell->text)
+		return snprintf(buf, size, "%s", cell->text);
+
 	const int n = cell_value(buf, size, col, cell);
 
 	if (n < 2 || (size_t)n + 4 > size || buf[n - 1] != '.' ||
@@ -288,7 +291,7 @@ write_cell(const struct table *t, const struct row *row, size_t column,
 	const struct cell *cell = &t->cells[row->cells + column];
 	char value[64] = "", percent[32] = "", both[128];
 
-	if (row->blank && (col->kind == CELL_TIME || col->kind == CELL_COUNT)) {
+	if (row->blank && cell_empty(col, row, cell)) {
 		put(w, "", lay->width);
 		return;
 	}

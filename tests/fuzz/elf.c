@@ -20,6 +20,55 @@ visit(void *arg, const struct symbol *sym)
 	return (*left)-- > 0;
 }
 
+static bool
+visit_insn(void *arg, const struct symfile_insn *insn)
+{
+	unsigned *left = arg;
+
+	used += fuzz_use(insn->text) + insn->bytes[insn->length - 1];
+	return (*left)-- > 0;
+}
+
+static bool
+visit_row(void *arg, const struct symfile_row *row)
+{
+	unsigned *left = arg;
+
+	used += row->file ? fuzz_use(row->file) : row->vaddr;
+	return (*left)-- > 0;
+}
+
+static void
+visit_function(void *arg, uint64_t start, const char *file, int line)
+{
+	(void)arg;
+	used += fuzz_use(file) + start + (size_t)line;
+}
+
+/* What listings of source and instructions ask. */
+static void
+list(struct symfile *sf)
+{
+	struct symbol sym;
+	unsigned left = 2000;
+
+	for (uint64_t at = 0; at < 0x3000; at += 0x177)
+		if (symfile_find(sf, at, &sym))
+			(void)symfile_instructions(sf, sym.start,
+						   sym.start + sym.size,
+						   NAME_LONG, visit_insn,
+						   &left);
+	for (size_t unit = 0; unit <= symfile_units(sf) && unit < 8; unit++) {
+		const char *file = symfile_unit_file(sf, unit);
+		const char *producer = symfile_unit_producer(sf, unit);
+
+		used += (file ? fuzz_use(file) : 0) +
+			(producer ? fuzz_use(producer) : 0);
+		symfile_unit_rows(sf, unit, visit_row, &left);
+		symfile_unit_functions(sf, unit, visit_function, NULL);
+	}
+}
+
 static void
 ask(struct symfile *sf)
 {
@@ -45,6 +94,7 @@ ask(struct symfile *sf)
 			used += fuzz_use(file);
 		used += symfile_vaddr(sf, at);
 	}
+	list(sf);
 }
 
 static void
