@@ -186,3 +186,12 @@ compare_gather_pane(struct viewer *v, const struct item *centre,
 	add_all(v, &p->callers, callers, above);
 	add_all(v, &p->callees, callees, below);
 }
+
+void
+compare_gather_fragment(struct viewer *v, const struct item *last,
+			const struct item *callers, size_t above,
+			const struct item *callees, size_t below)
+{
+	v->comparison->is_fragment = true;
+	compare_gather_pane(v, last, callers, above, callees, below);
+}

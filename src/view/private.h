@@ -124,6 +124,11 @@ void rules_fini(struct rules *r);
 /* ---- fragment.c ----------------------------------------------------- */
 
 void fragment_free(struct viewer *v);
+/* What its function i is called here. */
+const char *fragment_name(struct viewer *v, size_t i);
+/* Its report, which no command is: several make it longer or shorter. */
+int view_fragment(struct viewer *v, size_t n, const char *const *words,
+		  FILE *out);
 
 /* ---- choose.c ------------------------------------------------------- */
 
@@ -416,6 +421,10 @@ void compare_gather_list(struct viewer *v, const char *what, int flavor,
 void compare_gather_pane(struct viewer *v, const struct item *centre,
 			 const struct item *callers, size_t above,
 			 const struct item *callees, size_t below);
+/* The same for the stack fragment; last is its last function. */
+void compare_gather_fragment(struct viewer *v, const struct item *last,
+			     const struct item *callers, size_t above,
+			     const struct item *callees, size_t below);
 /* Forget the profiles of single experiments: they are read anew. */
 void compare_close(struct viewer *v);
 void compare_forget_names(struct viewer *v);
