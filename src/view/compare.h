@@ -29,6 +29,7 @@ struct gathered {
 	char *key, *exact;
 	uint64_t *excl, *incl;	/* by the sum's slots */
 	const struct profile_function *function;	/* or NULL */
+	struct place place;
 	uint32_t order;
 	bool leads;		/* <Total> */
 };

@@ -109,7 +109,7 @@ add(struct viewer *v, struct gathered_list *l, const struct item *item)
 
 	*g = (struct gathered){
 		.name = xstrdup(item->name), .function = item->function,
-		.order = item->order,
+		.order = item->order, .place = place_of(item),
 		.excl = translate(v, item->cost.excl),
 		.incl = translate(v, item->cost.incl),
 		.leads = item->function &&

@@ -69,6 +69,7 @@ static void
 fill_row(const struct layout *l, struct table *t, const struct row *row,
 	 const struct gathered *const *cells)
 {
+	const struct place nowhere = {0};
 	size_t column = 0;
 
 	for (size_t i = 0; i < l->specs.len; i++) {
@@ -79,7 +80,7 @@ fill_row(const struct layout *l, struct table *t, const struct row *row,
 
 			if (spec->metric < 0) {
 				cell_static(cell, spec->flavor, cells[g] ?
-					    cells[g]->function : NULL);
+					    &cells[g]->place : &nowhere);
 				continue;
 			}
 			cell->value = value_of(l, cells[g], spec);
