@@ -106,12 +106,16 @@ profile_object_at(const struct profile *prof, size_t index)
 
 /* ---- stacks ----------------------------------------------------------- */
 
+static uint32_t
+object_of(const struct profile *prof, const struct stack *st, uint32_t frame)
+{
+	return prof->locations[prof->frames[st->first + frame]].object;
+}
+
 static enum object_show
 show_at(const struct profile *prof, const struct stack *st, uint32_t frame)
 {
-	const uint32_t location = prof->frames[st->first + frame];
-
-	return object_at(prof, prof->locations[location].object)->pub.show;
+	return object_at(prof, object_of(prof, st, frame))->pub.show;
 }
 
 /* What stands outside of the program's own: the end of a stack that has none,
@@ -133,7 +137,8 @@ outermost(const struct profile *prof, const struct stack *st)
 	return i;
 }
 
-/* Its outermost frame stays. */
+/* The frames of one object that start it all are one, the outermost. Returns
+ * the first of what is left. */
 static uint32_t
 fold_start(struct profile *prof, struct stack *st)
 {
@@ -141,7 +146,8 @@ fold_start(struct profile *prof, struct stack *st)
 	const uint32_t end = outermost(prof, st);
 	uint32_t begin = end;
 
-	while (begin > st->skip && show_at(prof, st, begin - 1) == OBJECT_API)
+	while (begin > st->skip && show_at(prof, st, begin - 1) == OBJECT_API &&
+	       object_of(prof, st, begin - 1) == object_of(prof, st, end - 1))
 		begin--;
 	if (end - begin < 2)
 		return begin;
@@ -170,8 +176,8 @@ fold_hidden(struct profile *prof, struct stack *st)
 		uint32_t location = prof->frames[st->first + i];
 
 		if (show_at(prof, st, i) == OBJECT_HIDDEN) {
-			location = symbolize_folded(
-				prof, prof->locations[location].object);
+			location = symbolize_folded(prof,
+						    object_of(prof, st, i));
 			if (kept > st->skip &&
 			    prof->frames[st->first + kept - 1] == location)
 				continue;

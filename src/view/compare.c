@@ -181,7 +181,7 @@ write_joined(struct viewer *v, const struct view *view, size_t n,
 	struct comparison *c = v->comparison;
 
 	c->gathered = xcalloc(c->len, sizeof *c->gathered);
-	c->is_list = c->is_panes = false;
+	c->is_list = c->is_panes = c->is_fragment = false;
 
 	const int rc = gather(v, view, n, words);
 	struct gathering *gathered = c->gathered;
@@ -224,6 +224,7 @@ comparing_of(const struct view *view)
 	} known[] = {
 		{ view_functions, COMPARES_COLUMNS },
 		{ view_callers, COMPARES_COLUMNS },
+		{ view_fragment, COMPARES_COLUMNS },
 		{ view_lines, COMPARES_COLUMNS },
 		{ view_pcs, COMPARES_COLUMNS },
 		{ view_objects, COMPARES_COLUMNS },

@@ -29,6 +29,7 @@ struct gathered {
 	char *key, *exact;
 	uint64_t *excl, *incl;	/* by the sum's slots */
 	const struct profile_function *function;	/* or NULL */
+	struct place place;
 	uint32_t order;
 	bool leads;		/* <Total> */
 };
@@ -58,6 +59,7 @@ struct comparison {
 	struct compared_group sum;	/* what the viewer has else */
 	int slot_here[METRIC_MAX];	/* the group's, by the sum's; or -1 */
 	bool is_list, is_panes;
+	bool is_fragment;	/* its only pane is the stack fragment */
 	char *what;		/* title of the list */
 	int flavor;		/* all columns of it; -1: as they are */
 	struct sort sort;

@@ -109,7 +109,7 @@ add(struct viewer *v, struct gathered_list *l, const struct item *item)
 
 	*g = (struct gathered){
 		.name = xstrdup(item->name), .function = item->function,
-		.order = item->order,
+		.order = item->order, .place = place_of(item),
 		.excl = translate(v, item->cost.excl),
 		.incl = translate(v, item->cost.incl),
 		.leads = item->function &&
@@ -185,4 +185,13 @@ compare_gather_pane(struct viewer *v, const struct item *centre,
 	add(v, &p->centre, centre);
 	add_all(v, &p->callers, callers, above);
 	add_all(v, &p->callees, callees, below);
+}
+
+void
+compare_gather_fragment(struct viewer *v, const struct item *last,
+			const struct item *callers, size_t above,
+			const struct item *callees, size_t below)
+{
+	v->comparison->is_fragment = true;
+	compare_gather_pane(v, last, callers, above, callees, below);
 }

@@ -69,6 +69,7 @@ static void
 fill_row(const struct layout *l, struct table *t, const struct row *row,
 	 const struct gathered *const *cells)
 {
+	const struct place nowhere = {0};
 	size_t column = 0;
 
 	for (size_t i = 0; i < l->specs.len; i++) {
@@ -79,7 +80,7 @@ fill_row(const struct layout *l, struct table *t, const struct row *row,
 
 			if (spec->metric < 0) {
 				cell_static(cell, spec->flavor, cells[g] ?
-					    cells[g]->function : NULL);
+					    &cells[g]->place : &nowhere);
 				continue;
 			}
 			cell->value = value_of(l, cells[g], spec);
@@ -203,9 +204,40 @@ add_side(const struct layout *l, struct table *t, const struct pane *p,
 					     &p->of[g]->callees;
 	join_make(&join, lists, l->c->len);
 	join_sort(&join, l->v, &sort);
+	if (l->c->is_fragment)
+		table_row(t, callers ? (join.len ? "Callers" : "No Callers") :
+			  join.len ? "Callees" : "No Callees")
+			->kind = ROW_HEADING;
 	add_rows(l, t, &join);
 	join_fini(&join);
 	free(lists);
+}
+
+/* The functions of the fragment but for the last, which is the centre. */
+static void
+add_fragment(const struct layout *l, struct table *t)
+{
+	table_row(t, "Stack Fragment")->kind = ROW_HEADING;
+	for (size_t i = 0; i + 1 < l->v->fragment_len; i++)
+		table_row(t, fragment_name(l->v, i))->kind = ROW_NAME;
+}
+
+/* Does no experiment have a stack that holds the fragment? */
+static bool
+is_nowhere(const struct layout *l, const struct pane *p)
+{
+	for (size_t g = 0; g < l->c->len; g++) {
+		const struct gathered_pane *pane = p->of[g];
+
+		if (!pane)
+			continue;
+		if (pane->callers.len || pane->callees.len)
+			return false;
+		for (size_t s = 0; s < l->v->slots; s++)
+			if (pane->centre.items[0].incl[s])
+				return false;
+	}
+	return true;
 }
 
 /* What its own spent itself stands in the centre. */
@@ -223,7 +255,9 @@ add_centre(const struct layout *l, struct table *t, const struct pane *p)
 		own[g].incl = own[g].excl;
 		cells[g] = &own[g];
 	}
-	row->mark = '*';
+	row->mark = l->c->is_fragment ? ' ' : '*';
+	if (l->c->is_fragment && is_nowhere(l, p))
+		row->kind = ROW_NAME;
 	row->no_percent = p->row->first->leads;
 	fill_row(l, t, row, cells);
 	free(cells);
@@ -258,6 +292,8 @@ write_pane(const struct layout *l, const struct pane *p, FILE *out)
 		wholes[g] = whole_of(l, p, g);
 	add_columns(l, &t, (const uint64_t *const *)wholes);
 	add_side(l, &t, p, true);
+	if (l->c->is_fragment)
+		add_fragment(l, &t);
 	add_centre(l, &t, p);
 	add_side(l, &t, p, false);
 	table_write(&t, 0, out);
@@ -316,7 +352,8 @@ write_panes(const struct layout *l, FILE *out)
 	}
 	join_make(&join, lists, groups);
 	join_sort(&join, v, &v->sort);
-	title_write(v, out, "Functions sorted by metric: %s", by);
+	if (!l->c->is_fragment)
+		title_write(v, out, "Functions sorted by metric: %s", by);
 	title_write(v, out, "Callers and callees sorted by metric: %s",
 		    attr_by);
 	putc('\n', out);

@@ -77,20 +77,28 @@ add_heading(struct showing *s, const char *name)
 	table_row(&s->table, name)->kind = ROW_HEADING;
 }
 
+static struct item *
+side_items(struct viewer *v, const struct profile_neighbour *side, size_t n)
+{
+	struct item *items = xcalloc(n + 1, sizeof *items);
+
+	for (size_t i = 0; i < n; i++)
+		items[i] = (struct item){
+			.name = (char *)viewer_name(v, side[i].function),
+			.cost = { side[i].value, side[i].value },
+			.function = profile_function(v->prof,
+						     side[i].function),
+		};
+	return items;
+}
+
 static void
 add_side(struct showing *s, const struct profile_neighbour *side, size_t n,
 	 const char *heading, const char *none)
 {
-	struct item *items = xcalloc(n + 1, sizeof *items);
+	struct item *items = side_items(s->v, side, n);
 
 	add_heading(s, n ? heading : none);
-	for (size_t i = 0; i < n; i++)
-		items[i] = (struct item){
-			.name = (char *)viewer_name(s->v, side[i].function),
-			.cost = { side[i].value, side[i].value },
-			.function = profile_function(s->v->prof,
-						     side[i].function),
-		};
 	items_sort(s->v, &s->sort, items, n);
 	for (size_t i = 0; i < n; i++)
 		table_cost(&s->table, s->v, &s->specs,
@@ -104,6 +112,12 @@ name_of(struct viewer *v, const struct fragment_part *part, uint32_t function)
 {
 	return function == FUNCTION_NONE ? part->linkage :
 					   viewer_name(v, function);
+}
+
+const char *
+fragment_name(struct viewer *v, size_t i)
+{
+	return name_of(v, &v->fragment[i], find_part(v, &v->fragment[i]));
 }
 
 static bool
@@ -178,21 +192,56 @@ write_fragment(struct viewer *v, const uint32_t *run,
 	specs_fini(&s.specs);
 }
 
-static int
-show(struct viewer *v, FILE *out)
+/* It is the same thing in each experiment, whatever it is called there. */
+static void
+gather_fragment(struct viewer *v, const uint32_t *run,
+		const struct profile_fragment *f)
+{
+	const size_t last = v->fragment_len - 1;
+	struct item *callers = side_items(v, f->callers, f->callers_len);
+	struct item *callees = side_items(v, f->callees, f->callees_len);
+	const struct item item = {
+		.name = (char *)name_of(v, &v->fragment[last], run[last]),
+		.key = (char *)"fragment", .cost = f->cost,
+		.function = run[last] != FUNCTION_TOTAL ? NULL :
+			profile_function(v->prof, FUNCTION_TOTAL),
+	};
+
+	compare_gather_fragment(v, &item, callers, f->callers_len, callees,
+				f->callees_len);
+	free(callers);
+	free(callees);
+}
+
+int
+view_fragment(struct viewer *v, size_t n, const char *const *words, FILE *out)
 {
 	uint32_t *run = xcalloc(v->fragment_len, sizeof *run);
 
+	(void)n;
+	(void)words;
 	for (size_t i = 0; i < v->fragment_len; i++)
 		run[i] = find_part(v, &v->fragment[i]);
 
 	struct profile_fragment *f = profile_fragment(v->prof, run,
 						      v->fragment_len);
 
-	write_fragment(v, run, f, out);
+	if (compare_gathers(v))
+		gather_fragment(v, run, f);
+	else
+		write_fragment(v, run, f, out);
 	profile_fragment_free(f);
 	free(run);
 	return 0;
+}
+
+static int
+show(struct viewer *v, FILE *out)
+{
+	static const struct view report = { .name = "fragment",
+					    .run = view_fragment };
+
+	return compare_run(v, &report, 1, &report.name, out);
 }
 
 /* ---- commands -------------------------------------------------------- */

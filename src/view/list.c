@@ -90,16 +90,34 @@ table_sorted(struct table *t, const struct specs *specs,
 			t->sorted = i + 1;
 }
 
+char *
+place_address(const struct place *place)
+{
+	enum { TOTAL_INDEX = 1 };
+
+	return xasprintf("%" PRIu32 ":0x%08" PRIx64, place->object ?
+			 place->object->index : TOTAL_INDEX, place->address);
+}
+
+struct place
+place_of(const struct item *item)
+{
+	const struct profile_function *fn = item->function;
+
+	if (item->place.object || !fn)
+		return item->place;
+	return (struct place){ fn->object, fn->start, fn->size };
+}
+
 void
-cell_static(struct cell *cell, enum flavor flavor,
-	    const struct profile_function *fn)
+cell_static(struct cell *cell, enum flavor flavor, const struct place *place)
 {
 	if (flavor == STATIC_SIZE)
-		cell->value = fn ? fn->size : 0;
-	if (flavor == STATIC_ADDRESS)
-		cell->text = xasprintf("%" PRIu32 ":0x%08" PRIx64,
-				       fn ? fn->object->index : 1,
-				       fn ? fn->start : 0);
+		cell->value = place->size;
+	if (flavor == STATIC_ADDRESS) {
+		free(cell->text);
+		cell->text = place_address(place);
+	}
 }
 
 /* Attributed values come as the inclusive ones of the given cost. */
@@ -108,12 +126,15 @@ table_cost(struct table *t, const struct viewer *v, const struct specs *specs,
 	   const struct row *row, const struct cost *cost,
 	   const struct profile_function *function)
 {
+	const struct place place = place_of(&(struct item){
+		.function = function });
+
 	for (size_t i = 0; i < specs->len; i++) {
 		const struct spec *spec = &specs->items[i];
 		struct cell *cell = table_cell(t, row, i);
 
 		if (spec->metric < 0)
-			cell_static(cell, spec->flavor, function);
+			cell_static(cell, spec->flavor, &place);
 		else
 			cell->value = (spec->flavor == EXCLUSIVE ?
 				       cost->excl : cost->incl)
@@ -198,6 +219,19 @@ free_items(struct item *items, size_t n)
 }
 
 static void
+add_item(struct table *t, const struct viewer *v, const struct specs *specs,
+	 const struct item *item)
+{
+	const struct row *row = table_row(t, item->name);
+
+	table_cost(t, v, specs, row, &item->cost, item->function);
+	for (size_t i = 0; i < specs->len; i++)
+		if (specs->items[i].metric < 0 && item->place.object)
+			cell_static(table_cell(t, row, i),
+				    specs->items[i].flavor, &item->place);
+}
+
+static void
 write_items(struct viewer *v, const char *what, const struct specs *specs,
 	    const struct sort *sort, struct item *items, size_t n, FILE *out)
 {
@@ -213,8 +247,7 @@ write_items(struct viewer *v, const char *what, const struct specs *specs,
 	table_sorted(&t, specs, sort);
 	table_cost(&t, v, specs, table_row(&t, "<Total>"), &total, NULL);
 	for (size_t i = 0; i < n; i++)
-		table_cost(&t, v, specs, table_row(&t, items[i].name),
-			   &items[i].cost, items[i].function);
+		add_item(&t, v, specs, &items[i]);
 	table_write(&t, v->limit, out);
 	putc('\n', out);
 	table_fini(&t);

@@ -130,6 +130,16 @@ specs_plain(const struct viewer *v)
 	return out;
 }
 
+bool
+specs_have_place(const struct viewer *v)
+{
+	for (size_t i = 0; i < v->columns.len; i++)
+		if (v->columns.items[i].metric < 0 &&
+		    v->columns.items[i].flavor != STATIC_NAME)
+			return true;
+	return false;
+}
+
 struct specs
 specs_folded(const struct viewer *v, enum flavor flavor)
 {

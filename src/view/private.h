@@ -124,6 +124,11 @@ void rules_fini(struct rules *r);
 /* ---- fragment.c ----------------------------------------------------- */
 
 void fragment_free(struct viewer *v);
+/* What its function i is called here. */
+const char *fragment_name(struct viewer *v, size_t i);
+/* Its report, which no command is: several make it longer or shorter. */
+int view_fragment(struct viewer *v, size_t n, const char *const *words,
+		  FILE *out);
 
 /* ---- choose.c ------------------------------------------------------- */
 
@@ -179,6 +184,8 @@ void specs_rebind(struct viewer *v, const struct profile *old);
 /* Flavours that a kind of view can show: the columns of its table. Specs of
  * metrics without data are left out. */
 struct specs specs_plain(const struct viewer *v);
+/* Is size or address among them? */
+bool specs_have_place(const struct viewer *v);
 /* One column per metric, of that flavour, shown as its first one. */
 struct specs specs_folded(const struct viewer *v, enum flavor flavor);
 /* The sort of a table that has only that flavour. */
@@ -293,6 +300,11 @@ void panels_write(struct viewer *v, const char *title, size_t n,
 
 /* ---- list.c: tables of things with a cost --------------------------- */
 
+struct place {			/* what columns size and address tell */
+	const struct profile_object *object;
+	uint64_t address, size;
+};
+
 struct item {
 	char *name;
 	char *key;		/* what it is called where it is compared with
@@ -301,6 +313,7 @@ struct item {
 	const struct profile_function *function;	/* or NULL */
 	uint32_t order;		/* among equals, before the name; 0 mostly */
 	uint32_t index;		/* where it came from, for its maker */
+	struct place place;	/* object NULL: that of its function */
 };
 
 /* Columns of specs; whole gives 100 % by slot. The table becomes v's. */
@@ -308,7 +321,11 @@ struct item {
 struct column column_of(const struct viewer *v, const struct spec *spec,
 			const uint64_t *whole, const uint64_t *widest);
 void cell_static(struct cell *cell, enum flavor flavor,
-		 const struct profile_function *fn);
+		 const struct place *place);
+/* Where a thing is; where nothing is known, the place of <Total>. */
+struct place place_of(const struct item *item);
+/* "2:0x00001169"; the caller frees it. */
+char *place_address(const struct place *place);
 /* Columns of specs; whole gives 100 % by slot. */
 void table_columns(struct table *t, const struct viewer *v,
 		   const struct specs *specs, const uint64_t *whole);
@@ -339,6 +356,9 @@ void title_write(const struct viewer *v, FILE *out, const char *fmt, ...)
 /* Items with their index among the costs; their names are the caller's. */
 struct item *lines_items(struct viewer *v, const struct line_cost *costs,
 			 size_t n);
+/* Give items of lines the places of their lines. */
+void lines_places(struct viewer *v, const struct line_cost *lines,
+		  struct item *items, size_t n);
 struct item *pcs_items(struct viewer *v, const struct location_cost *costs,
 		       size_t n);
 /* ---- paths.c -------------------------------------------------------- */
@@ -418,6 +438,10 @@ void compare_gather_list(struct viewer *v, const char *what, int flavor,
 void compare_gather_pane(struct viewer *v, const struct item *centre,
 			 const struct item *callers, size_t above,
 			 const struct item *callees, size_t below);
+/* The same for the stack fragment; last is its last function. */
+void compare_gather_fragment(struct viewer *v, const struct item *last,
+			     const struct item *callers, size_t above,
+			     const struct item *callees, size_t below);
 /* Forget the profiles of single experiments: they are read anew. */
 void compare_close(struct viewer *v);
 void compare_forget_names(struct viewer *v);

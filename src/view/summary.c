@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct topic {		/* of a panel */
+struct topic {			/* of a panel */
 	const struct cost *cost;
 	const struct profile_function *fn;
-	const struct profile_object *object;
 	const char *file;
-	uint64_t address, size;
+	struct place place;
 };
 
 struct summaries {
@@ -24,7 +23,6 @@ struct summaries {
 	/* what the items stand for: one of these, by their index */
 	const struct function_cost *functions;
 	const struct line_cost *lines;
-	struct extent *extents;	/* of the lines */
 	const struct location_cost *pcs;
 };
 
@@ -36,7 +34,8 @@ add_metrics(const struct viewer *v, struct panel *p, const struct cost *cost)
 
 	for (size_t i = 0; i < 2 * v->slots; i++) {
 		const size_t slot = i / 2;
-		const struct metric *m = profile_metric(v->prof, v->metrics[slot]);
+		const struct metric *m = profile_metric(v->prof,
+							v->metrics[slot]);
 
 		panel_metric(p, xasprintf("%s %s", flavors[i % 2], m->title),
 			     m->is_time,
@@ -61,12 +60,11 @@ add_aliases(struct panel *p, const struct profile_function *fn)
 static void
 add_subject(struct viewer *v, struct panel *p, const struct topic *s)
 {
-	const struct profile_object *obj = s->object;
-	char *address = xasprintf("%" PRIu32 ":0x%08" PRIx64, obj->index,
-				  s->address);
+	const struct profile_object *obj = s->place.object;
+	char *address = place_address(&s->place);
 
 	add_metrics(v, p, s->cost);
-	panel_count(p, "Size", s->size);
+	panel_count(p, "Size", s->place.size);
 	panel_text(p, "PC Address", address);
 	panel_text(p, "Source File", s->file);
 	panel_text(p, "Object File", obj->file);
@@ -89,84 +87,6 @@ file_of(const struct profile_function *fn)
 				&line) ? file : NULL;
 }
 
-/* ---- lines ----------------------------------------------------------- */
-
-struct extent {			/* the code of a line in its function */
-	uint64_t start, size;
-};
-
-static int
-by_function(const void *a, const void *b, void *arg)
-{
-	const struct line_cost *lines = arg;
-	const struct line_cost *x = &lines[*(const uint32_t *)a];
-	const struct line_cost *y = &lines[*(const uint32_t *)b];
-
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	return x->line < y->line ? -1 : x->line > y->line;
-}
-
-static bool
-is_line(const struct line_cost *line, const char *file, int number)
-{
-	return line->line == number &&
-	       (line->file == file ||
-		(line->file && file && !strcmp(line->file, file)));
-}
-
-/* Each byte of a function belongs to a line; order[0..n) are those of it that
- * have cost. */
-static void
-measure(const struct profile_function *fn, const struct line_cost *lines,
-	const uint32_t *order, size_t n, struct extent *extents)
-{
-	const char *file;
-	size_t at = 0;
-	int number;
-
-	for (uint64_t pc = fn->start; pc < fn->start + fn->size; pc++) {
-		if (!symfile_line(fn->object->symbols, pc, &file, &number)) {
-			file = NULL;
-			number = 0;
-		}
-		/* mostly the line of the byte before */
-		for (size_t i = 0; i < n; i++, at = (at + 1) % n)
-			if (is_line(&lines[order[at]], file, number)) {
-				struct extent *ext = &extents[order[at]];
-
-				ext->start = ext->size ? ext->start : pc;
-				ext->size++;
-				break;
-			}
-	}
-}
-
-static struct extent *
-find_extents(struct viewer *v, const struct line_cost *lines, size_t n)
-{
-	struct extent *extents = xcalloc(n + 1, sizeof *extents);
-	uint32_t *order = xcalloc(n + 1, sizeof *order);
-	size_t next;
-
-	for (uint32_t i = 0; i < n; i++)
-		order[i] = i;
-	if (n)
-		qsort_r(order, n, sizeof *order, by_function, (void *)lines);
-	for (size_t i = 0; i < n; i = next) {
-		const struct profile_function *fn = profile_function(
-			v->prof, lines[order[i]].function);
-
-		for (next = i + 1; next < n &&
-		     lines[order[next]].function == fn->id;)
-			next++;
-		if (fn->object->symbols && fn->start)
-			measure(fn, lines, &order[i], next - i, extents);
-	}
-	free(order);
-	return extents;
-}
-
 /* ---- panels ---------------------------------------------------------- */
 
 static void
@@ -177,25 +97,15 @@ make_panel(void *arg, size_t i, struct panel *p)
 	const size_t at = item->index;
 	struct topic subject = {
 		.cost = &item->cost, .fn = item->function,
-		.object = item->function->object,
+		.place = place_of(item),
 	};
 
 	p->name = item->name;
-	if (s->functions || item->function->id == FUNCTION_TOTAL) {
+	if (s->functions || item->function->id == FUNCTION_TOTAL)
 		subject.file = file_of(item->function);
-		subject.address = item->function->start;
-		subject.size = item->function->size;
-	} else if (s->lines) {
-		subject.file = s->lines[at].file;
-		subject.address = s->extents[at].start;
-		subject.size = s->extents[at].size;
-	} else {
-		subject.object = s->pcs[at].where.object;
-		subject.file = s->pcs[at].file;
-		/* <Unknown> begins at 0 */
-		subject.address = subject.object->is_file ?
-			s->pcs[at].where.vaddr : s->pcs[at].where.offset;
-	}
+	else
+		subject.file = s->lines ? s->lines[at].file :
+					  s->pcs[at].file;
 	add_subject(s->v, p, &subject);
 }
 
@@ -298,9 +208,8 @@ view_lsummary(struct viewer *v, size_t n, const char *const *words, FILE *out)
 
 	s.items = lines_items(v, s.lines, count);
 	s.count = count;
-	s.extents = find_extents(v, s.lines, count);
+	lines_places(v, s.lines, s.items, count);
 	write_summaries(&s, "Lines", out);
-	free(s.extents);
 	return 0;
 }
 

@@ -310,7 +310,8 @@ rewrite(char *out, const char *in, const enum object_show *show)
 	if (in[at] && strchr("DHL", in[at]))	/* _start */
 		out[n++] = in[at++];
 	start = at;
-	while (in[at] && show[object_of(in[at])] == OBJECT_API)
+	while (in[at] && show[object_of(in[at])] == OBJECT_API &&
+	       object_of(in[at]) == object_of(in[start]))
 		at++;
 	if (at > start)
 		out[n++] = in[start];
