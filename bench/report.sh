@@ -4,67 +4,121 @@
 # report: reading a big experiment, beside gprofng on the same one.
 
 REPORT_STACKS=20000
+REPORT_VIEWS='functions callers-callees calltree'
 
+# Ten times as many events are for us alone: gprofng takes too long.
 measure_report()
 {
 	REPORT_EVENTS=${QUICK:+200000}
 	REPORT_EVENTS=${REPORT_EVENTS:-1000000}
-	"$PROGRAMS/events" "$TMP/big.er" "$REPORT_EVENTS" "$REPORT_STACKS" ||
-		broken "cannot write the experiment"
+	report_write clock "$REPORT_EVENTS"
+	report_write heap "$REPORT_EVENTS" heap
+	report_write clock10 $((10 * REPORT_EVENTS))
+	report_write heap10 $((10 * REPORT_EVENTS)) heap
 	rounds report_round
-	fresh "$TMP/big.er"
+	fresh "$TMP/clock.er" "$TMP/heap.er" "$TMP/clock10.er" \
+		"$TMP/heap10.er"
+}
+
+# report_write NAME EVENTS [heap]
+report_write()
+{
+	"$PROGRAMS/events" "$TMP/$1.er" "$2" "$REPORT_STACKS" "${@:3}" ||
+		broken "cannot write the experiment"
 }
 
 report_round()
 {
-	visit report sonde report_run sonde "$SONDE" report "$TMP/big.er" \
-		-metrics e.totalcpu:name -limit 20 -functions
-	visit report gprofng report_run gprofng gprofng display text \
-		-metrics e.totalcpu:name -limit 20 -functions "$TMP/big.er"
+	local data view
+
+	for data in clock heap; do
+		for view in $REPORT_VIEWS; do
+			report_view "$data" "$view" sonde
+			report_view "$data" "$view" gprofng
+		done
+		report_view "${data}10" functions sonde
+	done
+	visit report-help sonde report_run report-help sonde "$SONDE" help
 }
 
-# report_run VARIANT COMMAND...
+# report_view DATA VIEW TOOL
+report_view()
+{
+	local metrics=e.totalcpu:name case=report-$1-$2
+	local options command
+
+	[[ $1 = clock* ]] || metrics=e.heapallocbytes:name
+	options=(-metrics "$metrics" -limit 20 "-$2")
+	command=("$SONDE" report "$TMP/$1.er" "${options[@]}")
+	[ "$3" = sonde ] ||
+		command=(gprofng display text "${options[@]}" "$TMP/$1.er")
+	visit "$case" "$3" report_run "$case" "$3" "${command[@]}"
+}
+
+# report_run CASE VARIANT COMMAND...
 report_run()
 {
-	local variant=$1
+	local case=$1 variant=$2
 
-	shift
+	shift 2
 	have "$1" || return 1
 	"$PROGRAMS/timed" "$TMP/timed" "$@" >"$TMP/tool.out" 2>"$TMP/tool.err" \
 		</dev/null || { WHY=$(tail -n 1 "$TMP/tool.err"); return 1; }
-	put report "$variant" wall "$(said wall "$TMP/timed")"
-	put report "$variant" cpu "$(said cpu "$TMP/timed")"
-	put report "$variant" total "$(awk '
-		$2 == "<Total>" { print $1 }' "$TMP/tool.out")"
+	put "$case" "$variant" wall "$(said wall "$TMP/timed")"
+	put "$case" "$variant" cpu "$(said cpu "$TMP/timed")"
+	put "$case" "$variant" memory "$(said memory "$TMP/timed")"
+	put "$case" "$variant" total "$(awk '
+		$2 == "<Total>" { print $1; exit }' "$TMP/tool.out")"
 }
 
 write_report()
 {
-	local variant
+	local data view
 
 	echo "## Reading an experiment"
 	echo
-	echo "\`bench/run --only report\`. $REPORT_EVENTS clock samples with" \
-		"$REPORT_STACKS stacks of 5 to 40 frames over the libraries" \
-		"of \`bench/events.c\`; the same experiment for both. The" \
-		"total that each prints is the same number of seconds when" \
-		"both have read all of it."
-	table "" "what was run" "wall ms" "CPU ms" "wall ratio" "total, s"
-	for variant in sonde gprofng; do
-		row "$variant" "$(report_text "$variant")" \
-			"$(spread report "$variant" wall 1e6 %.0f)" \
-			"$(spread report "$variant" cpu 1e6 %.0f)" \
-			"$(ratio report "$variant" wall sonde %.1f)" \
-			"$(spread report "$variant" total 1 %.3f)"
+	echo "\`bench/run --only report\`. $REPORT_EVENTS clock samples, or as" \
+		"many events of the heap, with $REPORT_STACKS stacks of 5 to" \
+		"40 frames over the libraries of \`bench/events.c\`; the same" \
+		"experiment for both, each command with \`-limit 20\`. The" \
+		"total that each prints is the same when both have read all" \
+		"of it."
+	table "" "what was run" "wall ms" "CPU ms" "memory MB" \
+		"wall ratio" "total"
+	for data in clock heap; do
+		for view in $REPORT_VIEWS; do
+			report_row "$data" "$view" sonde
+			report_row "$data" "$view" gprofng
+		done
 	done
+	report_row clock10 functions sonde
+	report_row heap10 functions sonde
+	row sonde '`sonde help`' "$(spread report-help sonde wall 1e6 %.1f)" \
+		"$(spread report-help sonde cpu 1e6 %.1f)" \
+		"$(spread report-help sonde memory 1e6 %.0f)" - -
 }
 
+# report_row DATA VIEW TOOL
+report_row()
+{
+	local case=report-$1-$2 total=-
+
+	[ "$2" != functions ] || total=$(spread "$case" "$3" total 1 %.0f)
+	row "$3" "$(report_text "$@")" \
+		"$(spread "$case" "$3" wall 1e6 %.0f)" \
+		"$(spread "$case" "$3" cpu 1e6 %.0f)" \
+		"$(spread "$case" "$3" memory 1e6 %.0f)" \
+		"$(ratio "$case" "$3" wall sonde %.1f)" "$total"
+}
+
+# report_text DATA VIEW TOOL
 report_text()
 {
-	case $1 in
-	sonde) echo '`sonde report EXP.er -limit 20 -functions`' ;;
-	gprofng)
-		echo '`gprofng display text -limit 20 -functions EXP.er`'
-		;;
+	local events=''
+
+	[[ $1 != *10 ]] || events=", $((10 * REPORT_EVENTS)) events"
+	case $3 in
+	sonde) echo "\`sonde report ${1%10}.er -$2\`$events" ;;
+	gprofng) echo "\`gprofng display text -$2 ${1%10}.er\`" ;;
 	esac
 }

@@ -5,7 +5,8 @@
  *
  *     timed FILE [--until FILE2] PROGRAM ARGUMENTS...
  *
- * `start`, `wall`, and `cpu` (its own and that of children it waited for).
+ * `start`, `wall`, `cpu` (its own and that of children it waited for), and
+ * `memory`, the most that was resident, in bytes.
  * With --until also `visible`: when FILE2 came to hold something.
  */
 #include <sys/resource.h>
@@ -89,6 +90,7 @@ main(int argc, char **argv)
 	victim_say("start", from);
 	victim_say("wall", to - from);
 	victim_say("cpu", of_timeval(use.ru_utime) + of_timeval(use.ru_stime));
+	victim_say("memory", (uint64_t)use.ru_maxrss * 1024);
 	if (visible)
 		victim_say("visible", visible);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 99;

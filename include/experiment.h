@@ -253,8 +253,8 @@ void experiment_packets(const struct experiment_reader *rd,
 			bool (*visit)(void *arg,
 				      const struct experiment_packet *p),
 			void *arg);
-/* Only those of that kind. */
-void experiment_packets_of(const struct experiment_reader *rd, int kind,
+/* Only those of that kind; false when visit stopped it. */
+bool experiment_packets_of(const struct experiment_reader *rd, int kind,
 			   bool (*visit)(void *arg,
 					 const struct experiment_packet *p),
 			   void *arg);

@@ -225,7 +225,7 @@ decode(const struct experiment_reader *rd, const struct data_file *file,
 /* ---- whole files ----------------------------------------------------- */
 
 void
-stream_warn(struct experiment_reader *rd, const char *name,
+stream_warn(const struct experiment_reader *rd, const char *name,
 	    const struct packet_stream *st)
 {
 	const unsigned long long at = stream_offset(st);
@@ -242,66 +242,96 @@ stream_warn(struct experiment_reader *rd, const char *name,
 }
 
 void
-data_file_scan(struct experiment_reader *rd, struct data_file *file)
+data_file_open(const struct experiment_reader *rd, struct data_file *file)
 {
 	struct packet_stream st;
-	struct packet_head head;
-	const unsigned char *packet;
 
+	for (size_t i = 0; i < file->layout_count; i++)
+		layout_finish(&file->layouts[i]);
+	file->read = true;
 	if (rd->foreign) {
 		reader_warn(rd, "%s: the byte order of its machine is not "
 			    "supported; it is not read", file->name);
 		return;
 	}
-	for (size_t i = 0; i < file->layout_count; i++)
-		layout_finish(&file->layouts[i]);
 	if (stream_open(&st, rd->dir_fd, file->name) < 0) {
 		/* nothing recorded of that kind, or its file is lost */
 		if (errno != ENOENT || !rd->recording)
 			reader_warn(rd, "%s: %s", file->name, strerror(errno));
 		return;
 	}
-	while ((packet = stream_next(&st, &head))) {
-		const struct layout *l = layout_find(file, head.kind);
-
-		if (!l)
-			continue;
-
-		const uint64_t t = layout_get(packet, head.size,
-				       &l->fields[ROLE_TIME]);
-
-		file->packets++;
-		if (t > file->last_ns)
-			file->last_ns = t;
-	}
-	file->end = stream_offset(&st);
-	stream_warn(rd, file->name, &st);
+	file->end = st.limit;
+	file->read = false;
 	stream_close(&st);
 }
 
+/* A file that is open, up to its end when the experiment was opened. */
 static bool
-visit_file(const struct experiment_reader *rd, const struct data_file *file,
+open_data(const struct experiment_reader *rd, const struct data_file *file,
+	  struct packet_stream *st)
+{
+	if (file->end == 0 || stream_open(st, rd->dir_fd, file->name) < 0)
+		return false;	/* opening it has warned already */
+	if (st->limit > file->end)
+		st->limit = file->end;
+	return true;
+}
+
+static void
+close_data(const struct experiment_reader *rd, struct data_file *file,
+	   struct packet_stream *st)
+{
+	if (!file->read) {
+		file->read = true;
+		file->end = stream_offset(st);
+		stream_warn(rd, file->name, st);
+	}
+	stream_close(st);
+}
+
+void
+data_file_scan(const struct experiment_reader *rd, struct data_file *file)
+{
+	struct packet_stream st;
+	struct packet_head head;
+	const unsigned char *packet;
+
+	if (file->read || !open_data(rd, file, &st))
+		return;
+	while ((packet = stream_next(&st, &head))) {
+		const struct layout *l = layout_find(file, head.kind);
+		const uint64_t t = l ? layout_get(packet, head.size,
+						  &l->fields[ROLE_TIME]) : 0;
+
+		if (t > file->last_ns)
+			file->last_ns = t;
+	}
+	close_data(rd, file, &st);
+}
+
+static bool
+visit_file(const struct experiment_reader *rd, struct data_file *file,
 	   bool (*visit)(void *arg, const struct experiment_packet *p),
 	   void *arg)
 {
 	struct packet_stream st;
 	struct packet_head head;
 	const unsigned char *packet;
-	bool go_on = true;
 
-	if (file->end == 0 || stream_open(&st, rd->dir_fd, file->name) < 0)
-		return true;	/* opening it has warned already */
-	if (st.limit > file->end)
-		st.limit = file->end;
-	while (go_on && (packet = stream_next(&st, &head))) {
+	if (!open_data(rd, file, &st))
+		return true;
+	while ((packet = stream_next(&st, &head))) {
 		const struct layout *l = layout_find(file, head.kind);
 		struct experiment_packet p;
 
-		if (l && decode(rd, file, l, packet, head.size, &p))
-			go_on = visit(arg, &p);
+		if (l && decode(rd, file, l, packet, head.size, &p) &&
+		    !visit(arg, &p)) {
+			stream_close(&st);
+			return false;
+		}
 	}
-	stream_close(&st);
-	return go_on;
+	close_data(rd, file, &st);
+	return true;
 }
 
 struct wanted {
@@ -318,7 +348,7 @@ visit_wanted(void *arg, const struct experiment_packet *p)
 	return p->kind != want->kind || want->visit(want->arg, p);
 }
 
-void
+bool
 experiment_packets_of(const struct experiment_reader *rd, int kind,
 		      bool (*visit)(void *arg,
 				    const struct experiment_packet *p),
@@ -329,7 +359,8 @@ experiment_packets_of(const struct experiment_reader *rd, int kind,
 	for (size_t i = 0; i < rd->files.len; i++)
 		if (layout_find(rd->files.items[i], kind) &&
 		    !visit_file(rd, rd->files.items[i], visit_wanted, &want))
-			return;
+			return false;
+	return true;
 }
 
 void

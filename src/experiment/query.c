@@ -60,13 +60,15 @@ experiment_notes(const struct experiment_reader *rd)
 size_t
 experiment_warning_count(const struct experiment_reader *rd)
 {
-	return rd->warnings.len;
+	for (size_t i = 0; i < rd->files.len; i++)
+		data_file_scan(rd, rd->files.items[i]);
+	return rd->warnings->len;
 }
 
 const char *
 experiment_warning(const struct experiment_reader *rd, size_t i)
 {
-	return rd->warnings.items[i];
+	return rd->warnings->items[i];
 }
 
 size_t

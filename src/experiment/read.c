@@ -17,20 +17,30 @@
 
 enum { TEXT_MAX = 1 << 30, OLDEST_VERSION = 12 };
 
+static struct experiment_reader *
+new_reader(void)
+{
+	struct experiment_reader *rd = xcalloc(1, sizeof *rd);
+
+	rd->warnings = xcalloc(1, sizeof *rd->warnings);
+	rd->dir_fd = -1;
+	return rd;
+}
+
 void
-reader_warn(struct experiment_reader *rd, const char *fmt, ...)
+reader_warn(const struct experiment_reader *rd, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
 	char *text = xvasprintf(fmt, ap);
 	va_end(ap);
-	for (size_t i = 0; i < rd->warnings.len; i++)
-		if (strcmp(rd->warnings.items[i], text) == 0) {
+	for (size_t i = 0; i < rd->warnings->len; i++)
+		if (strcmp(rd->warnings->items[i], text) == 0) {
 			free(text);	/* once is enough */
 			return;
 		}
-	vec_push(&rd->warnings, text);
+	vec_push(rd->warnings, text);
 }
 
 void
@@ -216,8 +226,12 @@ load(struct experiment_reader *rd)
 	if (!rd->started)
 		reader_warn(rd, "log.xml: it does not say when the target was "
 			    "started; times are wrong");
-	for (size_t i = 0; i < rd->files.len; i++)
-		data_file_scan(rd, rd->files.items[i]);
+	for (size_t i = 0; i < rd->files.len; i++) {
+		data_file_open(rd, rd->files.items[i]);
+		/* of a whole one that can wait until its data is wanted */
+		if (!rd->exited || rd->recording)
+			data_file_scan(rd, rd->files.items[i]);
+	}
 	frames_load(rd);
 	maps_load(rd);
 	load_overview(rd);
@@ -254,13 +268,12 @@ load_maps_only(struct experiment_reader *rd)
 static struct experiment_reader *
 open_one(const char *path, enum reader_what what)
 {
-	struct experiment_reader *rd = xcalloc(1, sizeof *rd);
+	struct experiment_reader *rd = new_reader();
 	size_t len = strlen(path);
 
 	while (len > 1 && path[len - 1] == '/')
 		len--;
 	rd->path = xstrndup(path, len);
-	rd->dir_fd = -1;
 	if (open_directory(rd) < 0 ||
 	    (what == READ_ALL ? load(rd) : load_maps_only(rd)) < 0) {
 		experiment_reader_free(rd);
@@ -323,7 +336,7 @@ experiment_open(const char *path)
 struct experiment_reader *
 reader_open_log(int dir_fd)
 {
-	struct experiment_reader *rd = xcalloc(1, sizeof *rd);
+	struct experiment_reader *rd = new_reader();
 
 	rd->path = xstrdup("");
 	rd->dir_fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
@@ -356,7 +369,8 @@ experiment_reader_free(struct experiment_reader *rd)
 		free(((struct data_file *)rd->files.items[i])->name);
 	vec_free_items(&rd->files);
 	vec_free_items(&rd->event_attrs);
-	vec_free_items(&rd->warnings);
+	vec_free_items(rd->warnings);
+	free(rd->warnings);
 	vec_free_items(&rd->texts);
 	free(rd->properties);
 	free(rd->events);

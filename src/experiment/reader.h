@@ -40,9 +40,11 @@ struct data_file {
 	uint64_t tick_ns;	/* what one NTICK weighs */
 	struct layout layouts[LAYOUTS];
 	size_t layout_count;
-	uint64_t end;		/* of the last whole packet, when opened */
-	uint64_t last_ns;	/* latest time in it, absolute */
-	uint64_t packets;
+	uint64_t end;		/* of the last whole packet, when opened; its
+				 * size, until it was read once */
+	bool read;		/* once, and warned of what is wrong */
+	uint64_t last_ns;	/* latest time in it, absolute; if not read
+				 * when opened: 0 */
 };
 
 /* Walks over the packets of a file; what the file says is never trusted. */
@@ -64,7 +66,7 @@ const unsigned char *stream_next(struct packet_stream *st,
 				 struct packet_head *head);
 uint64_t stream_offset(const struct packet_stream *st);
 /* After the end: say why it is not the end of the file, if so. */
-void stream_warn(struct experiment_reader *rd, const char *name,
+void stream_warn(const struct experiment_reader *rd, const char *name,
 		 const struct packet_stream *st);
 
 /* The field of a declaration in log.xml. Unknown names are fine. */
@@ -83,8 +85,12 @@ uint64_t layout_get(const unsigned char *packet, size_t size,
 /* A string that ends within the packet, or NULL. */
 const char *layout_text(const unsigned char *packet, size_t size,
 			const struct field *f);
-/* Find out how far the file is sound. */
-void data_file_scan(struct experiment_reader *rd, struct data_file *file);
+/* What there is by now: nothing that comes later is read. */
+void data_file_open(const struct experiment_reader *rd,
+		    struct data_file *file);
+/* Find out how far the file is sound, unless it was read already. */
+void data_file_scan(const struct experiment_reader *rd,
+		    struct data_file *file);
 
 /* ---- frames.c: stacks ------------------------------------------------ */
 
@@ -143,7 +149,7 @@ struct experiment_reader {
 	char *path;
 	int dir_fd;
 	struct vec texts;	/* buffers that strings point into */
-	struct vec warnings;
+	struct vec *warnings;	/* reading on may find more */
 	struct vec children;
 
 	struct property *properties;
@@ -172,7 +178,7 @@ struct experiment_reader {
 	char *notes;
 };
 
-void reader_warn(struct experiment_reader *rd, const char *fmt, ...)
+void reader_warn(const struct experiment_reader *rd, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* A whole text file, kept until the reader is freed; NULL with errno. */
 char *reader_text(struct experiment_reader *rd, const char *name,

@@ -27,43 +27,14 @@ struct region {			/* a piece of a mapping */
 
 struct matching {
 	struct leaks *leaks;
-	struct event *events;
+	struct event *events;	/* none, while they come in order */
 	size_t len, cap;
-	uint32_t packets;
-	struct map live;	/* address -> number + 1 */
+	uint64_t time_ns;	/* of the last one */
+	bool disordered;
+	struct map live;	/* address -> number */
 	struct region *regions;	/* sorted, none overlap */
 	size_t regions_len, regions_cap;
 };
-
-static void
-add_event(struct matching *m, struct event ev)
-{
-	m->events = xgrow(m->events, &m->cap, m->len + 1, sizeof *m->events);
-	m->events[m->len++] = ev;
-}
-
-static bool
-collect(void *arg, const struct experiment_packet *p)
-{
-	struct matching *m = arg;
-
-	struct event ev = {
-		.time_ns = p->time_ns, .type = (uint32_t)p->value[HEAP_TYPE],
-		.size = p->value[HEAP_SIZE], .address = p->value[HEAP_ADDRESS],
-		.number = m->packets++,
-	};
-	const uint64_t old = p->value[HEAP_OLD_ADDRESS];
-	/* one that fails leaves the block where it is */
-	const bool moved = ev.type == HEAP_REALLOC && old &&
-		(ev.address || !ev.size);
-
-	if (moved)
-		add_event(m, (struct event){ .time_ns = ev.time_ns,
-			  .type = HEAP_FREE, .address = old });
-	if (ev.address)
-		add_event(m, ev);
-	return true;
-}
 
 /* ---- order of time -------------------------------------------------- */
 
@@ -193,44 +164,118 @@ map_region(struct matching *m, const struct event *ev)
 			      ev->address, end_of(ev), ev->number });
 }
 
-/* ---- the whole ------------------------------------------------------ */
+/* ---- one event ------------------------------------------------------- */
 
 static void
-match(struct matching *m)
+release(struct matching *m, uint64_t address)
 {
-	for (size_t i = 0; i < m->len; i++) {
-		const struct event *ev = &m->events[i];
+	uint64_t number;
 
-		switch (ev->type) {
-		case HEAP_FREE:
-			map_remove(&m->live, ev->address);
-			break;
-		case HEAP_MMAP:
-			map_region(m, ev);
-			break;
-		case HEAP_MUNMAP:
-			unmap(m, ev->address, end_of(ev));
-			break;
-		default:
-			map_put(&m->live, ev->address, i);
-		}
+	if (map_get(&m->live, address, &number)) {
+		m->leaks->bytes[number] = 0;
+		map_remove(&m->live, address);
 	}
 }
 
 static void
-tell(struct matching *m)
+take(struct matching *m, const struct event *ev)
 {
-	uint64_t *bytes = xcalloc(m->packets + 1, sizeof *bytes);
-	uint64_t address, event;
-	size_t at = 0;
+	uint64_t *number = map_slot_of(&m->live, ev->address);
 
-	while (map_next(&m->live, &at, &address, &event))
-		bytes[m->events[event].number] = m->events[event].size;
-	for (size_t i = 0; i < m->regions_len; i++)
-		bytes[m->regions[i].number] += m->regions[i].end -
-			m->regions[i].start;
-	m->leaks->bytes = bytes;
-	m->leaks->len = m->packets;
+	/* a block that nobody freed there was freed all the same */
+	m->leaks->bytes[*number] = 0;
+	*number = ev->number;
+	m->leaks->bytes[ev->number] = ev->size;
+}
+
+static void
+match(struct matching *m, const struct event *ev)
+{
+	switch (ev->type) {
+	case HEAP_FREE:
+		release(m, ev->address);
+		break;
+	case HEAP_MMAP:
+		map_region(m, ev);
+		break;
+	case HEAP_MUNMAP:
+		unmap(m, ev->address, end_of(ev));
+		break;
+	default:
+		take(m, ev);
+	}
+}
+
+/* ---- the whole ------------------------------------------------------ */
+
+static void
+store(struct matching *m, const struct event *ev)
+{
+	m->events = xgrow(m->events, &m->cap, m->len + 1, sizeof *m->events);
+	m->events[m->len++] = *ev;
+}
+
+static void
+add_event(struct matching *m, const struct event *ev)
+{
+	if (m->disordered)
+		store(m, ev);
+	else
+		match(m, ev);
+}
+
+/* The number of a new packet. 0 is nobody's: what is empty points to it. */
+static uint32_t
+next_number(struct leaks *leaks)
+{
+	leaks->bytes = xgrow(leaks->bytes, &leaks->cap, leaks->len + 1,
+			     sizeof *leaks->bytes);
+	leaks->bytes[leaks->len] = 0;
+	return (uint32_t)leaks->len++;
+}
+
+/* False: they are not in order of time, and must be sorted first. */
+static bool
+collect(void *arg, const struct experiment_packet *p)
+{
+	struct matching *m = arg;
+	const struct event ev = {
+		.time_ns = p->time_ns, .type = (uint32_t)p->value[HEAP_TYPE],
+		.size = p->value[HEAP_SIZE], .address = p->value[HEAP_ADDRESS],
+		.number = next_number(m->leaks),
+	};
+	const uint64_t old = p->value[HEAP_OLD_ADDRESS];
+	/* one that fails leaves the block where it is */
+	const bool moved = ev.type == HEAP_REALLOC && old &&
+		(ev.address || !ev.size);
+
+	if (!m->disordered && ev.time_ns < m->time_ns)
+		return false;
+	m->time_ns = ev.time_ns;
+	if (moved)
+		add_event(m, &(struct event){ .time_ns = ev.time_ns,
+			  .type = HEAP_FREE, .address = old });
+	if (ev.address)
+		add_event(m, &ev);
+	return true;
+}
+
+static void
+start(struct matching *m, bool disordered)
+{
+	map_fini(&m->live);
+	m->regions_len = 0;
+	m->disordered = disordered;
+	m->leaks->len = 0;
+	(void)next_number(m->leaks);
+}
+
+static void
+match_sorted(struct matching *m)
+{
+	sort_events(m);
+	for (size_t i = 0; i < m->len; i++)
+		match(m, &m->events[i]);
 }
 
 void
@@ -238,10 +283,17 @@ leaks_find(struct source *src)
 {
 	struct matching m = { .leaks = &src->leaks };
 
-	experiment_packets_of(src->reader, PACKET_HEAP, collect, &m);
-	sort_events(&m);
-	match(&m);
-	tell(&m);
+	start(&m, false);
+	if (!experiment_packets_of(src->reader, PACKET_HEAP, collect, &m)) {
+		start(&m, true);
+		(void)experiment_packets_of(src->reader, PACKET_HEAP, collect,
+					    &m);
+		match_sorted(&m);
+	}
+	for (size_t i = 0; i < m.regions_len; i++)
+		src->leaks.bytes[m.regions[i].number] +=
+			m.regions[i].end - m.regions[i].start;
+	src->leaks.next = 1;
 	map_fini(&m.live);
 	free(m.events);
 	free(m.regions);

@@ -180,6 +180,9 @@ counter_of(const struct source *src, const struct experiment_packet *p)
 	return p->value[0] < COUNTER_TAGS ? src->counter_of[p->value[0]] : 0;
 }
 
+/* A count that the collector itself did not believe has this bit set. */
+#define COUNT_DOUBTED (UINT64_C(1) << 63)
+
 bool
 values_has(const struct source *src, const struct experiment_packet *p)
 {
@@ -196,13 +199,10 @@ values_has(const struct source *src, const struct experiment_packet *p)
 		return p->value[0] < IO_TYPES;
 	case PACKET_COUNTER:
 	case PACKET_MEMORY_COUNTER:
-		return counter_of(src, p);
+		return counter_of(src, p) && !(p->value[1] & COUNT_DOUBTED);
 	}
 	return false;
 }
-
-/* A count that the collector itself did not believe has this bit set. */
-#define COUNT_DOUBTED (UINT64_C(1) << 63)
 
 void
 values_add(struct profile *prof, struct source *src,
@@ -225,7 +225,7 @@ values_add(struct profile *prof, struct source *src,
 		break;
 	case PACKET_COUNTER:
 	case PACKET_MEMORY_COUNTER:
-		add(&a, counter_of(src, p), p->value[1] & ~COUNT_DOUBTED);
+		add(&a, counter_of(src, p), p->value[1]);
 		break;
 	}
 }

@@ -42,6 +42,8 @@ KINDS = [
       ('IOFNAME', 80, 'STRING')]),
     ('hwcounters', 3, None,
      [('HWCTAG', 48, 'INT32'), ('HWCINT', 56, 'INT64')]),
+    ('hwcounters', 7, None,
+     [('HWCTAG', 48, 'INT32'), ('HWCINT', 56, 'INT64')]),
     ('profile', 8, 'ptimer="1000" numstates="1"',
      [('MSTATE', 48, 'INT32'), ('NTICK', 52, 'INT32')]),
 ]
@@ -165,7 +167,11 @@ class Experiment:
 
     def counter(self, stack):
         tag, n = self.rng.randrange(2), self.rng.randrange(1, 1 << 33)
-        self.put('hwcounters', 3, stack, struct.pack('<iIq', tag, 0, n))
+        doubted = not self.rng.randrange(10)
+        self.put('hwcounters', 3 + 4 * self.rng.randrange(2), stack,
+                 struct.pack('<iIQ', tag, 0, n | doubted << 63))
+        if doubted:
+            return
         self.count(stack, ['even_events', 'odd_events'][tag], n)
 
     # ---- the heap
@@ -267,7 +273,7 @@ class Experiment:
         for name, kind, attrs, fields in KINDS:
             if self.only not in (None, name):
                 continue
-            out += self.counters() if name == 'hwcounters' else []
+            out += self.counters() if kind == 3 else []
             out += ['<profile name="%s" %s>' % (name, attrs)] \
                 if attrs is not None else []
             out += ['<profdata fname="%s"/>' % name,

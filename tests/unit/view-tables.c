@@ -223,8 +223,8 @@ test_metrics(void)
 	expect_part("functions", "<Total>\n0.200     0.        100.00   cold");
 	expect("metrics ie.%user:e!sleep:size", "");
 	expect("metrics", "Current metrics: i.%user:e.%user:e!sleep:size:"
-	       "name\nCurrent Sort Metric: Inclusive User CPU Time "
-	       "( i.%user )\n");
+	       "name\nCurrent Sort Metric: Exclusive User CPU Time "
+	       "( e.%user )\n");	/* as gprofng: exclusive ones first */
 	expect("sort e.sleep", "");	/* hidden, and sorted by */
 	expect_part("functions", "Exclusive Sleep Time\n");
 	expect("metrics e.ulock:e.text", "");	/* the older names */
