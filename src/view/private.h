@@ -110,6 +110,11 @@ void viewer_note(struct viewer *v, char *line);
  * viewer. */
 void progress_tell(void *arg, const char *line);
 
+/* ---- suggest.c ------------------------------------------------------ */
+
+/* The remedy of the failure that one of these could not be opened. */
+void suggest_experiments(const char *const *paths, size_t n);
+
 /* ---- names.c -------------------------------------------------------- */
 
 /* As the settings say; lives until the settings or the profile change. */
