@@ -195,6 +195,16 @@ map_region(struct matching *m, const struct event *ev)
 
 /* ---- the whole ------------------------------------------------------ */
 
+/* What lived at that address does so no longer. */
+static void
+end_block(struct matching *m, const struct event *by)
+{
+	uint64_t event;
+
+	if (map_get(&m->live, by->address, &event))
+		m->leaks->until[m->events[event].number] = by->time_ns;
+}
+
 static void
 match(struct matching *m)
 {
@@ -203,6 +213,7 @@ match(struct matching *m)
 
 		switch (ev->type) {
 		case HEAP_FREE:
+			end_block(m, ev);
 			map_remove(&m->live, ev->address);
 			break;
 		case HEAP_MMAP:
@@ -212,6 +223,7 @@ match(struct matching *m)
 			unmap(m, ev->address, end_of(ev));
 			break;
 		default:
+			end_block(m, ev);
 			map_put(&m->live, ev->address, i);
 		}
 	}
@@ -240,6 +252,9 @@ leaks_find(struct source *src)
 
 	experiment_packets_of(src->reader, PACKET_HEAP, collect, &m);
 	sort_events(&m);
+	m.leaks->until = xmalloc((m.packets + 1) * sizeof *m.leaks->until);
+	for (uint32_t i = 0; i < m.packets; i++)
+		m.leaks->until[i] = UINT64_MAX;
 	match(&m);
 	tell(&m);
 	map_fini(&m.live);
@@ -251,11 +266,15 @@ void
 leaks_free(struct leaks *leaks)
 {
 	free(leaks->bytes);
+	free(leaks->until);
 	*leaks = (struct leaks){ 0 };
 }
 
-uint64_t
-leaks_next(struct leaks *leaks)
+void
+leaks_next(struct leaks *leaks, struct experiment_packet *p)
 {
-	return leaks->next < leaks->len ? leaks->bytes[leaks->next++] : 0;
+	if (leaks->next >= leaks->len)
+		return;
+	p->value[HEAP_LEAKED] = leaks->bytes[leaks->next];
+	p->value[HEAP_UNTIL] = leaks->until[leaks->next++];
 }
