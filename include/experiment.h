@@ -195,7 +195,8 @@ enum { EXPERIMENT_VALUES = 6 };
 
 /* Values of a heap packet, and what its type says. */
 enum { HEAP_TYPE, HEAP_SIZE, HEAP_ADDRESS, HEAP_OLD_ADDRESS,
-       HEAP_LEAKED };		/* by the profile: bytes never freed */
+       HEAP_LEAKED,		/* by the profile: bytes never freed */
+       HEAP_UNTIL };		/* and when it was freed; UINT64_MAX: never */
 enum { HEAP_ALLOC, HEAP_FREE, HEAP_REALLOC, HEAP_MMAP, HEAP_MUNMAP };
 
 struct experiment_packet {	/* one event of a data file */
@@ -205,6 +206,7 @@ struct experiment_packet {	/* one event of a data file */
 	int cpu;
 	uint64_t frinfo;
 	int mstate;			/* clock; below MSTATE_COUNT */
+	uint64_t ticks;			/* clock: NTICK */
 	uint64_t weight_ns;		/* clock: NTICK * ptimer */
 	/* other kinds: heap HTYPE HSIZE HVADDR HOVADDR; sync SRQST SOBJ;
 	 * io IOTYPE IOFD IONBYTE IORQST IOOFD IOFSTYPE; hwc HWCTAG HWCINT

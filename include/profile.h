@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "experiment.h"
 #include "symbol.h"
@@ -54,6 +55,12 @@ struct profile;
  * counters of the profile (NULL: of none); NULL beyond. */
 const struct metric *profile_metric(const struct profile *prof, int i);
 
+/* An index object: what records are counted by. Its expression may name those
+ * before it. */
+struct profile_index_type {
+	const char *name, *expression;
+};
+
 /* How much of a load object is shown: all; one function that stands for it;
  * the functions by which it was entered. */
 enum object_show { OBJECT_SHOWN, OBJECT_HIDDEN, OBJECT_API };
@@ -76,6 +83,14 @@ struct profile_options {
 	struct symbol_server *server;	/* asked for files that are not here;
 					 * NULL: nobody is; outlives the
 					 * profile */
+	const char *filter;	/* an expression: records that it makes 0 do
+				 * not count; NULL: all do */
+	const struct profile_index_type *objects;	/* names in it */
+	size_t objects_len;
+	size_t groups_before, experiments_before;	/* in what this is a
+				 * part of: it goes on counting there */
+	enum name_form form;	/* of the names that FNAME matches */
+	bool soname;
 };
 
 /* Load (a live experiment: what is there now). NULL on failure. paths may
@@ -223,6 +238,41 @@ struct thread_cost {
 	const uint64_t *excl;
 };
 size_t profile_threads(struct profile *prof, const struct thread_cost **out);
+
+/*
+ * Exclusive cost by index: by what an expression comes to for each record, in
+ * the order of the numbers. Lives until the next one is asked for. -1: the
+ * expression is wrong.
+ */
+enum { INDEX_TYPES = 9 };
+extern const struct profile_index_type profile_index_types[INDEX_TYPES];
+struct index_cost {
+	uint64_t index;		/* UINT64_MAX: <Unknown> */
+	const uint64_t *excl;
+};
+ssize_t profile_index(struct profile *prof, const char *expression,
+		      const struct profile_index_type *objects, size_t n,
+		      const struct index_cost **out);
+/* The number of the last experiment of the group-th path. */
+size_t profile_experiments_until(const struct profile *prof, size_t group);
+/* How many there are of what, whatever is filtered. */
+struct profile_population {
+	size_t samples, threads, lwps, cpus;
+};
+struct profile_population profile_population(const struct profile *prof,
+					     size_t experiment);
+/* Is it an expression? -1: FAIL_USAGE says what is wrong and where. */
+int profile_expression_check(const char *text,
+			     const struct profile_index_type *objects,
+			     size_t n);
+/* The fields that expressions can ask for, i < profile_field_count(). kinds:
+ * bit per kind of packet that has it. */
+struct profile_field {
+	const char *name, *help;
+	uint32_t kinds;
+};
+size_t profile_field_count(void);
+struct profile_field profile_field(size_t i);
 
 /* What lies between resource sample i and the next, by slot. All of them are
  * the whole; none where there are no two samples. */

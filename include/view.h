@@ -50,6 +50,9 @@ extern const struct view view_table[];	/* ended by name NULL */
 int viewer_run(struct viewer *v, const struct view *view, size_t n,
 	       const char *const *words, FILE *out);
 
+/* Is there an index object of that name? Then `indxobj NAME` shows it. */
+bool viewer_has_index(const struct viewer *v, const char *name);
+
 /* Print what makes names or numbers of the views so far less than they should
  * be (a load object without symbols, a damaged experiment), one line each with
  * the remedy; every line once in the viewer's life. */

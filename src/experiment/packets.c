@@ -211,6 +211,7 @@ decode(const struct experiment_reader *rd, const struct data_file *file,
 		.thread = n[ROLE_THREAD], .lwp = n[ROLE_LWP],
 		.cpu = (int)n[ROLE_CPU], .frinfo = n[ROLE_FRINFO],
 		.mstate = (int)n[ROLE_STATE],
+		.ticks = n[ROLE_TICKS],
 		.weight_ns = weight_of(n[ROLE_TICKS], file->tick_ns),
 		.text = layout_text(packet, size, &layout->fields[ROLE_TEXT]),
 	};

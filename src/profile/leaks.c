@@ -166,14 +166,22 @@ map_region(struct matching *m, const struct event *ev)
 
 /* ---- one event ------------------------------------------------------- */
 
+/* 0 is nobody's number. */
 static void
-release(struct matching *m, uint64_t address)
+end_block(struct matching *m, uint64_t number, const struct event *by)
+{
+	m->leaks->bytes[number] = 0;
+	m->leaks->until[number] = by->time_ns;
+}
+
+static void
+release(struct matching *m, const struct event *ev)
 {
 	uint64_t number;
 
-	if (map_get(&m->live, address, &number)) {
-		m->leaks->bytes[number] = 0;
-		map_remove(&m->live, address);
+	if (map_get(&m->live, ev->address, &number)) {
+		end_block(m, number, ev);
+		map_remove(&m->live, ev->address);
 	}
 }
 
@@ -183,7 +191,7 @@ take(struct matching *m, const struct event *ev)
 	uint64_t *number = map_slot_of(&m->live, ev->address);
 
 	/* a block that nobody freed there was freed all the same */
-	m->leaks->bytes[*number] = 0;
+	end_block(m, *number, ev);
 	*number = ev->number;
 	m->leaks->bytes[ev->number] = ev->size;
 }
@@ -193,7 +201,7 @@ match(struct matching *m, const struct event *ev)
 {
 	switch (ev->type) {
 	case HEAP_FREE:
-		release(m, ev->address);
+		release(m, ev);
 		break;
 	case HEAP_MMAP:
 		map_region(m, ev);
@@ -230,7 +238,10 @@ next_number(struct leaks *leaks)
 {
 	leaks->bytes = xgrow(leaks->bytes, &leaks->cap, leaks->len + 1,
 			     sizeof *leaks->bytes);
+	leaks->until = xgrow(leaks->until, &leaks->until_cap, leaks->len + 1,
+			     sizeof *leaks->until);
 	leaks->bytes[leaks->len] = 0;
+	leaks->until[leaks->len] = UINT64_MAX;
 	return (uint32_t)leaks->len++;
 }
 
@@ -303,11 +314,15 @@ void
 leaks_free(struct leaks *leaks)
 {
 	free(leaks->bytes);
+	free(leaks->until);
 	*leaks = (struct leaks){ 0 };
 }
 
-uint64_t
-leaks_next(struct leaks *leaks)
+void
+leaks_next(struct leaks *leaks, struct experiment_packet *p)
 {
-	return leaks->next < leaks->len ? leaks->bytes[leaks->next++] : 0;
+	if (leaks->next >= leaks->len)
+		return;
+	p->value[HEAP_LEAKED] = leaks->bytes[leaks->next];
+	p->value[HEAP_UNTIL] = leaks->until[leaks->next++];
 }

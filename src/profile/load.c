@@ -3,7 +3,7 @@
  * Which experiments a profile is made of: those named, the members of groups,
  * and the descendants of each. What their logs say is kept with them.
  */
-#include "private.h"
+#include "reading.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,11 +21,25 @@ add_source(struct profile *prof, const struct experiment_reader *reader,
 			      prof->sources_len + 1, sizeof *prof->sources);
 
 	struct source *src = &prof->sources[prof->sources_len++];
+	const char *pid = experiment_property(reader, "pid");
 
-	*src = (struct source){ .reader = reader, .founder = founder };
+	*src = (struct source){
+		.reader = reader, .founder = founder, .group = prof->groups,
+		.pid = pid ? strtoull(pid, NULL, 10) : 0,
+	};
 	space_init(&src->space, reader);
 	src->object_of = xcalloc(experiment_map_count(reader) + 1,
 				 sizeof *src->object_of);
+}
+
+/* The time of a descendant goes on from that of its founder. */
+static void
+add_child(struct profile *prof, const struct experiment_reader *parent,
+	  const struct experiment_reader *child, const char *founder)
+{
+	add_source(prof, child, founder);
+	prof->sources[prof->sources_len - 1].since_founder =
+		experiment_start_ns(child) - experiment_start_ns(parent);
 }
 
 /* `_f1.er` opened by itself: its archives are the founder's. */
@@ -108,7 +122,7 @@ add_experiment(struct profile *prof, const char *path)
 	founder = prof->watches[prof->watches_len - 1].path;
 	add_source(prof, reader, founder);
 	for (size_t i = 0; i < experiment_child_count(reader); i++)
-		add_source(prof, experiment_child(reader, i), founder);
+		add_child(prof, reader, experiment_child(reader, i), founder);
 	return 0;
 }
 
@@ -222,9 +236,15 @@ profile_open(const char *const *paths, size_t n,
 
 	if (options)
 		prof->options = *options;
+	if (filter_init(prof) < 0) {
+		profile_free(prof);
+		return NULL;
+	}
 	symbolize_init(prof);
 	read_init(prof);
 	for (size_t i = 0; i < n; i++) {
+		prof->groups++;
+
 		const int rc = str_ends(paths[i], ".erg") ?
 			add_group(prof, paths[i]) :
 			add_experiment(prof, paths[i]);
@@ -237,6 +257,7 @@ profile_open(const char *const *paths, size_t n,
 	objects_find(prof);
 	for (size_t i = 0; i < prof->sources_len; i++)
 		births_read(prof, &prof->sources[i]);
+	filter_prepare(prof);
 	for (size_t i = 0; i < prof->sources_len; i++) {
 		read_packets(prof, &prof->sources[i]);
 		read_log(prof, &prof->sources[i]);
@@ -252,6 +273,7 @@ source_fini(struct source *src)
 	map_fini(&src->raw_of);
 	map_fini(&src->by_epoch);
 	map_fini(&src->threads);
+	map_fini(&src->lwps);
 	free(src->object_of);
 	free(src->losses);
 	births_free(src);
@@ -291,6 +313,8 @@ profile_free(struct profile *prof)
 	if (!prof)
 		return;
 	answers_free(prof);
+	filter_free(prof);
+	index_free(prof);
 	for (size_t i = 0; i < prof->sources_len; i++)
 		source_fini(&prof->sources[i]);
 	free(prof->sources);

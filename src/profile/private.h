@@ -131,8 +131,8 @@ struct grown {			/* a stack of threads created in one way */
 };
 
 struct leaks {			/* by number of the heap packet in its file */
-	uint64_t *bytes;	/* of it that were never freed */
-	size_t len, cap, next;
+	uint64_t *bytes, *until;	/* of it never freed; when all was */
+	size_t len, cap, until_cap, next;
 };
 
 enum { COUNTER_TAGS = 32, KINDS = 32 };
@@ -144,7 +144,10 @@ struct source {			/* one experiment */
 	struct map raw_of;	/* FRINFO -> what read.c knows of it */
 	uint32_t varying;	/* FRINFOs that vary, so far */
 	struct map by_epoch;	/* (number of a varying one, epoch) -> stack */
+	uint64_t pid, since_founder;	/* ns that it began later */
+	uint32_t group;		/* of what was named, 1 first */
 	struct map threads;	/* tid -> thread index + 1 */
+	struct map lwps;	/* number in packets -> ordinal */
 	uint32_t thread_count;
 	uint32_t *object_of;	/* map record -> object + 1 */
 	struct stack_ends ends;
@@ -184,6 +187,8 @@ struct listing {		/* of a source file, or of one function's code */
 
 struct profile {
 	struct profile_options options;
+	struct expr *filter;	/* NULL: every record counts */
+	uint32_t groups;
 	struct vec owned;	/* readers of founders */
 	struct watch *watches;
 	size_t watches_len, watches_cap;
@@ -248,6 +253,7 @@ struct profile {
 	bool tree_created;
 	struct thread_cost *thread_costs;
 	uint64_t *thread_slots;
+	struct index_cost *index_costs;	/* and their values behind them */
 };
 
 static inline struct object *
@@ -267,6 +273,8 @@ enum { GROWN_NONE = UINT32_MAX };
 struct place {			/* where the values of a packet go */
 	uint32_t stack, thread, grown;
 	enum period_kind { PERIOD_THEN, PERIOD_BACKWARDS } period;
+	struct bank *only;	/* or there alone, in that row */
+	size_t row;
 };
 
 void bank_grow(struct bank *bank, size_t row, uint32_t column);
@@ -291,8 +299,8 @@ void values_add(struct profile *prof, struct source *src,
 
 void leaks_find(struct source *src);
 void leaks_free(struct leaks *leaks);
-/* Of the next packet of the heap, in the order of the file. */
-uint64_t leaks_next(struct leaks *leaks);
+/* Put them into the next packet of the heap, in the order of the file. */
+void leaks_next(struct leaks *leaks, struct experiment_packet *p);
 
 /* ---- symbolize.c ---------------------------------------------------- */
 
@@ -380,12 +388,6 @@ void periods_init(struct source *src);
 /* A value at that time; backwards: it is of the ns before it. */
 void periods_add(struct source *src, uint64_t time_ns, uint32_t column,
 		 uint64_t amount, enum period_kind kind);
-
-/* ---- read.c --------------------------------------------------------- */
-
-void read_init(struct profile *prof);
-/* Add every packet of an experiment to its stack and its thread. */
-void read_packets(struct profile *prof, struct source *src);
 
 /* ---- metric.c ------------------------------------------------------- */
 

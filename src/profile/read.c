@@ -5,7 +5,7 @@
  * FRINFO is decoded once per experiment, unless one of its addresses meant
  * different things at different times; then once per epoch.
  */
-#include "private.h"
+#include "reading.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,22 +93,6 @@ push_frame(struct profile *prof, uint32_t location)
 			     prof->frames_len + 1, sizeof *prof->frames);
 	prof->frames[prof->frames_len++] = location;
 }
-
-enum { THREADS_KNOWN = 64 };
-
-struct reading {
-	struct profile *prof;
-	struct source *src;
-	bool ours;		/* others say nothing by a CPU of -1 */
-	uint64_t *pcs;
-	size_t pcs_cap;
-	/* the last answers: packets of one thread come in runs */
-	uint64_t raw, raw_frinfo;
-	struct {
-		uint64_t tid;
-		uint32_t thread;	/* + 1 */
-	} threads[THREADS_KNOWN];
-};
 
 /*
  * What is known of a FRINFO, in one word: its stack; or, where that varies
@@ -199,10 +183,20 @@ stack_of(struct reading *rd, uint64_t frinfo, uint64_t time_ns)
 	return stack_at(rd, frinfo, raw_stack(rd, frinfo, time_ns), time_ns);
 }
 
+uint32_t
+reading_stack(struct reading *rd, const struct experiment_packet *p,
+	      bool *missing)
+{
+	const uint64_t raw = raw_stack(rd, p->frinfo, p->time_ns);
+
+	*missing = raw & RAW_MISSING;
+	return stack_at(rd, p->frinfo, raw, p->time_ns);
+}
+
 /* ---- packets -------------------------------------------------------- */
 
-static uint32_t
-thread_of(struct reading *rd, uint64_t tid)
+uint32_t
+reading_thread(struct reading *rd, uint64_t tid)
 {
 	struct profile *prof = rd->prof;
 
@@ -291,20 +285,17 @@ chain_of(struct reading *rd, struct birth *b)
 	return b->chain - 1;
 }
 
-static uint32_t
-grown_row(struct reading *rd, const struct experiment_packet *p,
-	  uint32_t stack)
+uint32_t
+reading_creators(struct reading *rd, const struct experiment_packet *p,
+		 uint32_t stack)
 {
 	struct profile *prof = rd->prof;
-
-	if (!prof->has_births)
-		return GROWN_NONE;
-
-	struct birth *b = births_find(rd->src, p->thread, p->time_ns);
+	struct birth *b = prof->has_births ?
+		births_find(rd->src, p->thread, p->time_ns) : NULL;
 	const struct stack *st = &prof->stacks[stack];
 	const bool below = b && st->len && st->end != END_ARTIFICIAL;
 
-	return births_row(prof, stack, below ? chain_of(rd, b) : 0);
+	return below ? chain_of(rd, b) : 0;
 }
 
 /* ---- each packet ----------------------------------------------------- */
@@ -313,38 +304,56 @@ static void
 add_counted(struct reading *rd, const struct experiment_packet *p,
 	    uint32_t thread)
 {
-	const uint64_t raw = raw_stack(rd, p->frinfo, p->time_ns);
-	const uint32_t stack = stack_at(rd, p->frinfo, raw, p->time_ns);
+	struct profile *prof = rd->prof;
+	bool missing;
+	const uint32_t stack = reading_stack(rd, p, &missing);
+
+	/* also what is filtered has its metric */
+	if (p->kind == PACKET_CLOCK)
+		prof->values_seen |= UINT64_C(1) << p->mstate;
+	if (!filter_keeps(prof, rd->src, p, stack,
+			  prof->threads[thread].ordinal))
+		return;
+
 	const struct place to = {
 		.stack = stack, .thread = thread,
-		.period = rd->prof->stacks[stack].is_many ?
-			PERIOD_THEN : PERIOD_BACKWARDS,
-		.grown = grown_row(rd, p, stack),
+		.period = prof->stacks[stack].is_many ? PERIOD_THEN :
+							PERIOD_BACKWARDS,
+		.grown = !prof->has_births ? GROWN_NONE :
+			births_row(prof, stack,
+				   reading_creators(rd, p, stack)),
 	};
-	struct stack *st = &rd->prof->stacks[stack];
+	struct stack *st = &prof->stacks[stack];
 
-	values_add(rd->prof, rd->src, p, &to);
+	values_add(prof, rd->src, p, &to);
 	st->packets++;
 	if (rd->ours && p->kind == PACKET_CLOCK && p->cpu == EXPERIMENT_BOOKED)
 		rd->src->ends.booked++;
-	else if (raw & RAW_MISSING)
+	else if (missing)
 		rd->src->ends.missing++;
 	else
 		count_end(&rd->src->ends, st);
+}
+
+const struct experiment_packet *
+reading_complete(struct reading *rd, const struct experiment_packet *p,
+		 struct experiment_packet *copy)
+{
+	if (p->kind != PACKET_HEAP)
+		return p;
+	*copy = *p;
+	leaks_next(&rd->src->leaks, copy);
+	return copy;
 }
 
 static bool
 add_packet(void *arg, const struct experiment_packet *p)
 {
 	struct reading *rd = arg;
-	const uint32_t thread = thread_of(rd, p->thread);
-	struct experiment_packet heap;
+	const uint32_t thread = reading_thread(rd, p->thread);
+	struct experiment_packet copy;
 
-	if (p->kind == PACKET_HEAP) {
-		heap = *p;
-		heap.value[HEAP_LEAKED] = leaks_next(&rd->src->leaks);
-		p = &heap;
-	}
+	p = reading_complete(rd, p, &copy);
 	if (p->kind < KINDS)
 		rd->src->events[p->kind]++;
 	if (values_has(rd->src, p))

@@ -111,6 +111,11 @@ add(const struct adding *a, uint32_t value, uint64_t amount)
 
 	const uint32_t column = prof->column[value] - 1u;
 
+	if (a->to->only) {
+		bank_add(a->to->only, a->to->row, column, amount);
+		return;
+	}
+
 	prof->values_seen |= UINT64_C(1) << value;
 	bank_add(&prof->stack_values, a->to->stack, column, amount);
 	bank_add(&prof->thread_values, a->to->thread, column, amount);

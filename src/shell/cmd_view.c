@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 void
 view_forget(struct shell *sh)
@@ -57,21 +56,13 @@ view_run(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
-/* Index objects: so far one, whose table is a view of its own. */
-static enum result
-cmd_indxobj(struct shell *sh, size_t n, char **words)
+bool
+view_is_object(const struct shell *sh, const char *word)
 {
-	char *view[] = { (char *)"threads", NULL };
-
-	if (n != 2)
-		return USAGE;
-	if (strcasecmp(words[1], "threads") != 0) {
-		fail(FAIL_USAGE, "indxobj: there is no index object '%s'",
-		     words[1]);
-		fail_remedy("indxobj Threads");
-		return FAILED;
-	}
-	return view_run(sh, 1, view);
+	for (const struct view *v = view_table; v->name; v++)
+		if (strcmp(v->name, word) == 0)
+			return false;
+	return viewer_has_index(sh->viewer, word);
 }
 
 static bool
@@ -95,7 +86,7 @@ shell_view_commands(void)
 		return rows;
 	while (view_table[n].name)
 		n++;
-	rows = xcalloc(n + 2, sizeof *rows);
+	rows = xcalloc(n + 1, sizeof *rows);
 	n = 0;
 	for (const struct view *v = view_table; v->name; v++)
 		if (!is_row(v->name))	/* `threads` looks first who lives */
@@ -104,8 +95,5 @@ shell_view_commands(void)
 				.help = v->help, .run = view_run,
 				.example = v->example,
 			};
-	rows[n] = (struct command){
-		"indxobj", "Threads", "the table of an index object", 0,
-		cmd_indxobj, "indxobj Threads" };
 	return rows;
 }

@@ -348,6 +348,8 @@ char *target_program_path(const char *name);
 bool target_name_is_taken(const struct shell *sh, const char *name);
 /* Run the view words[0], spelled out. */
 enum result view_run(struct shell *sh, size_t n, char **words);
+/* Is it an index object, and no command? It is shown then. */
+bool view_is_object(const struct shell *sh, const char *word);
 void view_forget(struct shell *sh);
 /* Make the viewer look at what there is; -1: nothing to look at. */
 int view_ready(struct shell *sh);

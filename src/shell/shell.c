@@ -203,6 +203,11 @@ check_needs(struct shell *sh, const struct command *c)
 enum result
 shell_command(struct shell *sh, size_t n, char **words)
 {
+	char *object[] = { (char *)"indxobj", words[0], NULL };
+
+	if (n == 1 && view_is_object(sh, words[0]))
+		return view_run(sh, 2, object);
+
 	const struct command *c = shell_find_any(words[0]);
 
 	if (!c || check_needs(sh, c) < 0)
@@ -293,13 +298,14 @@ run_words(struct shell *sh, const struct words *w)
 		return run_alias(sh, w, alias);
 
 	/* an unknown command must not truncate a file */
-	const struct command *c = shell_find_any(w->items[0]);
+	const bool object = view_is_object(sh, w->items[0]);
+	const struct command *c = object ? NULL : shell_find_any(w->items[0]);
 
-	if (!c)
+	if (!c && !object)
 		return FAILED;
 	sh->line = w;
 
-	const enum result r = w->out && !(c->needs & REDIRECTS_ITSELF) ?
+	const enum result r = w->out && !(c && c->needs & REDIRECTS_ITSELF) ?
 		run_redirected(sh, w) : shell_command(sh, w->len, w->items);
 
 	sh->line = up;

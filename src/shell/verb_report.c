@@ -6,12 +6,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* One view with its words: [first, first + n) of argv. */
 struct step {
 	char *name;
 	char **words;
 	size_t n;
+	bool is_view;
 };
 
 struct report {
@@ -38,7 +40,7 @@ is_view(const char *name)
 	for (const struct view *v = view_table; v->name; v++)
 		if (strcmp(v->name, name) == 0)
 			return !v->is_setting;
-	return strcmp(name, "script") == 0 || strcmp(name, "indxobj") == 0;
+	return strcmp(name, "script") == 0;
 }
 
 /* What a report is made of: views, their settings, files. */
@@ -54,7 +56,7 @@ is_step(const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		if (strcmp(files[i], name) == 0)
 			return true;
-	return strcmp(name, "indxobj") == 0;
+	return false;
 }
 
 static int
@@ -71,14 +73,32 @@ is_argument(const char *command, const char *word)
 {
 	if (strcmp(command, "sort") == 0)
 		return strchr(word, '.') || strchr(word, '%');
+	if (strcmp(command, "filters") == 0 ||
+	    strcmp(command, "indxobj_define") == 0)
+		return strchr("0123456789(-", word[1]);	/* an expression */
 	return str_ends(command, "file") &&
 	       (strcmp(word, "-") == 0 || strcmp(word, "--") == 0);
+}
+
+/* Does an earlier word define an index object of that name? */
+static bool
+is_defined(const struct report *r, const char *name)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (strcmp(r->steps[i].name, "indxobj_define") == 0 &&
+		    r->steps[i].n > 1 &&
+		    strcasecmp(r->steps[i].words[1], name) == 0)
+			return true;
+	return false;
 }
 
 static int
 take_step(struct report *r, int *at, int argc, char **argv)
 {
-	const struct command *c = shell_find_any(argv[*at] + 1);
+	static const struct command object = { .name = "indxobj", .args = "" };
+	const bool defined = is_defined(r, argv[*at] + 1);
+	const struct command *c = defined ? &object :
+					    shell_find_any(argv[*at] + 1);
 	struct step *s = &r->steps[r->count];
 
 	if (!c) {
@@ -93,7 +113,10 @@ take_step(struct report *r, int *at, int argc, char **argv)
 	}
 	if (r->count + 1 >= ARRAY_LEN(r->steps))
 		return fail(FAIL_USAGE, "report: too many commands");
-	*s = (struct step){ .name = (char *)c->name, .words = argv + *at };
+	*s = (struct step){
+		.name = defined ? argv[*at] + 1 : (char *)c->name,
+		.words = argv + *at, .is_view = is_view(c->name),
+	};
 	while (++*at < argc && !is_experiment_name(argv[*at]) &&
 	       (argv[*at][0] != '-' || is_argument(c->name, argv[*at])))
 		s->n++;
@@ -101,7 +124,7 @@ take_step(struct report *r, int *at, int argc, char **argv)
 	if (s->n > 1 && !*c->args)
 		return fail(FAIL_USAGE, "report: %s takes no word, such as "
 			    "'%s'", s->words[0], s->words[1]);
-	r->has_view |= is_view(c->name);
+	r->has_view |= s->is_view;
 	r->count++;
 	return 0;
 }
@@ -175,7 +198,7 @@ first_trailing(const struct report *r)
 {
 	size_t i = r->count;
 
-	while (r->has_view && i > 0 && !is_view(r->steps[i - 1].name))
+	while (r->has_view && i > 0 && !r->steps[i - 1].is_view)
 		i--;
 	return i;
 }

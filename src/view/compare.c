@@ -115,9 +115,8 @@ compare_open(struct viewer *v)
 	v->comparison = c;
 	for (; c->len < v->paths.len; c->len++) {
 		struct compared_group *g = &c->groups[c->len];
-		const char *path = v->paths.items[c->len];
 
-		g->prof = viewer_open_profile(v, &path, 1);
+		g->prof = viewer_open_group(v, c->len);
 		if (!g->prof) {
 			compare_close(v);
 			return fail_in("compare");
@@ -228,7 +227,8 @@ comparing_of(const struct view *view)
 		{ view_lines, COMPARES_COLUMNS },
 		{ view_pcs, COMPARES_COLUMNS },
 		{ view_objects, COMPARES_COLUMNS },
-		{ view_threads, COMPARES_COLUMNS },
+		{ view_index_type, COMPARES_COLUMNS },
+		{ view_index, COMPARES_COLUMNS },
 		{ view_calltree, COMPARES_EACH },
 		{ view_overview, COMPARES_EACH },
 	};

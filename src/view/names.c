@@ -208,7 +208,8 @@ set_form(struct viewer *v, const char *word)
 		v->form = forms[i].form;
 		v->soname = colon && !strcmp(colon, ":soname");
 		viewer_forget_names(v);
-		return 0;
+		/* FNAME matches the names that are shown */
+		return v->filter ? viewer_reload(v) : 0;
 	}
 	return bad_form(word);
 }

@@ -38,6 +38,23 @@ struct comparison;
 
 enum compare_mode { COMPARE_OFF, COMPARE_ON, COMPARE_DELTA, COMPARE_RATIO };
 
+struct numbers { uint64_t first, last; };
+struct ranges {			/* none: all */
+	struct numbers *items;
+	size_t len, cap;
+};
+
+enum selection { SELECT_SAMPLES, SELECT_THREADS, SELECT_LWPS, SELECT_CPUS,
+		 SELECTIONS };
+struct selected {		/* of one experiment */
+	bool is_out;		/* nothing of it */
+	struct ranges ranges[SELECTIONS];
+};
+struct selections {		/* by experiment; beyond them: all */
+	struct selected *items;
+	size_t len;
+};
+
 enum view_mode { MODE_USER, MODE_EXPERT, MODE_MACHINE };
 
 struct source_paths {
@@ -60,6 +77,10 @@ struct viewer {
 	bool creators;		/* threads below the calls that created them */
 	bool inlines;		/* inlined functions are frames */
 	enum view_mode mode;
+	char *filter;		/* NULL: none */
+	struct selections selections;
+	struct profile_index_type *index_types;	/* the user's come last */
+	size_t index_types_len, index_types_cap;
 	enum name_form form;
 	bool soname;
 	enum view_format format;
@@ -97,8 +118,7 @@ int viewer_reload(struct viewer *v);
 /* Fails unless exactly so many words came. */
 int words_check(size_t n, const char *const *words, size_t want);
 /* As the settings say. */
-struct profile *viewer_open_profile(struct viewer *v,
-				    const char *const *paths, size_t n);
+struct profile *viewer_open_group(struct viewer *v, size_t group);
 /* The slot of a metric, -1 when there is no data for it. */
 int viewer_slot(const struct viewer *v, int metric);
 
@@ -109,6 +129,35 @@ void viewer_note(struct viewer *v, char *line);
 /* One line that is written over by the next; NULL: away with it. arg is the
  * viewer. */
 void progress_tell(void *arg, const char *line);
+
+/* ---- ranges.c ------------------------------------------------------- */
+
+void ranges_add(struct ranges *r, struct numbers range);
+/* Take what stands at *at, which ends at what is no part of it; false: that
+ * is no list. `all` adds nothing. */
+bool ranges_take(const char **at, struct ranges *r);
+bool ranges_have(const struct ranges *r, uint64_t number);
+char *ranges_text(const struct ranges *r);	/* the caller frees it */
+
+/* ---- filters.c, select.c, index.c: which records, counted by what ---- */
+
+/* All that says which records count; NULL: all. The caller frees it. */
+char *viewer_filter(const struct viewer *v);
+/* The part of it that comes from selections. */
+char *selection_expression(const struct viewer *v);
+void selection_forget(struct viewer *v);
+void index_types_init(struct viewer *v);
+void index_types_free(struct viewer *v);
+/* What a row of that type is called; the caller frees it. */
+char *index_name(const struct viewer *v, const struct profile_index_type *type,
+		 uint64_t index);
+char *index_key(const struct viewer *v, const struct profile_index_type *type,
+		uint64_t index);	/* NULL: its name */
+
+/* ---- suggest.c ------------------------------------------------------ */
+
+/* The remedy of the failure that one of these could not be opened. */
+void suggest_experiments(const char *const *paths, size_t n);
 
 /* ---- names.c -------------------------------------------------------- */
 
@@ -482,12 +531,15 @@ bool usage_of_metric(const struct viewer *v, const struct range *range,
 typedef int view_run(struct viewer *v, size_t n, const char *const *words,
 		     FILE *out);
 view_run view_functions, view_callers, view_calltree, view_lines, view_pcs,
-	view_objects, view_threads, view_header, view_overview,
+	view_objects, view_header, view_overview,
 	view_experiments, view_metric_list, view_statistics,
 	view_sample_detail, view_metrics, view_sort, view_limit,
 	view_name_form, view_creators, view_inlines, view_mode,
 	view_printmode, view_compare, view_packets, view_map, view_ifreq,
 	view_procstats;
+view_run view_filters, view_describe, view_select, view_select_list,
+	view_index, view_index_list, view_index_define, view_index_metrics,
+	view_index_type;
 view_run view_fsummary, view_fsingle, view_lsummary, view_psummary,
 	view_csingle, view_cprepend, view_cappend, view_crmfirst, view_crmlast,
 	view_object_list, view_object_show, view_object_hide, view_object_api,

@@ -5,7 +5,6 @@
  */
 #include "private.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +20,7 @@ viewer_new(void)
 	v->source_shows = SHOW_INLINES | SHOW_FLAGS;
 	v->disasm_shows = SHOW_INLINES | SHOW_FLAGS | SHOW_SOURCE;
 	v->source_threshold = v->disasm_threshold = HOT_PERCENT;
+	index_types_init(v);
 	return v;
 }
 
@@ -40,75 +40,45 @@ viewer_free(struct viewer *v)
 	paths_fini(&v->paths_of_source);
 	vec_free_items(&v->later);
 	map_fini(&v->noted);
+	selection_forget(v);
+	index_types_free(v);
+	free(v->filter);
 	free(v);
 }
 
 /* ---- loading -------------------------------------------------------- */
 
-static int
-is_experiment(const struct dirent *e)
+/* As the settings say; a part of the whole is numbered as in it. */
+static struct profile *
+open_profile(struct viewer *v, const char *const *paths, size_t n,
+	     size_t first_group)
 {
-	return e->d_name[0] != '.' &&
-	       ((str_ends(e->d_name, ".er") && e->d_type != DT_REG) ||
-		str_ends(e->d_name, ".erg"));
-}
-
-/* What the user may have meant, if there is nothing of that name. */
-static void
-suggest(const char *path)
-{
-	enum { SHOWN = 10 };
-	const char *slash = strrchr(path, '/');
-	char *dir = slash ? xstrndup(path, (size_t)(slash - path) + 1) :
-			    xstrdup(".");
-	struct dirent **list = NULL;
-	const int n = scandir(dir, &list, is_experiment, versionsort);
-	struct str text = {0};
-
-	for (int i = 0; i < n; i++) {
-		if (i < SHOWN)
-			str_addf(&text, "%s%s%s", i ? ", " : "",
-				 slash ? dir : "", list[i]->d_name);
-		else if (i == SHOWN)
-			str_addf(&text, ", and %d more", n - SHOWN);
-		free(list[i]);
-	}
-	free(list);
-	if (n > 0)
-		(void)fail_remedy("experiments there: %s", str_text(&text));
-	else
-		(void)fail_remedy("record one: sonde record -- PROGRAM, or "
-				  "sonde record -p PID");
-	str_fini(&text);
-	free(dir);
-}
-
-static const char *
-first_missing(const char *const *paths, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		DIR *dir = str_ends(paths[i], ".erg") ? NULL :
-							opendir(paths[i]);
-		if (!dir)
-			return paths[i];
-		closedir(dir);
-	}
-	return n ? paths[0] : "";
-}
-
-/* As the settings say. */
-struct profile *
-viewer_open_profile(struct viewer *v, const char *const *paths, size_t n)
-{
+	char *filter = viewer_filter(v);
 	const struct profile_options options = {
 		.keep_linker = v->mode == MODE_MACHINE,
 		.keep_parts = v->mode == MODE_MACHINE,
 		.inlines = v->inlines && v->mode != MODE_MACHINE,
 		.rules = v->rules.items, .rules_len = v->rules.len,
 		.server = v->server,
+		.filter = filter, .objects = v->index_types,
+		.objects_len = v->index_types_len,
+		.form = v->form, .soname = v->soname,
+		.groups_before = first_group,
+		.experiments_before = first_group ?
+			profile_experiments_until(v->prof, first_group) : 0,
 	};
+	struct profile *prof = viewer_read(v, paths, n, &options);
 
-	return viewer_read(v, paths, n, &options);
+	free(filter);
+	return prof;
+}
+
+struct profile *
+viewer_open_group(struct viewer *v, size_t group)
+{
+	const char *path = v->paths.items[group];
+
+	return open_profile(v, &path, 1, group);
 }
 
 static int
@@ -130,6 +100,17 @@ adopt(struct viewer *v, struct profile *prof)
 	return 0;
 }
 
+static bool
+same_paths(const struct viewer *v, const char *const *paths, size_t n)
+{
+	if (v->paths.len != n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(v->paths.items[i], paths[i]))
+			return false;
+	return true;
+}
+
 int
 viewer_load(struct viewer *v, const char *const *paths, size_t n)
 {
@@ -137,11 +118,13 @@ viewer_load(struct viewer *v, const char *const *paths, size_t n)
 
 	/* servers that were given up are asked again */
 	v->server = symbol_server_new(progress_tell, v);
-	if (adopt(v, viewer_open_profile(v, paths, n)) < 0) {
+	if (!same_paths(v, paths, n))
+		selection_forget(v);	/* it is by number of experiment */
+	if (adopt(v, open_profile(v, paths, n, 0)) < 0) {
 		symbol_server_free(v->server);
 		v->server = before;
 		if (fail_last()->kind == FAIL_MISSING)
-			suggest(first_missing(paths, n));
+			suggest_experiments(paths, n);
 		return -1;
 	}
 	symbol_server_free(before);
@@ -159,9 +142,9 @@ viewer_load(struct viewer *v, const char *const *paths, size_t n)
 int
 viewer_reload(struct viewer *v)
 {
-	return v->prof ? adopt(v, viewer_open_profile(v, (const char *const *)
+	return v->prof ? adopt(v, open_profile(v, (const char *const *)
 					       v->paths.items,
-					       v->paths.len)) : 0;
+					       v->paths.len, 0)) : 0;
 }
 
 int
@@ -370,7 +353,10 @@ viewer_notes(struct viewer *v, FILE *err)
 	if (v->server && symbol_server_trouble(v->server))
 		note(v, symbol_server_trouble(v->server), err);
 	note_objects(v, err);
-	if (is_empty(v))
+	if (is_empty(v) && (v->filter || v->selections.len))
+		note(v, "the filter or a selection keeps nothing: filters 1; "
+		     "thread_select all", err);
+	else if (is_empty(v))
 		note(v, "no time was recorded: did the process run? "
 		     "sonde report -header tells", err);
 }
