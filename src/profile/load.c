@@ -89,6 +89,19 @@ profile_grown(const struct profile *prof)
 	return false;
 }
 
+struct founding {
+	struct profile *prof;
+	const char *founder;
+};
+
+static void
+add_descendant(void *arg, const struct experiment_reader *child)
+{
+	const struct founding *f = arg;
+
+	add_source(f->prof, child, f->founder);
+}
+
 static int
 add_experiment(struct profile *prof, const char *path)
 {
@@ -107,9 +120,11 @@ add_experiment(struct profile *prof, const char *path)
 	free(founder);
 	founder = prof->watches[prof->watches_len - 1].path;
 	add_source(prof, reader, founder);
-	for (size_t i = 0; i < experiment_child_count(reader); i++)
-		add_source(prof, experiment_child(reader, i), founder);
-	return 0;
+
+	struct founding f = { prof, founder };
+
+	return descendants_each(prof->options.descendants, reader,
+				add_descendant, &f);
 }
 
 static const char group_head[] = "#analyzer experiment group";

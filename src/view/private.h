@@ -81,6 +81,8 @@ struct viewer {
 	struct reading {	/* what it took so far */
 		uint64_t count, wall_ns, cpu_ns;
 	} reading;
+	char *dmetrics, *dsort;	/* columns that .er.rc asks for, or NULL */
+	char *descendants;	/* "off", "=REGEXP"; NULL: all are shown */
 	struct map noted;	/* hashes of lines already printed */
 	struct fragment_part *fragment;	/* outermost first */
 	size_t fragment_len, fragment_cap;
@@ -438,6 +440,14 @@ void experiment_totals(const struct viewer *v, size_t e, uint64_t *slots);
 /* profile_open, counted. */
 struct profile *viewer_read(struct viewer *v, const char *const *paths,
 			    size_t n, const struct profile_options *options);
+
+/* ---- defaults.c ------------------------------------------------------ */
+
+/* false: .er.rc asks for none that there are data for. */
+bool defaults_columns(struct viewer *v);
+void defaults_sort(struct viewer *v);
+/* Sort by this column, if there is one. metrics.c. */
+bool sort_by(struct viewer *v, const struct spec *want, bool reverse);
 
 /* ---- header.c -------------------------------------------------------- */
 

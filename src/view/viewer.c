@@ -35,6 +35,9 @@ viewer_free(struct viewer *v)
 	symbol_server_free(v->server);
 	vec_free_items(&v->paths);
 	specs_fini(&v->columns);
+	free(v->dmetrics);
+	free(v->dsort);
+	free(v->descendants);
 	fragment_free(v);
 	rules_fini(&v->rules);
 	paths_fini(&v->paths_of_source);
@@ -106,6 +109,7 @@ viewer_open_profile(struct viewer *v, const char *const *paths, size_t n)
 		.inlines = v->inlines && v->mode != MODE_MACHINE,
 		.rules = v->rules.items, .rules_len = v->rules.len,
 		.server = v->server,
+		.descendants = v->descendants,
 	};
 
 	return viewer_read(v, paths, n, &options);
