@@ -418,6 +418,8 @@ void compare_gather_list(struct viewer *v, const char *what, int flavor,
 void compare_gather_pane(struct viewer *v, const struct item *centre,
 			 const struct item *callers, size_t above,
 			 const struct item *callees, size_t below);
+/* true: the listing is kept for that of a comparison; l is empty. */
+bool compare_takes_listing(struct viewer *v, struct listing *l);
 /* Forget the profiles of single experiments: they are read anew. */
 void compare_close(struct viewer *v);
 void compare_forget_names(struct viewer *v);
