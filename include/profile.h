@@ -78,6 +78,9 @@ struct profile_options {
 	bool keep_parts;	/* outlined parts stay without the function
 				 * they belong to as their caller */
 	bool inlines;		/* inlined functions are frames */
+	const char *descendants;	/* "off": only founders are loaded;
+					 * "=REGEXP": those whose lineage
+					 * (_f1) or program it matches */
 	const struct object_rule *rules;	/* the last that fits counts */
 	size_t rules_len;
 	struct symbol_server *server;	/* asked for files that are not here;

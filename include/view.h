@@ -52,6 +52,11 @@ int viewer_run(struct viewer *v, const struct view *view, size_t n,
 
 /* Is there an index object of that name? Then `indxobj NAME` shows it. */
 bool viewer_has_index(const struct viewer *v, const char *name);
+/* What .er.rc says: columns and order where the user chooses none (NULL: no
+ * wish), and the descendants that are loaded: on, off or =REGEXP. */
+void viewer_set_defaults(struct viewer *v, const char *metrics,
+			 const char *sort);
+int viewer_set_descendants(struct viewer *v, const char *which);
 
 /* Print what makes names or numbers of the views so far less than they should
  * be (a load object without symbols, a damaged experiment), one line each with

@@ -103,6 +103,20 @@ profile_grown(const struct profile *prof)
 	return false;
 }
 
+struct founding {
+	struct profile *prof;
+	const struct experiment_reader *reader;
+	const char *founder;
+};
+
+static void
+add_descendant(void *arg, const struct experiment_reader *child)
+{
+	const struct founding *f = arg;
+
+	add_child(f->prof, f->reader, child, f->founder);
+}
+
 static int
 add_experiment(struct profile *prof, const char *path)
 {
@@ -121,9 +135,11 @@ add_experiment(struct profile *prof, const char *path)
 	free(founder);
 	founder = prof->watches[prof->watches_len - 1].path;
 	add_source(prof, reader, founder);
-	for (size_t i = 0; i < experiment_child_count(reader); i++)
-		add_child(prof, reader, experiment_child(reader, i), founder);
-	return 0;
+
+	struct founding f = { prof, reader, founder };
+
+	return descendants_each(prof->options.descendants, reader,
+				add_descendant, &f);
 }
 
 static const char group_head[] = "#analyzer experiment group";

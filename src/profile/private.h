@@ -389,6 +389,14 @@ void periods_init(struct source *src);
 void periods_add(struct source *src, uint64_t time_ns, uint32_t column,
 		 uint64_t amount, enum period_kind kind);
 
+/* ---- descendants.c -------------------------------------------------- */
+
+/* Those that the option wants, in order. -1: the option makes no sense. */
+int descendants_each(const char *which, const struct experiment_reader *founder,
+		     void (*visit)(void *arg,
+				   const struct experiment_reader *child),
+		     void *arg);
+
 /* ---- metric.c ------------------------------------------------------- */
 
 void metrics_find(struct profile *prof);

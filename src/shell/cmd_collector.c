@@ -35,12 +35,8 @@ sub_enable(struct shell *sh, size_t n, char **words)
 	sh->armed = true;
 	if (!target_alive(sh))
 		return DONE;
-	if (session_enable(sh->session, &sh->settings) < 0) {
-		fail_in("collector enable");
+	if (collecting_start(sh) < 0)
 		return FAILED;
-	}
-	target_note_experiment(sh);
-	shell_note(sh, "Creating experiment %s", sh->experiment);
 
 	struct session_progress p;
 
@@ -184,6 +180,22 @@ store_directory(struct shell *sh, const char *dir)
 }
 
 static enum result
+store_group(struct shell *sh, const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	if (!str_ends(name, ".erg") ||
+	    strcmp(slash ? slash + 1 : name, ".erg") == 0) {
+		fail(FAIL_USAGE, "group name '%s' does not end in .erg", name);
+		fail_remedy("collector store group %s.erg", name);
+		return FAILED;
+	}
+	free(sh->group);
+	sh->group = xstrdup(name);
+	return DONE;
+}
+
+static enum result
 sub_store(struct shell *sh, size_t n, char **words)
 {
 	if (target_is_recorded(sh))
@@ -192,6 +204,8 @@ sub_store(struct shell *sh, size_t n, char **words)
 		return USAGE;
 	if (strcmp(words[1], "directory") == 0)
 		return store_directory(sh, words[2]);
+	if (strcmp(words[1], "group") == 0)
+		return store_group(sh, words[2]);
 	if (strcmp(words[1], "experiment") != 0 &&
 	    strcmp(words[1], "filename") != 0)
 		return USAGE;
@@ -322,8 +336,8 @@ const struct command collector_subcommands[] = {
 	{ "states", "on|off", "time of threads that wait, too: for what, and "
 	  "where", 0, sub_states, NULL },
 	{ "status", "", "show what is being recorded", 0, collector_status, NULL },
-	{ "store", "directory DIR|experiment NAME.er",
-	  "where experiments go", 0, sub_store,
+	{ "store", "directory DIR|experiment NAME.er|group NAME.erg",
+	  "where experiments go, and the group that names them", 0, sub_store,
 	  "collector store experiment run.1.er" },
 	{ "version", "", "show the collector's version", 0, sub_version,
 	  NULL },

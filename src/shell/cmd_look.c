@@ -34,6 +34,7 @@ cmd_where(struct shell *sh, size_t n, char **words)
 		return USAGE;
 	if (scene_take(sh, all ? 0 : (pid_t)tid, LOOK_GENTLY, &l) < 0)
 		return FAILED;
+	l.frames_max = sh->frames_max;
 	scene_print(&l, sh->out);
 	scene_fini(&l);
 	return DONE;
@@ -79,6 +80,32 @@ cmd_threads(struct shell *sh, size_t n, char **words)
 	}
 	fail_clear();
 	scene_fini(&l);
+	free(th);
+	return DONE;
+}
+
+/* dbx: one line each, the one that stopped marked. Names are of Linux, where
+ * a thread and its LWP are one. */
+static enum result
+cmd_lwps(struct shell *sh, size_t n, char **words)
+{
+	struct session_thread *th;
+
+	(void)words;
+	if (n != 1)
+		return USAGE;
+
+	const ssize_t count = session_threads(sh->session, &th);
+
+	if (count < 0)
+		return FAILED;
+	for (ssize_t i = 0; i < count; i++) {
+		const pid_t now = sh->thread ? sh->thread :
+			session_pid(sh->session);
+
+		fprintf(sh->out, "%cl@%d %c %s\n", th[i].tid == now ? '>' :
+			' ', th[i].tid, th[i].state, th[i].name);
+	}
 	free(th);
 	return DONE;
 }
@@ -262,16 +289,18 @@ const struct command look_commands[] = {
 	{ "call", "F(ARGUMENTS)", "call a function in the process, on a "
 	  "thread of its own", NEEDS_TARGET, cmd_call, "call getpid()" },
 	{ "loadobject", "[-list]", "list what is loaded", NEEDS_TARGET,
-	  cmd_loadobject, NULL },
+	  cmd_loadobject, "loadobject -list" },
+	{ "lwps", "", "list the threads as the kernel numbers them",
+	  NEEDS_TARGET, cmd_lwps, "lwps" },
 	{ "proc", "[-map | -pid]", "tell about the process", NEEDS_TARGET,
-	  cmd_proc, NULL },
+	  cmd_proc, "proc -map" },
 	{ "thread", "[TID]", "tell about a thread", NEEDS_TARGET, cmd_thread,
-	  NULL },
+	  "thread 4712" },
 	{ "threads", "", "list the threads; without a process: of the "
-	  "experiment", 0, cmd_threads, NULL },
+	  "experiment", 0, cmd_threads, "threads" },
 	{ "where", "[TID | -all]", "print stacks", NEEDS_TARGET, cmd_where,
 	  "where -all" },
 	{ "why", "", "tell who waits for whom, and the ring of a deadlock",
-	  NEEDS_TARGET, cmd_why, NULL },
+	  NEEDS_TARGET, cmd_why, "why" },
 	{ 0 }
 };

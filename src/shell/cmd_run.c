@@ -113,11 +113,7 @@ launch_program(struct shell *sh)
 		return -1;
 	if (!sh->armed)
 		return 0;
-	if (session_enable(sh->session, &sh->settings) < 0)
-		return fail_in("collector enable");
-	target_note_experiment(sh);
-	shell_note(sh, "Creating experiment %s", sh->experiment);
-	return 0;
+	return collecting_start(sh);
 }
 
 void

@@ -2,6 +2,7 @@
 /*
  * The shell's own commands: help, alias, history, output files, quit.
  */
+#include "config.h"
 #include "private.h"
 
 #include <errno.h>
@@ -196,9 +197,22 @@ cmd_script(struct shell *sh, size_t n, char **words)
 {
 	if (n != 2)
 		return USAGE;
-	if (shell_run_file(sh, words[1]))
+	const bool going = strcmp(words[0], "script") == 0 ?
+		shell_run_script(sh, words[1]) : shell_run_file(sh, words[1]);
+
+	if (going)
 		return DONE;
 	return sh->quitting ? QUIT : TOLD;
+}
+
+static enum result
+cmd_version(struct shell *sh, size_t n, char **words)
+{
+	(void)words;
+	if (n != 1)
+		return USAGE;
+	fprintf(sh->out, "sonde %s\n", VERSION);
+	return DONE;
 }
 
 /* In the child: our variables are in its environment, our output is its. */
@@ -303,29 +317,39 @@ cmd_quit(struct shell *sh, size_t n, char **words)
 	if (n == 2)
 		sh->exit_status = (int)status;
 	sh->wait_over = true;
+	if (sh->source)
+		sh->source->is_over = sh->source->is_script;
 	return QUIT;
 }
 
 const struct command shell_commands[] = {
-	{ ".", "FILE", "run a command file", 0, cmd_script, NULL },
+	{ ".", "FILE", "run a command file; its quit leaves", 0, cmd_script,
+	  ". ./phase.sonde" },
 	{ "alias", "[NAME TEXT]", "define an alias, or list them", 0,
 	  cmd_alias, "alias top 'limit 5; functions'" },
 	{ "appendfile", "FILE|-|--", "append output to a file", 0,
-	  cmd_appendfile, NULL },
-	{ "exit", "[STATUS]", "leave", 0, cmd_quit, NULL },
+	  cmd_appendfile, "appendfile report.txt" },
+	{ "dbxenv", "[NAME [VALUE]]", "show or set variables of dbx that mean "
+	  "something here", 0, cmd_dbxenv, "dbxenv stack_max_size 20" },
+	{ "exit", "[STATUS]", "leave", 0, cmd_quit, "exit 3" },
 	{ "help", "[COMMAND]", "list commands, or tell about one", 0,
 	  cmd_help, "help collector profile" },
-	{ "history", "[N]", "show the last lines", 0, cmd_history, NULL },
+	{ "history", "[N]", "show the last lines", 0, cmd_history,
+	  "history 50" },
 	{ "outfile", "FILE|-|--", "send output to a file; - is standard "
 	  "output", 0, cmd_outfile, "outfile report.txt" },
 	{ "quit", "[STATUS]", "leave: what was run is killed, what was "
-	  "attached to goes on", 0, cmd_quit, NULL },
-	{ "script", "FILE", "run a command file", 0, cmd_script, NULL },
+	  "attached to goes on", 0, cmd_quit, "quit" },
+	{ "script", "FILE", "run a command file; its quit ends it alone", 0,
+	  cmd_script, "script report.sonde" },
 	{ "setenv", "NAME [VALUE]", "set a variable of the next run's "
-	  "environment", 0, cmd_setenv, NULL },
+	  "environment", 0, cmd_setenv,
+	  "setenv LANG C" },
 	{ "sh", "[COMMAND]", "run a command of the system's shell; it sees "
 	  "$pid, $exitcode and $experiment", REDIRECTS_ITSELF, cmd_sh,
 	  "sh ls -l /proc/$pid/fd" },
-	{ "unalias", "NAME", "remove an alias", 0, cmd_unalias, NULL },
+	{ "unalias", "NAME", "remove an alias", 0, cmd_unalias, "unalias top" },
+	{ "version", "", "tell which sonde this is", 0, cmd_version,
+	  "version" },
 	{ 0 }
 };

@@ -24,12 +24,19 @@ cmd_attach(struct shell *sh, size_t n, char **words)
 static enum result
 cmd_cont(struct shell *sh, size_t n, char **words)
 {
+	if (n != 1)
+		return USAGE;
+	if (!target_alive(sh) && sh->autostart && sh->program)
+		return cmd_run(sh, n, words);
+	if (!target_alive(sh)) {
+		fail(FAIL_USAGE, "cont: there is no process");
+		fail_remedy("attach PID, or debug PROGRAM and run");
+		return FAILED;
+	}
+
 	const bool started =
 		session_state(sh->session) == SESSION_STOPPED;
 
-	(void)words;
-	if (n != 1)
-		return USAGE;
 	run_forget_interrupt();
 	if (started && session_cont(sh->session) < 0)
 		return FAILED;
@@ -159,16 +166,18 @@ const struct command target_commands[] = {
 	{ "attach", "[-stop] PID|NAME", "attach to a running process; it runs "
 	  "on (-stop: stop it)", 0, cmd_attach, "attach 4711" },
 	{ "cont", "", "resume if stopped, and wait for the next stop, event "
-	  "or the end", NEEDS_TARGET, cmd_cont, NULL },
+	  "or the end", 0, cmd_cont, "cont" },
 	{ "debug", "[PROGRAM [ARGUMENTS] | - [PID]]",
 	  "choose the program that run starts", 0, cmd_debug,
 	  "debug ./server -v" },
 	{ "detach", "[-stop | -keep]", "let the process go (-stop: stopped; "
-	  "-keep: recording goes on)", NEEDS_TARGET, cmd_detach, NULL },
+	  "-keep: recording goes on)", NEEDS_TARGET, cmd_detach,
+	  "detach -keep" },
 	{ "kill", "[SIGNAL | -l]", "kill the process, or send it a signal "
 	  "(-l: list them)", 0, cmd_kill, "kill TERM" },
 	{ "rerun", "[ARGUMENTS] [< FILE] [> FILE]", "start the program anew, "
-	  "with these arguments only", REDIRECTS_ITSELF, cmd_rerun, NULL },
+	  "with these arguments only", REDIRECTS_ITSELF, cmd_rerun,
+	  "rerun -n 5" },
 	{ "run", "[ARGUMENTS] [< FILE] [> FILE]", "start the program and "
 	  "wait; without words: as the last time", REDIRECTS_ITSELF, cmd_run,
 	  "run -n 5 > out.txt" },

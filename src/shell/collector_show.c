@@ -37,7 +37,10 @@ show_store(const struct shell *sh)
 {
 	fprintf(sh->out, "store    directory %s, experiment %s\n",
 		sh->settings.directory, sh->settings.experiment ?
-		sh->settings.experiment : "test.N.er");
+		sh->settings.experiment : sh->group ? "named after its group" :
+		"test.N.er");
+	if (sh->group)
+		fprintf(sh->out, "         group %s\n", sh->group);
 }
 
 static void

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct options {
@@ -153,6 +154,16 @@ run_if_there(struct shell *sh, char *path)
 	free(path);
 }
 
+/* Then its files are those of the directory. */
+static bool
+is_here(const char *directory)
+{
+	struct stat there, here;
+
+	return stat(directory, &there) == 0 && stat(".", &here) == 0 &&
+	       there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
+
 /* false: the file that was asked for failed. */
 static bool
 run_configuration(struct shell *sh, const struct options *o)
@@ -160,6 +171,8 @@ run_configuration(struct shell *sh, const struct options *o)
 	const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	FILE *file;
 
+	if (!o->batch)
+		rc_read(sh);
 	if (o->rc)
 		return shell_run_file(sh, o->rc) || sh->interactive;
 	if (o->batch)
@@ -168,6 +181,8 @@ run_configuration(struct shell *sh, const struct options *o)
 		run_if_there(sh, xasprintf("%s/sonde/config", base));
 	else if (home && *home)
 		run_if_there(sh, xasprintf("%s/.config/sonde/config", home));
+	if (home && *home && !sh->quitting && !is_here(home))
+		run_if_there(sh, xasprintf("%s/.sonderc", home));
 	file = sh->quitting ? NULL : file_open_private(".sonderc");
 	if (file)
 		(void)shell_run_open_file(sh, file, "./.sonderc");

@@ -95,6 +95,8 @@ struct handler {		/* `when` and `stop in` */
 struct source {			/* where lines come from, for messages */
 	const char *name;	/* NULL: the keyboard */
 	int line;
+	bool is_script;		/* quit ends it alone */
+	bool is_over;		/* it has said so */
 	struct source *up;
 };
 
@@ -109,6 +111,9 @@ struct shell {
 	struct viewer *viewer;
 	struct live *live;	/* names in the target; NULL none yet */
 	pid_t thread;		/* the one that stopped; 0: the first */
+	char *group;		/* of experiments to come (.erg), or NULL */
+	bool autostart;		/* cont runs what does not run yet */
+	size_t frames_max;	/* of a stack that where prints; 0: all */
 	bool armed;		/* collect from the next run on */
 	char **program;		/* name and arguments, NULL none */
 	char *in, *out_file;	/* redirections of the program, or NULL */
@@ -140,6 +145,8 @@ bool shell_run_text(struct shell *sh, const char *text);
 bool shell_judge(struct shell *sh, enum result r);
 /* A file, "-" is standard input. 0 or -1 with the failure recorded. */
 bool shell_run_file(struct shell *sh, const char *path);
+/* The same for `script`: its quit ends nothing else. */
+bool shell_run_script(struct shell *sh, const char *path);
 /* The same of one that is open; it is closed. */
 bool shell_run_open_file(struct shell *sh, FILE *file, const char *name);
 void shell_interact(struct shell *sh);
@@ -244,6 +251,7 @@ struct scene {
 	struct frames *frames;
 	struct why *why;
 	const char **names;
+	size_t frames_max;	/* that are printed of a stack; 0: all */
 };
 /* Of one thread or all (0). */
 int scene_take(struct shell *sh, pid_t tid, enum session_look how,
@@ -321,6 +329,20 @@ enum result cmd_runargs(struct shell *sh, size_t n, char **words);
 void run_forget_interrupt(void);
 /* Wait for what we started; Ctrl-C stops it. */
 enum result run_wait_started(struct shell *sh);
+
+/* ---- cmd_dbxenv.c, group.c -------------------------------------------------- */
+
+enum result cmd_dbxenv(struct shell *sh, size_t n, char **words);
+/* Record the process; the experiment is named in its group, if there is one.
+ * -1: nothing is recorded. */
+int collecting_start(struct shell *sh);
+/* -1: that file is something else. */
+int group_check(const struct shell *sh);
+
+/* ---- rc.c ------------------------------------------------------------------- */
+
+/* Settings of views: the system's, the user's, the directory's .er.rc. */
+void rc_read(struct shell *sh);
 
 /* ---- collector_show.c ------------------------------------------------------- */
 

@@ -119,6 +119,11 @@ print_frames(struct scene *l, const struct session_stack *st, FILE *out)
 		for (size_t k = 0; k < at->len; k++) {
 			const struct frame *f = &at->items[k];
 
+			if (l->frames_max && number == l->frames_max) {
+				fputs("  ... (dbxenv stack_max_size)\n", out);
+				return;
+			}
+
 			if (f->inlined)
 				fprintf(out, "  #%-3zu %18s  ", number++,
 					"inlined");

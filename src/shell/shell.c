@@ -48,6 +48,7 @@ shell_fini(struct shell *sh)
 	session_close(sh->session);
 	(void)shell_set_output(sh, stdout);	/* it has been flushed */
 	free(sh->experiment);
+	free(sh->group);
 	free(sh->in);
 	free(sh->out_file);
 }

@@ -37,9 +37,10 @@ is_pipe(FILE *file)
 
 /* Lines are gathered until braces and quotes are closed. */
 static bool
-run_stream(struct shell *sh, FILE *file, const char *name)
+run_stream(struct shell *sh, FILE *file, const char *name, bool is_script)
 {
-	struct source here = { .name = name, .up = sh->source };
+	struct source here = { .name = name, .up = sh->source,
+			       .is_script = is_script };
 	struct str text = {0};
 	char *line = NULL;
 	size_t cap = 0;
@@ -73,6 +74,10 @@ run_stream(struct shell *sh, FILE *file, const char *name)
 	str_fini(&text);
 	free(line);
 	sh->source = here.up;
+	if (here.is_over) {
+		sh->quitting = sh->wait_over = false;
+		return true;
+	}
 	return going;
 }
 
@@ -99,17 +104,17 @@ open_commands(const struct shell *sh, const char *path)
 bool
 shell_run_open_file(struct shell *sh, FILE *file, const char *name)
 {
-	const bool going = run_stream(sh, file, name);
+	const bool going = run_stream(sh, file, name, false);
 
 	fclose(file);
 	return going;
 }
 
-bool
-shell_run_file(struct shell *sh, const char *path)
+static bool
+run_path(struct shell *sh, const char *path, bool is_script)
 {
 	if (strcmp(path, "-") == 0)
-		return run_stream(sh, stdin, "stdin");
+		return run_stream(sh, stdin, "stdin", is_script);
 
 	FILE *file = open_commands(sh, path);
 
@@ -119,5 +124,20 @@ shell_run_file(struct shell *sh, const char *path)
 		return false;
 	}
 
-	return shell_run_open_file(sh, file, path);
+	const bool going = run_stream(sh, file, path, is_script);
+
+	fclose(file);
+	return going;
+}
+
+bool
+shell_run_file(struct shell *sh, const char *path)
+{
+	return run_path(sh, path, false);
+}
+
+bool
+shell_run_script(struct shell *sh, const char *path)
+{
+	return run_path(sh, path, true);
 }

@@ -142,6 +142,8 @@ parse_report(struct shell *sh, struct report *r, int argc, char **argv)
 					NULL) < 0)
 				return -1;
 			i += 2;
+		} else if (strcmp(argv[i], "--no-rc") == 0) {
+			i++;
 		} else if (argv[i][0] == '-' && argv[i][1]) {
 			if (take_step(r, &i, argc, argv) < 0)
 				return -1;
@@ -203,11 +205,21 @@ first_trailing(const struct report *r)
 	return i;
 }
 
+static bool
+has_word(char *const *argv, const char *word)
+{
+	while (*argv && strcmp(*argv, word) != 0)
+		argv++;
+	return *argv;
+}
+
 int
 verb_report(struct shell *sh, int argc, char **argv)
 {
 	struct report r = {0};
 
+	if (!has_word(argv, "--no-rc"))
+		rc_read(sh);	/* before what the command line says */
 	if (parse_report(sh, &r, argc, argv) < 0) {
 		vec_fini(&r.experiments);
 		shell_print_failure(sh);

@@ -210,9 +210,53 @@ write_each(struct viewer *v, const struct view *view, size_t n,
 	return rc;
 }
 
+/* The header is that of the first group which has the listing; where others
+ * have none, they have no cost there. */
+static int
+take_listings(struct viewer *v, const struct view *view, size_t n,
+	      const char *const *words, FILE *out)
+{
+	struct comparison *c = v->comparison;
+	struct report *report = v->report;
+	FILE *none = nowhere();
+	int rc = -1;
+
+	v->report = NULL;
+	for (size_t g = 0; g < c->len && none; g++)
+		if (run_in(v, g, view, n, words, rc < 0 ? out : none) == 0)
+			rc = 0;
+	v->report = report;
+	if (none)
+		fclose(none);
+	if (rc == 0)
+		fail_clear();
+	return rc;
+}
+
+static int
+write_listings(struct viewer *v, const struct view *view, size_t n,
+	       const char *const *words, FILE *out)
+{
+	struct comparison *c = v->comparison;
+
+	c->listings = xcalloc(c->len, sizeof *c->listings);
+
+	const int rc = take_listings(v, view, n, words, out);
+	struct listing *listings = c->listings;
+
+	if (rc == 0)
+		compared_listing_write(v, out);
+	c->listings = NULL;
+	for (size_t g = 0; g < c->len; g++)
+		listing_fini(&listings[g]);
+	free(listings);
+	return rc;
+}
+
 /* What a view shows of several: their sum, each on its own, or a table with
  * columns of each. */
-enum comparing { COMPARES_SUM, COMPARES_EACH, COMPARES_COLUMNS };
+enum comparing { COMPARES_SUM, COMPARES_EACH, COMPARES_COLUMNS,
+		 COMPARES_LISTINGS };
 
 static enum comparing
 comparing_of(const struct view *view)
@@ -229,6 +273,8 @@ comparing_of(const struct view *view)
 		{ view_objects, COMPARES_COLUMNS },
 		{ view_index_type, COMPARES_COLUMNS },
 		{ view_index, COMPARES_COLUMNS },
+		{ view_source, COMPARES_LISTINGS },
+		{ view_disasm, COMPARES_LISTINGS },
 		{ view_calltree, COMPARES_EACH },
 		{ view_overview, COMPARES_EACH },
 	};
@@ -250,6 +296,8 @@ compare_run(struct viewer *v, const struct view *view, size_t n,
 		return view->run(v, n, words, out);
 	if (compare_open(v) < 0)
 		return -1;
+	if (how == COMPARES_LISTINGS)
+		return write_listings(v, view, n, words, out);
 	return how == COMPARES_COLUMNS ?
 		write_joined(v, view, n, words, out) :
 		write_each(v, view, n, words, out);

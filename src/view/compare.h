@@ -60,6 +60,7 @@ struct comparison {
 	int slot_here[METRIC_MAX];	/* the group's, by the sum's; or -1 */
 	bool is_list, is_panes;
 	bool is_fragment;	/* its only pane is the stack fragment */
+	struct listing *listings;	/* of each group; else NULL */
 	char *what;		/* title of the list */
 	int flavor;		/* all columns of it; -1: as they are */
 	struct sort sort;
@@ -93,9 +94,16 @@ void join_fini(struct join *j);
 void gathering_begin(struct viewer *v);
 void gathering_fini(struct gathering *g);
 
+/* ---- compare_listing.c ----------------------------------------------- */
+
+/* The listings that were taken, as one. */
+void compared_listing_write(struct viewer *v, FILE *out);
+
 /* ---- compare_write.c ------------------------------------------------- */
 
 /* What was gathered, as one table, or one for each function. */
 void compared_write(struct viewer *v, FILE *out);
+/* How the values of a group are told. */
+enum relation compare_relation(const struct viewer *v, size_t group);
 
 #endif

@@ -16,13 +16,13 @@ struct layout {			/* of one comparison */
 	struct specs specs;
 };
 
-static enum relation
-relation_of(const struct layout *l, size_t group)
+enum relation
+compare_relation(const struct viewer *v, size_t group)
 {
 	if (!group)
 		return AS_IT_IS;
-	return l->v->compare == COMPARE_DELTA ? DELTA :
-	       l->v->compare == COMPARE_RATIO ? RATIO : AS_IT_IS;
+	return v->compare == COMPARE_DELTA ? DELTA :
+	       v->compare == COMPARE_RATIO ? RATIO : AS_IT_IS;
 }
 
 static bool
@@ -47,7 +47,7 @@ add_columns(const struct layout *l, struct table *t,
 			if (!is_name(spec)) {
 				col.group = l->c->groups[g].name;
 				col.relation = spec->metric < 0 ? AS_IT_IS :
-					relation_of(l, g);
+					compare_relation(l->v, g);
 			}
 			table_column(t, col);
 		}

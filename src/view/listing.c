@@ -212,6 +212,8 @@ void
 listing_write(struct listing *l, FILE *out)
 {
 	mark_hot(l);
+	if (compare_takes_listing(l->v, l))
+		return;
 	table_write(&l->table, 0, out);
 	putc('\n', out);
 }

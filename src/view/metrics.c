@@ -64,12 +64,11 @@ add_default(struct viewer *v, const struct shown *s)
 		   (s->exclusive ? SHOW_PERCENT : 0));
 }
 
-void
-specs_default(struct viewer *v)
+static void
+add_defaults(struct viewer *v)
 {
 	const struct metric *m;
 
-	specs_fini(&v->columns);
 	for (size_t i = 0; i < ARRAY_LEN(shown_first); i++)
 		add_default(v, &shown_first[i]);
 	for (int i = 0; (m = profile_metric(v->prof, i)); i++)
@@ -77,8 +76,17 @@ specs_default(struct viewer *v)
 			add_column(v, i, EXCLUSIVE, SHOW_VALUE | SHOW_PERCENT);
 	for (size_t i = 0; i < ARRAY_LEN(shown_last); i++)
 		add_default(v, &shown_last[i]);
+}
+
+void
+specs_default(struct viewer *v)
+{
+	specs_fini(&v->columns);
+	if (!defaults_columns(v))
+		add_defaults(v);
 	specs_add_name(&v->columns);
 	v->sort = default_sort(v);
+	defaults_sort(v);
 	v->default_columns = true;
 }
 
@@ -232,7 +240,7 @@ view_metrics(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	return 0;
 }
 
-static bool
+bool
 sort_by(struct viewer *v, const struct spec *want, bool reverse)
 {
 	for (size_t i = 0; i < v->columns.len; i++) {

@@ -102,6 +102,8 @@ struct viewer {
 	struct reading {	/* what it took so far */
 		uint64_t count, wall_ns, cpu_ns;
 	} reading;
+	char *dmetrics, *dsort;	/* columns that .er.rc asks for, or NULL */
+	char *descendants;	/* "off", "=REGEXP"; NULL: all are shown */
 	struct map noted;	/* hashes of lines already printed */
 	struct fragment_part *fragment;	/* outermost first */
 	size_t fragment_len, fragment_cap;
@@ -491,6 +493,8 @@ void compare_gather_pane(struct viewer *v, const struct item *centre,
 void compare_gather_fragment(struct viewer *v, const struct item *last,
 			     const struct item *callers, size_t above,
 			     const struct item *callees, size_t below);
+/* true: the listing is kept for that of a comparison; l is empty. */
+bool compare_takes_listing(struct viewer *v, struct listing *l);
 /* Forget the profiles of single experiments: they are read anew. */
 void compare_close(struct viewer *v);
 void compare_forget_names(struct viewer *v);
@@ -513,6 +517,14 @@ void experiment_totals(const struct viewer *v, size_t e, uint64_t *slots);
 /* profile_open, counted. */
 struct profile *viewer_read(struct viewer *v, const char *const *paths,
 			    size_t n, const struct profile_options *options);
+
+/* ---- defaults.c ------------------------------------------------------ */
+
+/* false: .er.rc asks for none that there are data for. */
+bool defaults_columns(struct viewer *v);
+void defaults_sort(struct viewer *v);
+/* Sort by this column, if there is one. metrics.c. */
+bool sort_by(struct viewer *v, const struct spec *want, bool reverse);
 
 /* ---- header.c -------------------------------------------------------- */
 

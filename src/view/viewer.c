@@ -35,6 +35,9 @@ viewer_free(struct viewer *v)
 	symbol_server_free(v->server);
 	vec_free_items(&v->paths);
 	specs_fini(&v->columns);
+	free(v->dmetrics);
+	free(v->dsort);
+	free(v->descendants);
 	fragment_free(v);
 	rules_fini(&v->rules);
 	paths_fini(&v->paths_of_source);
@@ -66,6 +69,7 @@ open_profile(struct viewer *v, const char *const *paths, size_t n,
 		.groups_before = first_group,
 		.experiments_before = first_group ?
 			profile_experiments_until(v->prof, first_group) : 0,
+		.descendants = v->descendants,
 	};
 	struct profile *prof = viewer_read(v, paths, n, &options);
 
