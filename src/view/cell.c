@@ -104,6 +104,16 @@ column_unit(const struct column *col)
 		"(bytes)" : "";
 }
 
+bool
+cell_is_blank(const struct column *col, const struct row *row)
+{
+	if (col->kind == CELL_NAME)
+		return false;
+	return row->kind != ROW_VALUES ||
+		(row->blank && (col->kind == CELL_TIME ||
+				col->kind == CELL_COUNT));
+}
+
 char *
 row_name(const struct table *t, const struct row *row)
 {

@@ -67,6 +67,7 @@ struct viewer {
 	struct report *report;	/* the run that is under way, or NULL: its
 				 * output is text as it comes */
 	bool color;
+	size_t width;		/* of the terminal; 0: as long as it is */
 	struct source_paths paths_of_source;
 	unsigned source_shows, disasm_shows;
 	unsigned source_threshold, disasm_threshold;	/* percent */
@@ -228,6 +229,8 @@ struct row {
 	uint32_t tag;		/* for print_prefix */
 	size_t cells;		/* first in table->cells */
 	uint32_t depth, parent;	/* of a tree: the parent's row */
+	uint64_t own;		/* of a tree: the sorted value, less that of
+				 * the rows below */
 };
 
 struct table {
@@ -438,6 +441,11 @@ void experiment_totals(const struct viewer *v, size_t e, uint64_t *slots);
 /* profile_open, counted. */
 struct profile *viewer_read(struct viewer *v, const char *const *paths,
 			    size_t n, const struct profile_options *options);
+
+/* ---- nothing.c ------------------------------------------------------- */
+
+/* Nothing has any cost: the sentence that says so has been written. */
+bool nothing_to_show(const struct viewer *v, FILE *out);
 
 /* ---- header.c -------------------------------------------------------- */
 

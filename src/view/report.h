@@ -56,8 +56,26 @@ int cell_percent(char *buf, size_t size, const struct column *col,
 void column_words(const struct column *col, char *words[2]);
 /* "(sec.)"; "" for none */
 const char *column_unit(const struct column *col);
+/* There is nothing in it, not even a zero. */
+bool cell_is_blank(const struct column *col, const struct row *row);
 /* Rails or whatever stands before the name, the mark and the name. The caller
  * frees it. */
 char *row_name(const struct table *t, const struct row *row);
+
+/* ---- fit.c ---------------------------------------------------------- */
+
+/* Columns of a terminal, one for each character. */
+size_t text_width(const char *text);
+/* Cut in the middle where it has more; the caller frees it. */
+char *text_fit(const char *text, size_t width);
+/* Cut at its end. */
+char *text_cut(const char *text, size_t width);
+/* The same for what stands before a name, and the name. */
+char *row_fit(const struct table *t, const struct row *row, size_t width);
+
+/* ---- hot.c ---------------------------------------------------------- */
+
+/* The escape that begins a row's color, "" for none. */
+const char *row_color(const struct table *t, const struct row *row);
 
 #endif

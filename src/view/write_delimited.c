@@ -61,6 +61,11 @@ cells(struct fields *f, const struct table *t, const struct row *row)
 			free(name);
 			continue;
 		}
+		if (cell_is_blank(col, row)) {
+			for (int i = 0; i <= has_both(col); i++)
+				field(f, "");
+			continue;
+		}
 		if (col->kind == CELL_TEXT) {
 			field(f, cell->text ? cell->text : "");
 			continue;

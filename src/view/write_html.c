@@ -98,6 +98,12 @@ cell(const struct table *t, const struct row *row, size_t c, FILE *out)
 	const struct cell *value = &t->cells[row->cells + c];
 	char number[64];
 
+	if (cell_is_blank(col, row)) {
+		open_cell(t, c, "td", out);
+		fprintf(out, "%s></td>", has_both(col) ?
+			" colspan=\"2\"" : "");
+		return;
+	}
 	if (col->kind == CELL_NAME || col->kind == CELL_TEXT) {
 		char *name = col->kind == CELL_NAME ? row_name(t, row) :
 			xstrdup(value->text ? value->text : "");

@@ -86,7 +86,9 @@ put_values(struct json *j, const struct table *t, const struct row *row)
 		const struct column *col = &t->columns[c];
 		const struct cell *cell = &t->cells[row->cells + c];
 
-		if (col->kind == CELL_TEXT)
+		if (cell_is_blank(col, row))
+			json_text(j, NULL, NULL);
+		else if (col->kind == CELL_TEXT)
 			json_text(j, NULL, cell->text);
 		else if (col->kind != CELL_NAME)
 			json_unsigned(j, NULL, cell->value);
@@ -103,7 +105,8 @@ put_percents(struct json *j, const struct table *t, const struct row *row)
 
 		if (col->kind == CELL_NAME)
 			continue;
-		if (col->show & SHOW_PERCENT && !row->no_percent)
+		if (col->show & SHOW_PERCENT && !row->no_percent &&
+		    !cell_is_blank(col, row))
 			json_real(j, NULL, cell_share(col, row,
 						      &t->cells[row->cells +
 								c]));
@@ -120,6 +123,10 @@ put_row(struct json *j, const struct table *t, const struct row *row)
 	json_text(j, "name", row->name);
 	if (row->mark != ' ')
 		json_text(j, "mark", (char[]){ row->mark, '\0' });
+	if (row->hot)
+		json_bool(j, "hot", true);
+	if (row->kind == ROW_HEADING)
+		json_bool(j, "heading", true);
 	if (t->is_tree) {
 		json_unsigned(j, "depth", row->depth);
 		if (row->depth)

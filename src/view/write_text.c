@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES = 3, PERCENT_WIDTH = 6, WORDS_MAX = 16 };
+enum { LINES = 3, PERCENT_WIDTH = 6, WORDS_MAX = 16, NAME_LEAST = 16 };
 
 /* ---- cells ---------------------------------------------------------- */
 
@@ -38,6 +38,8 @@ format_percent(char *buf, size_t size, const struct column *col,
 
 struct layout {			/* of one column */
 	size_t value_width, width;
+	size_t most;		/* of a name on a terminal; 0: any */
+	bool is_source;		/* no names, but text of a file */
 	char *lines[LINES];
 };
 
@@ -163,17 +165,40 @@ lay_out(const struct table *t, size_t column, size_t rows, struct layout *lay)
 	free(text);
 }
 
+/* What the terminal leaves beside the other columns. */
+static size_t
+room_for_name(const struct table *t, const struct layout *lay)
+{
+	size_t others = 0;
+
+	for (size_t c = 0; c < t->columns_len; c++)
+		others += (c ? 2 : 0) + (t->columns[c].kind == CELL_NAME ? 0 :
+					 lay[c].width);
+	return others + NAME_LEAST < t->v->width ? t->v->width - others :
+						   NAME_LEAST;
+}
+
+/* The others have been laid out. */
 static void
 lay_out_name(const struct table *t, size_t column, size_t rows,
 	     struct layout *lay)
 {
-	lay->lines[0] = xasprintf(" %s", t->columns[column].heading);
-	lay->lines[1] = xstrdup("");
-	lay->lines[2] = xstrdup("");
-	lay->width = strlen(lay->lines[0]);
+	struct layout *name = &lay[column];
+
+	name->lines[0] = xasprintf(" %s", t->columns[column].heading);
+	name->lines[1] = xstrdup("");
+	name->lines[2] = xstrdup("");
+	name->width = strlen(name->lines[0]);
 	for (size_t i = 0; i < rows; i++)
-		if (strlen(t->rows[i].name) + 1 > lay->width)
-			lay->width = strlen(t->rows[i].name) + 1;
+		if (text_width(t->rows[i].name) + 1 > name->width)
+			name->width = text_width(t->rows[i].name) + 1;
+	for (size_t c = 0; c < t->columns_len; c++)
+		name->is_source |= t->columns[c].kind == CELL_LINE;
+	if (t->v && t->v->width) {
+		name->most = room_for_name(t, lay);
+		if (name->width > name->most)
+			name->width = name->most;
+	}
 }
 
 /* ---- lines of text -------------------------------------------------- */
@@ -188,7 +213,8 @@ static void
 put(struct writer *w, const char *text, size_t width)
 {
 	size_t len = strlen(text);
-	const size_t pad = width > len ? width - len : 0;
+	const size_t shown = text_width(text);
+	const size_t pad = width > shown ? width - shown : 0;
 
 	while (len && text[len - 1] == ' ')
 		len--;
@@ -197,6 +223,17 @@ put(struct writer *w, const char *text, size_t width)
 		w->pending = 0;
 	}
 	w->pending += strlen(text) - len + pad;
+}
+
+/* At most so wide; 0: as it is. */
+static void
+put_cut(struct writer *w, const char *text, const struct layout *lay)
+{
+	char *cut = !lay->most ? NULL : lay->is_source ?
+		text_cut(text, lay->most) : text_fit(text, lay->most);
+
+	put(w, cut ? cut : text, lay->width);
+	free(cut);
 }
 
 static void
@@ -267,17 +304,24 @@ static void
 write_name(const struct table *t, const struct row *row,
 	   const struct layout *lay, struct writer *w)
 {
-	char *marked = expand_tabs(row->mark, row->name);
+	char *marked;
 
-	if (t->print_prefix) {
-		fprintf(w->out, "%*s ", (int)w->pending, "");
-		w->pending = 0;
-		t->print_prefix(t->arg, row, w->out);
-		put(w, row->name, 0);
-	} else {
-		put(w, marked, lay->width);
+	if (!t->print_prefix) {
+		marked = expand_tabs(row->mark, row->name);
+		put_cut(w, marked, lay);
+		free(marked);
+		return;
 	}
-	free(marked);
+	fprintf(w->out, "%*s ", (int)w->pending, "");
+	w->pending = 0;
+	if (lay->most) {
+		marked = row_fit(t, row, lay->most - 1);
+		put(w, marked, 0);
+		free(marked);
+		return;
+	}
+	t->print_prefix(t->arg, row, w->out);
+	put(w, row->name, 0);
 }
 
 static void
@@ -327,15 +371,13 @@ write_row(const struct table *t, const struct row *row,
 	  const struct layout *lay, FILE *out)
 {
 	struct writer w = { .out = out };
-	const bool bold = t->color && (row->mark == '*' || row->hot);
+	const char *color = row_color(t, row);
 
 	if (row->kind == ROW_HEADING) {
 		write_heading_row(t, row, lay, out);
 		return;
 	}
-
-	if (bold)
-		fputs("\033[1m", out);
+	fputs(color, out);
 	for (size_t c = 0; c < t->columns_len; c++) {
 		separate(&w, c);
 		if (t->columns[c].kind == CELL_NAME)
@@ -345,7 +387,7 @@ write_row(const struct table *t, const struct row *row,
 		else
 			write_cell(t, row, c, &lay[c], &w);
 	}
-	if (bold)
+	if (*color)
 		fputs("\033[0m", out);
 	end_line(&w);
 }
@@ -356,10 +398,11 @@ write_table(const struct table *t, size_t rows, FILE *out)
 	struct layout *lay = xcalloc(t->columns_len + 1, sizeof *lay);
 
 	for (size_t c = 0; c < t->columns_len; c++)
-		if (t->columns[c].kind == CELL_NAME)
-			lay_out_name(t, c, rows, &lay[c]);
-		else
+		if (t->columns[c].kind != CELL_NAME)
 			lay_out(t, c, rows, &lay[c]);
+	for (size_t c = 0; c < t->columns_len; c++)
+		if (t->columns[c].kind == CELL_NAME)
+			lay_out_name(t, c, rows, lay);
 	write_headings(t, lay, out);
 	for (size_t i = 0; i < rows; i++)
 		write_row(t, &t->rows[i], lay, out);
