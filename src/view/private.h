@@ -459,6 +459,18 @@ void creators_write(const struct viewer *v, FILE *out);
 bool usage_of_metric(const struct viewer *v, const struct range *range,
 		     const struct metric *m, uint64_t *ns);
 
+/* ---- facts.c: the same for programs ---------------------------------- */
+
+/* The format has panels; else the others do nothing. */
+bool facts_wanted(const struct viewer *v);
+/* Takes what is in it. */
+void facts_write(const struct viewer *v, struct panel *p);
+void fact_time(struct panel *p, const char *key, uint64_t ns, uint64_t whole);
+void facts_experiment(const struct viewer *v, size_t e);
+/* sums: by slot */
+void facts_metrics(const struct viewer *v, const struct range *range,
+		   const uint64_t *sums);
+
 /* ---- views ---------------------------------------------------------- */
 
 typedef int view_run(struct viewer *v, size_t n, const char *const *words,
