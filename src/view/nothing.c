@@ -42,8 +42,9 @@ nothing_to_show(const struct viewer *v, FILE *out)
 		fprintf(out, "the experiment holds no samples of any kind; "
 			"%s.\n", recipe);
 	else
-		fprintf(out, "no sample was taken, the process did not run "
-			"while it was recorded; `header` tells what was lost, "
-			"and for a longer recording, %s.\n", recipe);
+		fprintf(out, "no record counts. Either a filter or a selection "
+			"keeps none (`filters 1` and `thread_select all` end "
+			"them), or none was taken, since the process did not "
+			"run: `header` tells what was lost; %s.\n", recipe);
 	return true;
 }
