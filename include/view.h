@@ -28,9 +28,13 @@ enum view_format { VIEW_TEXT, VIEW_HTML, VIEW_DELIMITED, VIEW_CSV, VIEW_JSON,
 void viewer_set_format(struct viewer *v, enum view_format format);
 /* "text", "json" ...; FAIL_USAGE for others. */
 int viewer_choose_format(struct viewer *v, const char *name);
+/* What views print is for people. */
+bool viewer_is_text(const struct viewer *v);
 void viewer_set_color(struct viewer *v, bool on);
 /* A terminal to say on what takes long; NULL: nothing is said. */
 void viewer_set_progress(struct viewer *v, FILE *terminal);
+/* Names are cut so that lines of tables have so many columns; 0: no limit. */
+void viewer_set_width(struct viewer *v, size_t columns);
 
 /* A view or a setting: `functions`, `limit 20`. words[0] is its name. Output
  * goes to out. 0 or -1 (then fail_last says why; FAIL_USAGE for bad words). */
@@ -62,6 +66,11 @@ int viewer_set_descendants(struct viewer *v, const char *which);
  * be (a load object without symbols, a damaged experiment), one line each with
  * the remedy; every line once in the viewer's life. */
 void viewer_notes(struct viewer *v, FILE *err);
+
+/* The view that people want after this one, with its words, and why; NULL for
+ * none, or when it has been told. The caller frees it. */
+char *viewer_next(struct viewer *v, const struct view *view,
+		  const char **why);
 
 /* Function names of the loaded profile, for completion; stops on false. */
 void viewer_each_function(struct viewer *v,

@@ -48,11 +48,13 @@ view_run(struct shell *sh, size_t n, char **words)
 		fail_in("%s", v->name);
 		return FAILED;
 	}
-	if (viewer_run(sh->viewer, v, n, (const char *const *)words, sh->out) < 0)
+	if (people_run(sh, v, n, words) < 0)
 		return FAILED;
-	fflush(sh->out);
 	if (!sh->quiet)
 		viewer_notes(sh->viewer, stderr);
+	sh->shown = v;
+	if (!sh->in_verb)
+		people_suggest(sh, v, "", "");
 	return DONE;
 }
 

@@ -96,8 +96,12 @@ handler_fire(struct shell *sh, struct handler *h)
 	if (stops && session_state(sh->session) == SESSION_RUNNING &&
 	    session_stop(sh->session) < 0)
 		shell_print_failure(sh);
+	const bool within = sh->in_body;
+
+	sh->in_body = true;
 	if (body && !shell_run_text(sh, body))
 		sh->wait_over = sh->body_failed = true;
+	sh->in_body = within;
 	free(body);
 	return stops || sh->wait_over || sh->quitting;
 }

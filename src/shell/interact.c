@@ -201,6 +201,7 @@ shell_interact(struct shell *sh)
 	shell_of_line = sh;
 	rl_readline_name = "sonde";
 	rl_catch_signals = 0;
+	rl_change_environment = 0;	/* of the window's size we ask itself */
 	complete_install(sh);
 	using_history();
 	stifle_history(HISTORY_MAX);

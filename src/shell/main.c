@@ -278,6 +278,7 @@ run_verb(struct shell *sh, int argc, char **argv)
 	const struct verb *v = verb_find(argv[0]);
 
 	sh->interactive = false;
+	sh->in_verb = true;
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		verb_print_help(v, stdout);
 		return 0;
@@ -319,7 +320,6 @@ main(int argc, char **argv)
 	fail_set_command(argc, argv);
 	shell_init(&sh);
 	sh.color = wants_color();
-	viewer_set_color(sh.viewer, sh.color);
 	if (isatty(STDERR_FILENO))
 		viewer_set_progress(sh.viewer, stderr);
 	sh.echo = o.echo;

@@ -129,6 +129,9 @@ struct shell {
 	bool interactive, batch, echo, quiet, color;
 	bool quitting, wait_over;
 	bool body_failed;	/* a handler's, in a file */
+	bool in_body;		/* a handler's body runs */
+	bool in_verb;		/* of the command line */
+	const struct view *shown;	/* last */
 	const struct command *usage_of;	/* the subcommand that was wrong */
 	bool own_group;		/* the program's: terminal.c */
 	int exit_status;	/* of the last failure, or `quit n` */
@@ -375,5 +378,13 @@ bool view_is_object(const struct shell *sh, const char *word);
 void view_forget(struct shell *sh);
 /* Make the viewer look at what there is; -1: nothing to look at. */
 int view_ready(struct shell *sh);
+
+/* ---- people.c: what a view gets at a terminal -------------------------------- */
+
+int people_run(struct shell *sh, const struct view *view, size_t n,
+	       char **words);
+/* Tell the next command, once; before and dash stand in front of it. */
+void people_suggest(struct shell *sh, const struct view *view,
+		    const char *before, const char *dash);
 
 #endif

@@ -213,6 +213,21 @@ has_word(char *const *argv, const char *word)
 	return *argv;
 }
 
+/* After the last view, the command line that would be next. */
+static void
+suggest(struct shell *sh)
+{
+	struct str before = {0};
+
+	str_add(&before, "sonde report");
+	for (size_t i = 0; i < sh->viewed.len; i++)
+		str_addf(&before, " %s", (char *)sh->viewed.items[i]);
+	str_add(&before, " ");
+	if (sh->shown)
+		people_suggest(sh, sh->shown, str_text(&before), "-");
+	str_fini(&before);
+}
+
 int
 verb_report(struct shell *sh, int argc, char **argv)
 {
@@ -240,5 +255,6 @@ verb_report(struct shell *sh, int argc, char **argv)
 			return sh->exit_status;
 	if (!r.has_view && !shell_run_text(sh, default_view(&r)))
 		return sh->exit_status;
+	suggest(sh);
 	return fflush(sh->out) == 0 ? 0 : 1;
 }

@@ -181,6 +181,8 @@ view_callers(struct viewer *v, size_t n, const char *const *words, FILE *out)
 		return -1;
 	if (viewer_exports(v))
 		return viewer_export(v, out);
+	if (nothing_to_show(v, out))
+		return 0;
 
 	struct panes p = { .v = v, .specs = specs_folded(v, ATTRIBUTED),
 			   .sort = sort_flavored(v, ATTRIBUTED) };

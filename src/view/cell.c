@@ -62,6 +62,10 @@ bool
 cell_empty(const struct column *col, const struct row *row,
 	   const struct cell *cell)
 {
+	if (col->kind == CELL_NAME)
+		return false;
+	if (row->kind != ROW_VALUES)
+		return true;
 	if (col->kind == CELL_LINE)
 		return !cell->value;
 	return row->blank && (col->kind == CELL_TIME ||

@@ -313,6 +313,7 @@ print_experiment(const struct viewer *v, size_t e, FILE *out)
 	putc('\n', out);
 	print_stacks(v, e, out);
 	print_losses(v, e, out);
+	facts_experiment(v, e);
 	putc('\n', out);
 }
 

@@ -237,6 +237,12 @@ write_items(struct viewer *v, const char *what, const struct specs *specs,
 {
 	const struct cost total = profile_total(v->prof);
 	struct table t = { .color = v->color };
+
+	if (nothing_to_show(v, out)) {
+		free_items(items, n);
+		return;
+	}
+
 	char *by = sort_title(v, sort);
 
 	title_write(v, out, "%s sorted by metric: %s", what, by);

@@ -127,7 +127,7 @@ print_metrics(const struct viewer *v, const struct range *range, FILE *out)
 int
 view_overview(struct viewer *v, size_t n, const char *const *words, FILE *out)
 {
-	uint64_t duration = 0;
+	uint64_t duration = 0, sum[METRIC_MAX];
 	struct range range;
 
 	if (experiments_chosen(v, n, words, &range) < 0)
@@ -138,11 +138,14 @@ view_overview(struct viewer *v, size_t n, const char *const *words, FILE *out)
 			profile_experiment(v->prof, e);
 
 		print_experiment(rd, out);
+		facts_experiment(v, e);
 		duration += experiment_duration_ns(rd);
 	}
 	fprintf(out, "Metrics:\n\n  Experiment Duration (Seconds): [%.3f]\n",
 		(double)duration / 1e9);
 	print_metrics(v, &range, out);
+	sum_range(v, &range, sum);
+	facts_metrics(v, &range, sum);
 	fputs("\n'[X]' has a column now: `metrics` changes that, `metric_list` "
 	      "lists all.\n"
 	      "[<Total> of the profile] used: by the process, as the system "

@@ -149,12 +149,28 @@ put_function(struct encoder *e, uint32_t id)
 	put_message(&e->out, PROFILE_LOCATION, &location);
 }
 
+/* The first mapping is the program, to pprof. */
+static void
+put_program(struct encoder *e, const struct gathered *g)
+{
+	for (size_t i = 0; i < g->frames_len; i++) {
+		const struct profile_function *fn =
+			profile_function(e->v->prof, g->frames[i]);
+
+		if (!strcmp(fn->linkage, "main")) {
+			(void)mapping(e, fn->object);
+			return;
+		}
+	}
+}
+
 static void
 put_functions(struct encoder *e, const struct gathered *g)
 {
 	const size_t count = profile_function_count(e->v->prof);
 	bool *known = xcalloc(count + 1, sizeof *known);
 
+	put_program(e, g);
 	for (size_t i = 0; i < g->frames_len; i++) {
 		if (!known[g->frames[i]])
 			put_function(e, g->frames[i]);

@@ -88,6 +88,7 @@ struct viewer {
 	struct report *report;	/* the run that is under way, or NULL: its
 				 * output is text as it comes */
 	bool color;
+	size_t width;		/* of the terminal; 0: as long as it is */
 	struct source_paths paths_of_source;
 	unsigned source_shows, disasm_shows;
 	unsigned source_threshold, disasm_threshold;	/* percent */
@@ -288,6 +289,8 @@ struct row {
 	uint32_t tag;		/* for print_prefix */
 	size_t cells;		/* first in table->cells */
 	uint32_t depth, parent;	/* of a tree: the parent's row */
+	uint64_t own;		/* of a tree: the sorted value, less that of
+				 * the rows below */
 };
 
 struct table {
@@ -525,6 +528,10 @@ bool defaults_columns(struct viewer *v);
 void defaults_sort(struct viewer *v);
 /* Sort by this column, if there is one. metrics.c. */
 bool sort_by(struct viewer *v, const struct spec *want, bool reverse);
+/* ---- nothing.c ------------------------------------------------------- */
+
+/* Nothing has any cost: the sentence that says so has been written. */
+bool nothing_to_show(const struct viewer *v, FILE *out);
 
 /* ---- header.c -------------------------------------------------------- */
 
@@ -537,6 +544,18 @@ void creators_write(const struct viewer *v, FILE *out);
  * false where that was not recorded. */
 bool usage_of_metric(const struct viewer *v, const struct range *range,
 		     const struct metric *m, uint64_t *ns);
+
+/* ---- facts.c: the same for programs ---------------------------------- */
+
+/* The format has panels; else the others do nothing. */
+bool facts_wanted(const struct viewer *v);
+/* Takes what is in it. */
+void facts_write(const struct viewer *v, struct panel *p);
+void fact_time(struct panel *p, const char *key, uint64_t ns, uint64_t whole);
+void facts_experiment(const struct viewer *v, size_t e);
+/* sums: by slot */
+void facts_metrics(const struct viewer *v, const struct range *range,
+		   const uint64_t *sums);
 
 /* ---- views ---------------------------------------------------------- */
 

@@ -30,6 +30,12 @@ viewer_exports(const struct viewer *v)
 	return formats[v->format].export;
 }
 
+bool
+viewer_is_text(const struct viewer *v)
+{
+	return v->format == VIEW_TEXT;
+}
+
 int
 viewer_export(struct viewer *v, FILE *out)
 {

@@ -63,4 +63,20 @@ const char *column_unit(const struct column *col);
  * frees it. */
 char *row_name(const struct table *t, const struct row *row);
 
+/* ---- fit.c ---------------------------------------------------------- */
+
+/* Columns of a terminal, one for each character. */
+size_t text_width(const char *text);
+/* Cut in the middle where it has more; the caller frees it. */
+char *text_fit(const char *text, size_t width);
+/* Cut at its end. */
+char *text_cut(const char *text, size_t width);
+/* The same for what stands before a name, and the name. */
+char *row_fit(const struct table *t, const struct row *row, size_t width);
+
+/* ---- hot.c ---------------------------------------------------------- */
+
+/* The escape that begins a row's color, "" for none. */
+const char *row_color(const struct table *t, const struct row *row);
+
 #endif

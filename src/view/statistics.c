@@ -82,12 +82,54 @@ print_moment(const struct span *s, const char *what, uint64_t ns, FILE *out)
 }
 
 static void
+add_times(const struct viewer *v, const struct span *s,
+	  const uint64_t *profile, struct panel *p)
+{
+	const uint64_t total = total_of(s);
+
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		const int slot = viewer_slot(v, spec_metric(v,
+							    times[i].metric));
+
+		fact_time(p, times[i].title, used(s, &times[i]), total);
+		if (slot >= 0)
+			panel_metric(p, xasprintf("<Total> %s",
+						  times[i].title), true,
+				     profile[slot], 0);
+	}
+}
+
+static void
+write_facts(const struct viewer *v, const struct span *s,
+	    const uint64_t *profile)
+{
+	struct panel p = { .name = s->to->label };
+
+	panel_text(&p, "Start Label", s->from->label);
+	panel_text(&p, "End Label", s->to->label);
+	if (!s->is_sum) {
+		fact_time(&p, "Start Time", s->from->time_ns, 0);
+		fact_time(&p, "End Time", s->to->time_ns, 0);
+	}
+	fact_time(&p, "Duration", s->to->time_ns - s->from->time_ns, 0);
+	fact_time(&p, "Total Thread Time", total_of(s), 0);
+	add_times(v, s, profile, &p);
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+		panel_count(&p, counts[i].title, used(s, &counts[i]));
+	facts_write(v, &p);
+}
+
+static void
 print_span(const struct viewer *v, const struct span *s,
 	   const uint64_t *profile, FILE *out)
 {
 	const uint64_t duration = s->to->time_ns - s->from->time_ns;
 	const uint64_t total = total_of(s);
 
+	if (facts_wanted(v)) {
+		write_facts(v, s, profile);
+		return;
+	}
 	fprintf(out, "%50s: %s\n", "Start Label", s->from->label);
 	fprintf(out, "%50s: %s\n", "End Label", s->to->label);
 	print_moment(s, "Start Time (sec.)", s->from->time_ns, out);

@@ -73,6 +73,22 @@ print_rails(void *arg, const struct row *row, FILE *out)
 	fputs("+-", out);
 }
 
+/* Of what rows are sorted by: what no child has. */
+static uint64_t
+own_value(const struct drawing *d, uint32_t node)
+{
+	const int slot = d->sort.metric < 0 ? -1 :
+		viewer_slot(d->v, d->sort.metric);
+	uint64_t below = 0;
+
+	if (slot < 0)
+		return 0;
+	for (uint32_t c = d->nodes[node].first_child; c;
+	     c = d->nodes[c].next_sibling)
+		below += d->nodes[c].incl[slot];
+	return d->nodes[node].incl[slot] - below;
+}
+
 static void
 add_node(struct drawing *d, struct table *t, uint32_t node)
 {
@@ -81,6 +97,7 @@ add_node(struct drawing *d, struct table *t, uint32_t node)
 	struct row *row = table_row(t, viewer_name(d->v, n->function));
 
 	row->tag = node;
+	row->own = own_value(d, node);
 	d->rows[node] = (uint32_t)(t->rows_len - 1);
 	if (node) {
 		row->parent = d->rows[n->parent];
@@ -124,6 +141,8 @@ view_calltree(struct viewer *v, size_t n, const char *const *words, FILE *out)
 		return -1;
 	if (viewer_exports(v))
 		return viewer_export(v, out);
+	if (nothing_to_show(v, out))
+		return 0;
 
 	struct drawing d = { .v = v, .specs = specs_folded(v, ATTRIBUTED),
 			     .sort = sort_flavored(v, ATTRIBUTED) };

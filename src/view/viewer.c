@@ -191,6 +191,12 @@ viewer_set_color(struct viewer *v, bool on)
 	v->color = on;
 }
 
+void
+viewer_set_width(struct viewer *v, size_t columns)
+{
+	v->width = columns;
+}
+
 int
 words_check(size_t n, const char *const *words, size_t want)
 {

@@ -61,17 +61,22 @@ cells(struct fields *f, const struct table *t, const struct row *row)
 			free(name);
 			continue;
 		}
+		if (cell_empty(col, row, cell)) {
+			for (int i = 0; i <= has_both(col); i++)
+				field(f, "");
+			continue;
+		}
 		if (col->kind == CELL_TEXT) {
 			field(f, cell->text ? cell->text : "");
 			continue;
 		}
 		if (col->show & SHOW_VALUE) {
 			(void)cell_value(text, sizeof text, col, cell);
-			field(f, cell_empty(col, row, cell) ? "" : text);
+			field(f, text);
 		}
 		if (col->show & SHOW_PERCENT) {
 			(void)cell_percent(text, sizeof text, col, row, cell);
-			field(f, cell_empty(col, row, cell) ? "" : text);
+			field(f, text);
 		}
 	}
 	end_record(f);

@@ -96,9 +96,14 @@ cell(const struct table *t, const struct row *row, size_t c, FILE *out)
 {
 	const struct column *col = &t->columns[c];
 	const struct cell *value = &t->cells[row->cells + c];
-	const bool empty = cell_empty(col, row, value);
 	char number[64];
 
+	if (cell_empty(col, row, value)) {
+		open_cell(t, c, "td", out);
+		fprintf(out, "%s></td>", has_both(col) ?
+			" colspan=\"2\"" : "");
+		return;
+	}
 	if (col->kind == CELL_NAME || col->kind == CELL_TEXT) {
 		char *name = col->kind == CELL_NAME ? row_name(t, row) :
 			xstrdup(value->text ? value->text : "");
@@ -113,12 +118,12 @@ cell(const struct table *t, const struct row *row, size_t c, FILE *out)
 	if (col->show & SHOW_VALUE) {
 		(void)cell_value(number, sizeof number, col, value);
 		open_cell(t, c, "td", out);
-		fprintf(out, ">%s</td>", empty ? "" : number);
+		fprintf(out, ">%s</td>", number);
 	}
 	if (col->show & SHOW_PERCENT) {
 		(void)cell_percent(number, sizeof number, col, row, value);
 		open_cell(t, c, "td", out);
-		fprintf(out, ">%s</td>", empty ? "" : number);
+		fprintf(out, ">%s</td>", number);
 	}
 }
 

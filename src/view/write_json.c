@@ -99,10 +99,10 @@ put_values(struct json *j, const struct table *t, const struct row *row)
 
 		if (!is_value(col))
 			continue;
-		if (col->kind == CELL_TEXT)
-			json_text(j, NULL, cell->text);
-		else if (cell_empty(col, row, cell))
+		if (cell_empty(col, row, cell))
 			json_text(j, NULL, NULL);
+		else if (col->kind == CELL_TEXT)
+			json_text(j, NULL, cell->text);
 		else
 			json_unsigned(j, NULL, cell->value);
 	}
@@ -119,7 +119,7 @@ put_percents(struct json *j, const struct table *t, const struct row *row)
 		if (!is_value(col))
 			continue;
 		if (col->show & SHOW_PERCENT && !row->no_percent &&
-		    !row->blank)
+		    !cell_empty(col, row, &t->cells[row->cells + c]))
 			json_real(j, NULL, cell_share(col, row,
 						      &t->cells[row->cells +
 								c]));
@@ -140,6 +140,8 @@ put_row(struct json *j, const struct table *t, const struct row *row)
 		json_text(j, "mark", "##");
 	if (row->is)
 		json_text(j, "kind", row->is);
+	if (row->kind == ROW_HEADING)
+		json_bool(j, "heading", true);
 	if (t->is_tree) {
 		json_unsigned(j, "depth", row->depth);
 		if (row->depth)

@@ -1,35 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A table as text. Headings are words: they are broken into at most three
- * lines, as narrow as the cells allow, with the unit in the last. Values are
- * aligned at the point; an exact zero is "0.", so that what is small differs
- * from what is not there.
+ * A table as text. Values are aligned at the point; an exact zero is "0.", so
+ * that what is small differs from what is not there.
  */
-#include "report.h"
+#include "layout.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { LINES = 3, PERCENT_WIDTH = 6, WORDS_MAX = 16 };
-
-/* ---- cells ---------------------------------------------------------- */
-
-/* A zero has its point where the others have it; snprintf's size rules. */
-static int
-format_value(char *buf, size_t size, const struct column *col,
-	     const struct cell *cell)
-{
-	if (col->kind == CELL_LINE && cell->text)
-		return snprintf(buf, size, "%s", cell->text);
-
-	const int n = cell_value(buf, size, col, cell);
-
-	if (n < 2 || (size_t)n + 4 > size || buf[n - 1] != '.' ||
-	    (col->kind != CELL_TIME && col->relation != RATIO))
-		return n;
-	memcpy(buf + n, "   ", 4);
-	return n + 3;
-}
 
 static void
 format_percent(char *buf, size_t size, const struct column *col,
@@ -37,146 +14,6 @@ format_percent(char *buf, size_t size, const struct column *col,
 {
 	if (cell_percent(buf, size, col, row, cell) == 2)
 		snprintf(buf, size, "0.  ");
-}
-
-struct layout {			/* of one column */
-	size_t value_width, width;
-	char *lines[LINES];
-};
-
-static size_t
-value_width(const struct table *t, size_t column, size_t rows)
-{
-	const struct column *col = &t->columns[column];
-	const struct cell widest = { .value = col->widest };
-	char buf[64];
-
-	if (!(col->show & SHOW_VALUE))
-		return 0;
-
-	size_t width = (size_t)format_value(buf, sizeof buf, col, &widest);
-
-	for (size_t i = 0; i < rows; i++) {
-		const int n = format_value(buf, sizeof buf, col,
-					   &t->cells[t->rows[i].cells +
-						     column]);
-
-		if ((size_t)n > width)
-			width = (size_t)n;
-	}
-	return width;
-}
-
-/* ---- headings ------------------------------------------------------- */
-
-static size_t
-split(char *text, const char *words[WORDS_MAX])
-{
-	char *save = NULL;
-	size_t n = 0;
-
-	for (char *w = strtok_r(text, " ", &save); w && n < WORDS_MAX;
-	     w = strtok_r(NULL, " ", &save))
-		words[n++] = w;
-	return n;
-}
-
-/* Fill lines greedily; false when max lines of that width are too few. */
-static bool
-fill(const char *const *words, size_t n, size_t width, size_t max,
-     struct str lines[LINES])
-{
-	size_t line = 0;
-
-	for (size_t i = 0; i < LINES; i++)
-		str_clear(&lines[i]);
-	for (size_t i = 0; i < n; i++) {
-		const size_t len = strlen(words[i]);
-
-		if (lines[line].len && lines[line].len + 1 + len > width)
-			line++;
-		if (line >= max || len > width)
-			return false;
-		str_addf(&lines[line], "%s%s", lines[line].len ? " " : "",
-			 words[i]);
-	}
-	return true;
-}
-
-static const char *
-unit_of(const struct column *col)
-{
-	static const char *const relations[] = { [DELTA] = "delta",
-						 [RATIO] = "ratio" };
-
-	return col->relation != AS_IT_IS ? relations[col->relation] :
-	       col->kind == CELL_TIME ? "sec." : "";
-}
-
-static void
-unit_line(const struct column *col, const struct layout *lay, struct str *out)
-{
-	str_clear(out);
-	if (col->show & SHOW_VALUE)
-		str_addf(out, "%*s", (int)lay->value_width, unit_of(col));
-	if (col->show == (SHOW_VALUE | SHOW_PERCENT))
-		str_add(out, " ");
-	if (col->show & SHOW_PERCENT)
-		str_addf(out, "%*s", PERCENT_WIDTH, "%");
-}
-
-/* Break the heading for this width; false: it needs a wider column. */
-static bool
-break_heading(const struct column *col, const struct layout *lay, size_t width,
-	      const char **words, size_t n, struct str lines[LINES])
-{
-	const bool unit = *unit_of(col) || col->show & SHOW_PERCENT;
-
-	if (!unit)
-		return fill(words, n, width, LINES, lines);
-	if (fill(words, n, width, LINES - 1, lines)) {
-		unit_line(col, lay, &lines[LINES - 1]);
-		return true;
-	}
-	if (col->show & SHOW_PERCENT || n == WORDS_MAX)
-		return false;
-	words[n] = unit_of(col);
-	return fill(words, n + 1, width, LINES, lines);
-}
-
-static void
-lay_out(const struct table *t, size_t column, size_t rows, struct layout *lay)
-{
-	const struct column *col = &t->columns[column];
-	char *text = xstrdup(col->heading);
-	const char *words[WORDS_MAX + 1];
-	const size_t n = split(text, words);
-	struct str lines[LINES] = {{0}};
-
-	lay->value_width = value_width(t, column, rows);
-	lay->width = lay->value_width;
-	if (col->show & SHOW_PERCENT)
-		lay->width += PERCENT_WIDTH + (col->show & SHOW_VALUE ? 1 : 0);
-	if (col->group && strlen(col->group) > lay->width)
-		lay->width = strlen(col->group);
-	while (!break_heading(col, lay, lay->width, words, n, lines))
-		lay->width++;
-	for (size_t i = 0; i < LINES; i++)
-		lay->lines[i] = str_take(&lines[i]);
-	free(text);
-}
-
-static void
-lay_out_name(const struct table *t, size_t column, size_t rows,
-	     struct layout *lay)
-{
-	lay->lines[0] = xasprintf(" %s", t->columns[column].heading);
-	lay->lines[1] = xstrdup("");
-	lay->lines[2] = xstrdup("");
-	lay->width = strlen(lay->lines[0]);
-	for (size_t i = 0; i < rows; i++)
-		if (strlen(t->rows[i].name) + 1 > lay->width)
-			lay->width = strlen(t->rows[i].name) + 1;
 }
 
 /* ---- lines of text -------------------------------------------------- */
@@ -191,7 +28,8 @@ static void
 put(struct writer *w, const char *text, size_t width)
 {
 	size_t len = strlen(text);
-	const size_t pad = width > len ? width - len : 0;
+	const size_t shown = text_width(text);
+	const size_t pad = width > shown ? width - shown : 0;
 
 	while (len && text[len - 1] == ' ')
 		len--;
@@ -200,6 +38,17 @@ put(struct writer *w, const char *text, size_t width)
 		w->pending = 0;
 	}
 	w->pending += strlen(text) - len + pad;
+}
+
+/* At most so wide; 0: as it is. */
+static void
+put_cut(struct writer *w, const char *text, const struct layout *lay)
+{
+	char *cut = !lay->most ? NULL : lay->is_source ?
+		text_cut(text, lay->most) : text_fit(text, lay->most);
+
+	put(w, cut ? cut : text, lay->width);
+	free(cut);
 }
 
 static void
@@ -270,17 +119,24 @@ static void
 write_name(const struct table *t, const struct row *row,
 	   const struct layout *lay, struct writer *w)
 {
-	char *marked = expand_tabs(row->mark, row->name);
+	char *marked;
 
-	if (t->print_prefix) {
-		fprintf(w->out, "%*s ", (int)w->pending, "");
-		w->pending = 0;
-		t->print_prefix(t->arg, row, w->out);
-		put(w, row->name, 0);
-	} else {
-		put(w, marked, lay->width);
+	if (!t->print_prefix) {
+		marked = expand_tabs(row->mark, row->name);
+		put_cut(w, marked, lay);
+		free(marked);
+		return;
 	}
-	free(marked);
+	fprintf(w->out, "%*s ", (int)w->pending, "");
+	w->pending = 0;
+	if (lay->most) {
+		marked = row_fit(t, row, lay->most - 1);
+		put(w, marked, 0);
+		free(marked);
+		return;
+	}
+	t->print_prefix(t->arg, row, w->out);
+	put(w, row->name, 0);
 }
 
 static void
@@ -297,7 +153,7 @@ write_cell(const struct table *t, const struct row *row, size_t column,
 	}
 
 	if (col->show & SHOW_VALUE)
-		format_value(value, sizeof value, col, cell);
+		layout_value(value, sizeof value, col, cell);
 	if (col->show & SHOW_PERCENT)
 		format_percent(percent, sizeof percent, col, row, cell);
 	snprintf(both, sizeof both, "%*s%s%*s", (int)lay->value_width, value,
@@ -330,15 +186,13 @@ write_row(const struct table *t, const struct row *row,
 	  const struct layout *lay, FILE *out)
 {
 	struct writer w = { .out = out };
-	const bool bold = t->color && (row->mark == '*' || row->hot);
+	const char *color = row_color(t, row);
 
 	if (row->kind == ROW_HEADING) {
 		write_heading_row(t, row, lay, out);
 		return;
 	}
-
-	if (bold)
-		fputs("\033[1m", out);
+	fputs(color, out);
 	for (size_t c = 0; c < t->columns_len; c++) {
 		separate(&w, c);
 		if (t->columns[c].kind == CELL_NAME)
@@ -348,7 +202,7 @@ write_row(const struct table *t, const struct row *row,
 		else
 			write_cell(t, row, c, &lay[c], &w);
 	}
-	if (bold)
+	if (*color)
 		fputs("\033[0m", out);
 	end_line(&w);
 }
@@ -356,20 +210,12 @@ write_row(const struct table *t, const struct row *row,
 static void
 write_table(const struct table *t, size_t rows, FILE *out)
 {
-	struct layout *lay = xcalloc(t->columns_len + 1, sizeof *lay);
+	struct layout *lay = layout_new(t, rows);
 
-	for (size_t c = 0; c < t->columns_len; c++)
-		if (t->columns[c].kind == CELL_NAME)
-			lay_out_name(t, c, rows, &lay[c]);
-		else
-			lay_out(t, c, rows, &lay[c]);
 	write_headings(t, lay, out);
 	for (size_t i = 0; i < rows; i++)
 		write_row(t, &t->rows[i], lay, out);
-	for (size_t c = 0; c < t->columns_len; c++)
-		for (size_t i = 0; i < LINES; i++)
-			free(lay[c].lines[i]);
-	free(lay);
+	layout_free(lay, t);
 }
 
 const struct table_writer text_writer = {

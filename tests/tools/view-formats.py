@@ -8,6 +8,7 @@
 	view-formats.py schema SCHEMA FILE	each line is an object of it
 	view-formats.py json FILE TEXT		the numbers of the text's table
 	view-formats.py tree FILE		parents and depths of a tree agree
+	view-formats.py facts FILE TEXT		header's, overview's, functions'
 
 Where gprofng's output is not what it must mean we read it so, and no
 differently: "%%" in a heading is one percent sign, a quote within a field is
@@ -161,6 +162,34 @@ def check_tree(path):
 	print(f"{len(rows)} nodes hang together")
 
 
+def pairs(panel):
+	return {pair["key"]: pair["value"] for pair in panel["pairs"]}
+
+
+def check_facts(path, text):
+	"""header, overview and statistics say what functions and header do"""
+	header, overview, statistics, functions = objects(path)
+	facts = pairs(header["panels"][0])
+	with open(text, encoding="utf-8") as file:
+		lines = file.read()
+	samples = int(re.search(r"^Samples: (\d+)", lines, re.M)[1])
+	whole = int(re.search(r"^Stacks: (\d+) complete", lines, re.M)[1])
+	ended = re.search(r"^Experiment Ended: ([\d.]+)$", lines, re.M)[1]
+	if (facts["Samples"], facts["Complete stacks"]) != (samples, whole):
+		sys.exit(f"{facts} beside {samples} samples, {whole} complete")
+	if facts["Duration"] != int(ended.replace(".", "")):
+		sys.exit(f"it lasted {facts['Duration']} ns, not {ended} s")
+	total = functions["tables"][0]["rows"][0]["values"][0]
+	metrics = pairs(overview["panels"][-1])
+	if not total or not samples or metrics["totalcpu"] != total:
+		sys.exit(f"totalcpu is {metrics['totalcpu']} and {total}")
+	used = pairs(statistics["panels"][0])
+	if used["<Total> User CPU"] != metrics["user"]:
+		sys.exit(f"user is {used['<Total> User CPU']}, not "
+			 f"{metrics['user']}")
+	print(f"{samples} samples, {total} ns")
+
+
 def main(what, *paths):
 	if what == "html":
 		same(html_cells(paths[0]), html_cells(paths[1]))
@@ -174,6 +203,8 @@ def main(what, *paths):
 		check_numbers(*paths)
 	elif what == "tree":
 		check_tree(*paths)
+	elif what == "facts":
+		check_facts(*paths)
 
 
 main(*sys.argv[1:])

@@ -41,7 +41,7 @@ run(const char *command)
 	fail_clear();
 	for (const struct view *v = view_table; v->name; v++)
 		if (!strcmp(v->name, words[0]))
-			rc = v->run(viewer, n, words, out);
+			rc = viewer_run(viewer, v, n, words, out);
 	fclose(out);
 	free(copy);
 	if (rc == 0)
@@ -279,6 +279,51 @@ test_settings(void)
 	viewer_set_format(viewer, VIEW_TEXT);
 }
 
+static void
+test_formats(void)
+{
+	expect("printmode ,", "");
+	expect("functions",
+	       "\"\",\"\",\"\",\"\",\"\"\n"
+	       "\"Exclusive\",\"Exclusive\",\"Inclusive\",\"Inclusive\","
+	       "\"Name\"\n"
+	       "\"Total CPU Time\",\"Total CPU Time\",\"Total CPU Time\","
+	       "\"Total CPU Time\",\"\"\n"
+	       "\"V  (sec.)\",\"V  %\",\"   (sec.)\",\"   %\",\"   \"\n"
+	       "\"2.000\",\"100.00\",\"2.000\",\"100.00\",\"<Total>\"\n"
+	       "\"1.800\",\"90.00\",\"1.800\",\"90.00\",\"hot_spot\"\n"
+	       "\"0.200\",\"10.00\",\"0.200\",\"10.00\",\"cold_spot\"\n"
+	       "\"0.\",\"0.\",\"2.000\",\"100.00\",\"entry_point\"\n");
+	expect("printmode", "printmode ,\n");
+	expect("printmode json", "");
+	expect_part("calltree", "{\"name\": \"hot_spot\", \"depth\": 2, "
+		    "\"parent\": 1, \"values\": [1800000000], "
+		    "\"percents\": [90.000000]}");
+	expect_part("limit", "\"text\": [\"no limit\"]}\n");
+	refuse("functions now");	/* and nothing is printed */
+	expect("printmode text", "");
+	refuse("printmode xml");
+	refuse("printmode \"");
+	expect("printmode", "printmode text\n");
+}
+
+/* 48 columns: 28 for numbers and what is between, 20 for a mark and a name:
+ * 9 of its beginning, three dots, 8 of its end. */
+static void
+test_width(void)
+{
+	char *text;
+
+	viewer_set_width(viewer, 48);
+	text = run("pcs");
+	CHECK(text && strstr(text, "  hot_spot...ables.c\"\n"));
+	free(text);
+	text = run("calltree");		/* it fits */
+	CHECK(text && strstr(text, "\n1.800  90.00       +-hot_spot\n"));
+	free(text);
+	viewer_set_width(viewer, 0);
+}
+
 /* Two load objects with functions of one name, and one that is gone. */
 static void
 test_equal_names(const struct text *text)
@@ -479,6 +524,8 @@ main(void)
 	test_header();
 	test_metrics();
 	test_settings();
+	test_formats();
+	test_width();
 	viewer_each_function(viewer, find_name, &found);
 	CHECK(found);
 	test_equal_names(&text);

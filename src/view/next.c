@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * After a view, the one that people want next: from what is hot to who calls
+ * it, to its lines, to its instructions. Each is told once.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct step {
+	const char *after, *view;
+	bool function;		/* it wants the name of one: the hottest */
+	const char *why;
+} steps[] = {
+	{ "functions", "csingle", true, "who calls it, and what it calls" },
+	{ "functions", "calltree", false, "who calls what" },
+	{ "callers-callees", "source", true, "its lines" },
+	{ "callers-callees", "lines", false, "source lines" },
+	{ "gprof", "source", true, "its lines" },
+	{ "calltree", "source", true, "the hottest function's lines" },
+	{ "calltree", "lines", false, "source lines" },
+	{ "ctree", "source", true, "the hottest function's lines" },
+	{ "csingle", "source", true, "the hottest function's lines" },
+	{ "fsingle", "source", true, "its lines" },
+	{ "fsummary", "csingle", true, "who calls it, and what it calls" },
+	{ "lines", "source", true, "the lines in their place" },
+	{ "lines", "pcs", false, "single instructions" },
+	{ "source", "disasm", true, "its instructions" },
+	{ "pcs", "disasm", true, "the instructions in their place" },
+	{ "objects", "functions", false, "what is hot in them" },
+	{ "threads", "calltree", false, "what they did" },
+	{ "header", "overview", false, "what the time went into" },
+	{ "overview", "functions", false, "where the time went" },
+	{ "statistics", "functions", false, "where the time went" },
+	{ "experiment_list", "functions", false, "where the time went" },
+	{ "leaks", "source", true, "the lines of a function" },
+};
+
+static bool
+is_view(const char *name)
+{
+	const struct view *row = view_table;
+
+	while (row->name && strcmp(row->name, name))
+		row++;
+	return row->name;
+}
+
+/* The name with the largest value of what rows are sorted by, or NULL. */
+static const char *
+hottest(struct viewer *v)
+{
+	const int slot = v->sort.metric < 0 ? -1 :
+		viewer_slot(v, v->sort.metric);
+	const struct function_cost *costs;
+	const size_t n = profile_functions(v->prof, &costs);
+	uint32_t best = FUNCTION_TOTAL;
+	uint64_t most = 0;
+
+	for (size_t i = 0; slot >= 0 && i < n; i++)
+		if (costs[i].cost.excl[slot] > most) {
+			most = costs[i].cost.excl[slot];
+			best = costs[i].function;
+		}
+	if (!most || profile_function(v->prof, best)->object->is_kernel ||
+	    !profile_function(v->prof, best)->object->is_file)
+		return NULL;
+	return viewer_name(v, best);
+}
+
+/* In quotes where the shell's words would end within it. */
+static char *
+command_of(const struct step *s, const char *function)
+{
+	if (!s->function)
+		return xstrdup(s->view);
+	if (function[strcspn(function, " \t\"'$;|<>(){}[]*?&#~`\\")])
+		return strchr(function, '\'') ? NULL :
+			xasprintf("%s '%s'", s->view, function);
+	return xasprintf("%s %s", s->view, function);
+}
+
+char *
+viewer_next(struct viewer *v, const struct view *view, const char **why)
+{
+	for (size_t i = 0; v->prof && v->slots && i < ARRAY_LEN(steps); i++) {
+		const struct step *s = &steps[i];
+		const char *function = NULL;
+
+		if (strcmp(s->after, view->name) || !is_view(s->view) ||
+		    (s->function && !(function = hottest(v))))
+			continue;
+
+		uint64_t *told = map_slot_of(&v->noted, hash_bytes(
+			s->view, strlen(s->view), hash_word(i)));
+
+		if (*told)
+			return NULL;
+		*told = 1;
+		*why = s->why;
+		return command_of(s, function);
+	}
+	return NULL;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where there is nothing to show, a sentence says why, and what would give
+ * something.
+ */
+#include "private.h"
+
+static bool
+is_zero(const struct viewer *v)
+{
+	const struct cost total = profile_total(v->prof);
+
+	for (size_t s = 0; s < v->slots; s++)
+		if (total.incl[s])
+			return false;
+	return true;
+}
+
+static bool
+is_recording(const struct viewer *v)
+{
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++)
+		if (experiment_recording(profile_experiment(v->prof, e)))
+			return true;
+	return false;
+}
+
+/* `sonde record` makes what views of cost show. */
+static const char recipe[] =
+	"record with `sonde record -p PID` or `sonde record -- PROGRAM`";
+
+bool
+nothing_to_show(const struct viewer *v, FILE *out)
+{
+	if (v->slots && !is_zero(v))
+		return false;
+	fputs("Nothing to show: ", out);
+	if (is_recording(v))
+		fputs("nothing was recorded so far; ask again when the process "
+		      "has run.\n", out);
+	else if (!v->slots)
+		fprintf(out, "the experiment holds no samples of any kind; "
+			"%s.\n", recipe);
+	else
+		fprintf(out, "no record counts. Either a filter or a selection "
+			"keeps none (`filters 1` and `thread_select all` end "
+			"them), or none was taken, since the process did not "
+			"run: `header` tells what was lost; %s.\n", recipe);
+	return true;
+}
