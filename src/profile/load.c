@@ -5,11 +5,8 @@
  */
 #include "reading.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- experiments ---------------------------------------------------- */
 
@@ -54,55 +51,6 @@ founder_of(const char *path)
 	return xstrdup(path);
 }
 
-/*
- * A number that changes when any file of the directory changes. Files only
- * grow, so their sizes say enough.
- */
-static uint64_t
-directory_mark(const char *path)
-{
-	DIR *dir = opendir(path);
-	uint64_t mark = 0;
-	struct stat st;
-
-	if (!dir)
-		return 0;
-	for (struct dirent *e; (e = readdir(dir));) {
-		if (fstatat(dirfd(dir), e->d_name, &st, 0) < 0)
-			continue;
-		if (S_ISREG(st.st_mode))
-			mark += hash_bytes(e->d_name, strlen(e->d_name),
-					   (uint64_t)st.st_size);
-		else if (e->d_name[0] == '_' && S_ISDIR(st.st_mode)) {
-			char *child = xasprintf("%s/%s", path, e->d_name);
-
-			mark += directory_mark(child);
-			free(child);
-		}
-	}
-	closedir(dir);
-	return mark;
-}
-
-static void
-watch(struct profile *prof, const char *path, uint64_t mark)
-{
-	prof->watches = xgrow(prof->watches, &prof->watches_cap,
-			      prof->watches_len + 1, sizeof *prof->watches);
-	prof->watches[prof->watches_len++] = (struct watch){ xstrdup(path),
-							     mark };
-}
-
-bool
-profile_grown(const struct profile *prof)
-{
-	for (size_t i = 0; i < prof->watches_len; i++)
-		if (directory_mark(prof->watches[i].path) !=
-		    prof->watches[i].mark)
-			return true;
-	return false;
-}
-
 struct founding {
 	struct profile *prof;
 	const struct experiment_reader *reader;
@@ -121,7 +69,7 @@ static int
 add_experiment(struct profile *prof, const char *path)
 {
 	/* before it is read: what comes meanwhile counts as growth */
-	const uint64_t mark = directory_mark(path);
+	const uint64_t mark = profile_mark(path);
 	struct experiment_reader *reader = experiment_open(path);
 
 	if (!reader)
@@ -130,8 +78,8 @@ add_experiment(struct profile *prof, const char *path)
 
 	char *founder = founder_of(path);
 
-	watch(prof, founder, strcmp(founder, path) ? directory_mark(founder) :
-						     mark);
+	profile_watch(prof, founder,
+		      strcmp(founder, path) ? profile_mark(founder) : mark);
 	free(founder);
 	founder = prof->watches[prof->watches_len - 1].path;
 	add_source(prof, reader, founder);

@@ -12,6 +12,7 @@
 
 #include "base.h"
 #include "profile.h"
+#include "space.h"
 
 enum { FUNCTION_TRUNCATED = FUNCTION_UNKNOWN + 1, FUNCTION_FAILED,
        FUNCTION_FIRST };
@@ -20,36 +21,6 @@ enum { LOCATION_TRUNCATED, LOCATION_FAILED, LOCATION_FIRST };
 enum { OBJECT_TOTAL, OBJECT_UNKNOWN, OBJECT_DYNAMIC, OBJECT_KERNEL,
        OBJECT_FIRST };
 #define FUNCTION_UNSET UINT32_MAX
-
-/* ---- space.c: what an address meant at a moment --------------------- */
-
-struct span {			/* addresses with the same candidates */
-	uint64_t start, end;
-	uint32_t first, count;	/* in refs, oldest first */
-};
-
-struct space {
-	const struct experiment_reader *reader;
-	struct span *spans;	/* sorted */
-	size_t len, cap;
-	uint32_t *refs;		/* map records */
-	size_t refs_len, refs_cap;
-	uint64_t *changes;	/* times when an answer may change; sorted */
-	size_t changes_len, changes_cap;
-};
-
-enum { SPACE_NOWHERE = UINT32_MAX };
-
-void space_init(struct space *sp, const struct experiment_reader *rd);
-void space_fini(struct space *sp);
-/* A function, or readable and executable. */
-bool space_holds_code(const struct experiment_map_record *rec);
-/* Index of the map record, or SPACE_NOWHERE. *varies is set when another
- * time may give another answer. */
-uint32_t space_find(const struct space *sp, uint64_t pc, uint64_t time_ns,
-		    bool *varies);
-/* Equal numbers: the same answers for every address. */
-uint32_t space_epoch(const struct space *sp, uint64_t time_ns);
 
 /* ---- the profile ---------------------------------------------------- */
 
@@ -404,5 +375,11 @@ void metrics_find(struct profile *prof);
 uint32_t metrics_counter(struct profile *prof,
 			 const struct experiment_counter *c);
 void metrics_free(struct profile *prof);
+
+/* ---- grown.c --------------------------------------------------------- */
+
+/* A number that changes when any file of the directory does. */
+uint64_t profile_mark(const char *directory);
+void profile_watch(struct profile *prof, const char *directory, uint64_t mark);
 
 #endif

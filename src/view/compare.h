@@ -8,7 +8,7 @@
 #ifndef VIEW_COMPARE_H
 #define VIEW_COMPARE_H
 
-#include "private.h"
+#include "listing.h"
 
 struct compared_group {
 	char *name;		/* what its columns are headed by */

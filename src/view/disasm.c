@@ -6,7 +6,7 @@
  * names came from (archived, or held by the living process), or, for the
  * kernel's vDSO, from our own process.
  */
-#include "private.h"
+#include "listing.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * What the listings of source and of instructions share: a table whose rows
  * are lines of a text, most of them without a cost, the hot ones marked.
  */
-#include "private.h"
+#include "listing.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

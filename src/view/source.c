@@ -5,6 +5,7 @@
  * function begins stands the function, with what it has from elsewhere: code
  * inlined from other files, and instructions without line numbers.
  */
+#include "listing.h"
 #include "page.h"
 
 #include <stdlib.h>
