@@ -92,6 +92,8 @@ typedef void (*clock_sink)(void *arg, const struct clock_record *r);
  * 0) is new losses since the last one; in the thread form it is at most what
  * CPU time allows, where the kernel counts side-band records too. */
 size_t clock_drain(struct clock *c, bool final, clock_sink sink, void *arg);
+/* CLOCK_MONOTONIC: all that is older has been delivered. */
+uint64_t clock_drained(const struct clock *c);
 /* Stop the clocks (records already taken stay to be drained). In the thread
  * form mappings, forks and exits are not recorded either until clock_enable:
  * drain with final before that, and read the maps again after it. */

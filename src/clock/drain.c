@@ -190,10 +190,11 @@ clock_drain(struct clock *c, bool final, clock_sink sink, void *arg)
 {
 	struct delivery d = { .c = c, .sink = sink, .arg = arg };
 	const uint64_t now = now_ns();
+	const uint64_t limit = round_limit(c, now);
 
-	(void)rings_drain(&c->rings, final ? UINT64_MAX : round_limit(c, now),
-			  take, &d);
+	(void)rings_drain(&c->rings, final ? UINT64_MAX : limit, take, &d);
 	c->previous = now;
+	c->drained = final ? now : limit;
 	settle_losses(&d, final);
 	if (c->states.doubt)
 		states_resync(&c->states, false);
@@ -202,6 +203,12 @@ clock_drain(struct clock *c, bool final, clock_sink sink, void *arg)
 		c->stop_booked = true;
 	}
 	return d.n;
+}
+
+uint64_t
+clock_drained(const struct clock *c)
+{
+	return c->drained;
 }
 
 uint64_t

@@ -41,6 +41,7 @@ struct clock {
 	struct states states;	/* thread form */
 	struct losses losses;
 	uint64_t previous;	/* when the previous round began */
+	uint64_t drained;	/* all that is older has been delivered */
 	bool stopped, stop_booked;
 	uint64_t stopped_at;
 };

@@ -71,9 +71,10 @@ ring_drain(void *engine, bool final)
 	struct ring *r = engine;
 
 	r->final = final;
-	r->last_clock_ns = r->drain_clock_ns;
-	if (target_cpu_ns(r->opt->target, &r->drain_clock_ns) < 0)
-		r->drain_clock_ns = 0;		/* it was reaped */
+	r->before = r->now;
+	r->now.time_ns = now_ns();
+	if (target_cpu_ns(r->opt->target, &r->now.clock_ns) < 0)
+		r->now = (struct reading){0};	/* it was reaped */
 	clock_drain(r->clock, final, on_record, r);
 	if (r->traits->form == CLOCK_FORM_CPU)
 		ring_book_round(r);
@@ -108,7 +109,9 @@ ring_run(void *engine, bool on)
 	recorder_clock(r->rec, true, cpu_ns);
 	r->booked_ns = 0;
 	r->booked_ticks = 0;
-	r->stop_clock_ns = r->drain_clock_ns = 0;
+	r->stop_clock_ns = 0;
+	r->now = (struct reading){ now_ns(), cpu_ns };
+	r->round++;		/* no tail is of the round before */
 	clock_enable(r->clock);
 	return 0;
 }

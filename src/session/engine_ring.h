@@ -18,13 +18,17 @@ struct tick {			/* a sample that waits for its weight */
 	uint64_t weight_ns;	/* UINT64_MAX: its thread has no clock */
 };
 
+struct reading {		/* of a CPU clock */
+	uint64_t time_ns, clock_ns;
+};
+
 struct thread_tail {		/* where a thread was seen last */
 	uint64_t frinfo;
 	enum mstate state;
 	/* the CPU form's: */
 	unsigned ticks;			/* of this round */
 	unsigned round;			/* that had a tick of it last */
-	uint64_t clock_ns;		/* its clock, then */
+	uint64_t clock_ns;		/* its clock, at that drain */
 	uint64_t weight_ns;
 };
 
@@ -36,7 +40,8 @@ struct ring {
 	uint64_t period_ns;		/* of the clock, by its samples */
 	struct tick *ticks;
 	size_t tick_count, tick_cap;
-	unsigned round;
+	unsigned round;			/* of those that had any tick */
+	uint64_t round_ns;		/* when the last one was drained */
 	size_t booked_ticks;		/* of the last round that had any */
 	struct rest {			/* of threads, at the end */
 		pid_t tid;
@@ -50,8 +55,8 @@ struct ring {
 	bool running, final;
 	bool clock_gone;		/* the process was reaped first */
 	uint64_t stop_clock_ns;		/* process CPU clock when disabled */
-	uint64_t drain_clock_ns;	/* ... at this drain */
-	uint64_t last_clock_ns;		/* ... and at the one before */
+	struct reading now;		/* ... at this drain; or zeros */
+	struct reading before;		/* ... and at the one before */
 };
 
 /* A sample: of the thread form it is booked at once, of the CPU form at the

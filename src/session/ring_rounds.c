@@ -8,10 +8,10 @@
  *
  *     weight = (1 - A) period + A (clock - booked) / samples
  *
- * A drain gives what was taken before the drain before it, so the clock is
- * that of the drain before. A < 1 keeps few samples from swinging, and the
- * last round (A = 1) books the rest to the nanosecond; without a tick of its
- * own it goes to the stacks of before. Ticks in step with the scheduler's hit
+ * A drain gives what was taken until some time before it, mostly the drain
+ * before, so the clock is that of then, between two readings. A < 1 keeps few
+ * samples from swinging, and the last round (A = 1) books the rest to the
+ * nanosecond; without a tick of its own it goes to the stacks of before. Ticks in step with the scheduler's hit
  * a thread too often, or too rarely (1.33 of a process's CPU time at 10.000
  * ms, which the clock now evades; a fifth of a thread's that runs for 10 us at
  * a time): A = 1/2 corrects up to 2, and less than 1 wholly.
@@ -40,11 +40,28 @@ beyond(uint64_t clock_ns, uint64_t booked_ns)
 	return clock_ns > booked_ns ? clock_ns - booked_ns : 0;
 }
 
+/* What a clock had counted when the newest ticks delivered came. */
+static uint64_t
+clock_then(const struct ring *r, struct reading before, struct reading now)
+{
+	const uint64_t then = clock_drained(r->clock);
+
+	/* less than before: a thread of the same number */
+	if (then >= now.time_ns || now.clock_ns <= before.clock_ns)
+		return now.clock_ns;
+	if (then <= before.time_ns)
+		return before.clock_ns;
+	return before.clock_ns + (uint64_t)
+		((double)(now.clock_ns - before.clock_ns) *
+		 (double)(then - before.time_ns) /
+		 (double)(now.time_ns - before.time_ns));
+}
+
 bool
 ring_unbooked(const struct ring *r, uint64_t *rest_ns)
 {
 	const uint64_t clock_ns = r->final ? r->stop_clock_ns :
-		r->last_clock_ns;
+		clock_then(r, r->before, r->now);
 
 	if (r->clock_gone || !clock_ns)
 		return false;
@@ -57,7 +74,7 @@ static uint64_t
 process_left(const struct ring *r)
 {
 	const uint64_t clock_ns = r->final ? r->stop_clock_ns :
-		r->drain_clock_ns;
+		r->now.clock_ns;
 
 	if (!clock_ns || (r->final && r->clock_gone))
 		return UINT64_MAX;
@@ -84,7 +101,9 @@ weigh_thread(struct ring *r, pid_t tid, struct thread_tail *tail)
 		return false;
 
 	const uint64_t most = beyond(now, booked) / tail->ticks;
-	const uint64_t then = lately && !r->final ? tail->clock_ns : now;
+	const uint64_t then = r->final ? now :
+		clock_then(r, (struct reading){ r->round_ns, tail->clock_ns },
+			   (struct reading){ r->now.time_ns, now });
 
 	tail->weight_ns = lately || r->final ?
 		mixed(r, beyond(then, booked), tail->ticks) : r->period_ns;
@@ -153,9 +172,9 @@ ring_book_round(struct ring *r)
 {
 	uint64_t sum, left;
 
-	r->round++;
 	if (!r->tick_count)
 		return;
+	r->round++;
 
 	const size_t unknown = weigh_threads(r, &sum);
 	const uint64_t other = weight_of_unknown(r);
@@ -177,6 +196,7 @@ ring_book_round(struct ring *r)
 		r->booked_ns += weight;
 	}
 	forget_ended(r);
+	r->round_ns = r->now.time_ns;
 	r->tick_count = 0;
 }
 

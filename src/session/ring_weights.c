@@ -88,7 +88,7 @@ static uint64_t
 bounded(const struct ring *r, uint64_t weight)
 {
 	const uint64_t clock_ns = r->final ? r->stop_clock_ns :
-		r->drain_clock_ns;
+		r->now.clock_ns;
 	const uint64_t booked = r->clock_start_ns + r->booked_ns;
 
 	if (!clock_ns || (r->final && r->clock_gone))

@@ -5,6 +5,8 @@
  */
 #include "private.h"
 
+#include <stdlib.h>
+
 static bool
 is_zero(const struct viewer *v)
 {
@@ -34,6 +36,9 @@ nothing_to_show(const struct viewer *v, FILE *out)
 {
 	if (v->slots && !is_zero(v))
 		return false;
+
+	char *filter = viewer_filter(v);
+
 	fputs("Nothing to show: ", out);
 	if (is_recording(v))
 		fputs("nothing was recorded so far; ask again when the process "
@@ -41,10 +46,13 @@ nothing_to_show(const struct viewer *v, FILE *out)
 	else if (!v->slots)
 		fprintf(out, "the experiment holds no samples of any kind; "
 			"%s.\n", recipe);
+	else if (filter)
+		fprintf(out, "no record passes the filter %s; `filters 1` "
+			"ends filters, `thread_select all` selections.\n",
+			filter);
 	else
-		fprintf(out, "no record counts. Either a filter or a selection "
-			"keeps none (`filters 1` and `thread_select all` end "
-			"them), or none was taken, since the process did not "
+		fprintf(out, "no record counts, since the process did not "
 			"run: `header` tells what was lost; %s.\n", recipe);
+	free(filter);
 	return true;
 }
