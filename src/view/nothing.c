@@ -51,8 +51,8 @@ nothing_to_show(const struct viewer *v, FILE *out)
 			"ends filters, `thread_select all` selections.\n",
 			filter);
 	else
-		fprintf(out, "no record counts, since the process did not "
-			"run: `header` tells what was lost; %s.\n", recipe);
+		fprintf(out, "no record counts: the process did not run, or "
+			"none of its threads was sampled: `header` tells what was lost; %s.\n", recipe);
 	free(filter);
 	return true;
 }

@@ -130,10 +130,11 @@ def single(views, functions, name):
         at = column(table, "a." + METRIC)
         part, sums = None, {}
         for r in table["rows"]:
-            if r["name"] in ("Callers", "Stack Fragment", "Callees"):
+            if r.get("heading"):
                 part = r["name"]
             else:
-                sums[part] = sums.get(part, 0) + r["values"][at]
+                sums[part] = sums.get(part, 0) + \
+                    (r["values"][at] or 0)
         same("csingle: callers", sums.get("Callers", 0), row[incl])
         same("csingle: centre", sums["Stack Fragment"], row[excl])
     for view in by_words(views, "disasm")[:1]:
@@ -150,7 +151,7 @@ def filtered(views, total):
     if len(parts) == 2:
         at = "e." + METRIC
         same("a filter and its opposite",
-             sum(total_of(p["tables"][0], at) or 0 for p in parts), total)
+             sum(total_of(t, at) or 0 for p in parts for t in p["tables"]), total)
 
 
 def main():
