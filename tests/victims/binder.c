@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * binder LIBRARY: loads it (slots.c) and calls its many() twice, again and
- * again. The first call binds 1000 slots and the second finds them bound:
- * what the first takes longer is the dynamic linker's. Then the slots get
- * back what they held before, so that they are not bound any more. It also
- * looks up names as anybody may, by dlsym.
+ * binder LIBRARY: loads it (slots.c) and calls its many() three times, again
+ * and again. The first call binds 1000 slots and the second finds them bound:
+ * what the first takes longer is the dynamic linker's, but for the caches that
+ * the linker has used meanwhile: a third call finds them empty, and takes
+ * longer than many() itself in the first. Then the slots get back what they
+ * held before, so that they are not bound any more. It also looks up names as
+ * anybody may, by dlsym.
  */
 #include <dlfcn.h>
 #include <link.h>
 
 #include "crew.h"
 
-enum { SLOTS = 1000, RESERVED = 3, LOOKUPS = 100 };
+enum { SLOTS = 1000, RESERVED = 3, LOOKUPS = 100,
+       CACHES = 8 << 20, CACHE_LINE = 64 };
 
-static _Atomic uint64_t first_ns, second_ns, visits, wrong;
+static _Atomic uint64_t first_ns, second_ns, cold_ns, visits, wrong;
 static void *library;
 static uint64_t (*many)(uint64_t);
 
@@ -32,6 +35,15 @@ slots_of(void *handle)
 }
 
 static void
+empty_caches(void)
+{
+	static volatile char other[CACHES];
+
+	for (size_t i = 0; i < CACHES; i += CACHE_LINE)
+		other[i]++;
+}
+
+static void
 visit(void)
 {
 	const uint64_t start = victim_clock(CLOCK_THREAD_CPUTIME_ID);
@@ -40,9 +52,19 @@ visit(void)
 
 	if (many(sum) != 2 * SLOTS)
 		atomic_fetch_add(&wrong, 1);
-	atomic_fetch_add(&second_ns,
-			 victim_clock(CLOCK_THREAD_CPUTIME_ID) - middle);
+
+	const uint64_t end = victim_clock(CLOCK_THREAD_CPUTIME_ID);
+
 	atomic_fetch_add(&first_ns, middle - start);
+	atomic_fetch_add(&second_ns, end - middle);
+	empty_caches();
+
+	const uint64_t third = victim_clock(CLOCK_THREAD_CPUTIME_ID);
+
+	if (many(sum) != 2 * SLOTS)
+		atomic_fetch_add(&wrong, 1);
+	atomic_fetch_add(&cold_ns,
+			 victim_clock(CLOCK_THREAD_CPUTIME_ID) - third);
 	atomic_fetch_add(&visits, 1);
 	for (int i = 0; i < LOOKUPS; i++)
 		if (dlsym(library, "many") != *(void **)&many)
@@ -69,6 +91,7 @@ mark(void)
 {
 	victim_say("first_ns", atomic_load(&first_ns));
 	victim_say("second_ns", atomic_load(&second_ns));
+	victim_say("cold_ns", atomic_load(&cold_ns));
 	victim_say("visits", atomic_load(&visits));
 }
 
