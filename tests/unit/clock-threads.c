@@ -129,11 +129,11 @@ check_sum(const char *name, struct clock *c, const struct tally *t,
 
 	printf("%s: clock %.1f ms, given %.1f + rest %.1f of %zu threads, "
 	       "ratio %.4f; %zu samples, %zu forks, %zu exits, %zu early, "
-	       "opened %zu\n", name, (double)cpu / 1e6,
+	       "opened %zu; %zu switches\n", name, (double)cpu / 1e6,
 	       (double)t->cpu_ns / 1e6, (double)rest.cpu_ns / 1e6,
 	       rest.threads, ratio, t->kind[CLOCK_SAMPLE],
 	       t->kind[CLOCK_FORK], t->kind[CLOCK_EXIT], t->early,
-	       clock_traits(c)->threads);
+	       clock_traits(c)->threads, t->kind[CLOCK_SWITCH]);
 	CHECK(as_clock((double)(t->cpu_ns + rest.cpu_ns), cpu,
 		       t->kind[CLOCK_SWITCH]),
 	      "%s: cpu_ns / clock %.4f", name, ratio);
