@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { COLLECTOR_VERSION = 3 };
+enum { COLLECTOR_VERSION = 4 };
 
 #define COLLECTOR_MAGIC UINT64_C(0x7473657567656473)	/* "sdeguest" */
 
@@ -57,15 +57,18 @@ enum collector_command {
 	COLLECTOR_STOP,		/* timers deleted, handler out */
 	COLLECTOR_TIMERS,	/* make missing timers, also after a lease */
 	COLLECTOR_LOOK,		/* whose is the handler? */
+	COLLECTOR_TRACE,	/* map the trace area behind fd (closes fd) */
+	COLLECTOR_BIND,		/* slots that are wanted lead to hooks */
+	COLLECTOR_UNTRACE,	/* slots as they were, area unmapped */
 };
 
 enum collector_clock { COLLECTOR_PERF_SIGNAL, COLLECTOR_POSIX_TIMER };
 
 struct collector_call {
 	uint32_t version, command;
-	int32_t fd;		/* MAP */
+	int32_t fd;		/* MAP, TRACE */
 	uint32_t clock;		/* START: enum collector_clock */
-	uint64_t size;		/* MAP: of the area */
+	uint64_t size;		/* MAP, TRACE: of the area */
 	uint64_t interval_ns;	/* START */
 	uint64_t vdso_clock;	/* MAP: __vdso_clock_gettime */
 	/* START: of the ticks. Its default action is to do nothing: -EBUSY

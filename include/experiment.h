@@ -100,6 +100,17 @@ void experiment_clock(struct experiment *exp, uint64_t time_ns, pid_t tid,
 		      int cpu, enum mstate state, uint64_t weight_ns,
 		      uint64_t frinfo);
 
+struct experiment_allocation {
+	uint64_t time_ns;
+	pid_t tid;
+	int type;		/* HEAP_ALLOC ... */
+	uint64_t size, address, old_address;
+	uint64_t frinfo;	/* 0: its stack is not known */
+};
+/* One call that gave or took memory. The first one makes `heaptrace`. */
+void experiment_heap(struct experiment *exp,
+		     const struct experiment_allocation *a);
+
 /* prot_rwx as MODULE_*: r 4, w 2, x 1. Any path: gprofng gets to know those
  * that are files ("/..."), our reader all. build_id: hex digits, or NULL. */
 void experiment_map(struct experiment *exp, uint64_t time_ns, uint64_t start,

@@ -15,6 +15,7 @@
 
 #include "control.h"
 #include "record.h"
+#include "trace.h"
 
 enum { INJECT_BORROWED = 4 };
 
@@ -144,6 +145,54 @@ struct inject_left {
 int inject_left(struct target *t, struct inject_left *left);
 /* In his name: handler out, timers gone, area unmapped. A visit or two. */
 int inject_tidy(struct target *t, struct inject_report *report);
+
+/* ---- tracing.c: calls of functions of the program --------------------------- */
+
+struct tracing;
+
+struct tracing_options {
+	uint64_t bytes;		/* of memory for records, at least; ours */
+	uint64_t wait_ns;	/* how long a call may be held up for want of
+				 * room, before its record is dropped */
+};
+
+/* A call as it was recorded. */
+struct trace_event {
+	enum trace_kind kind;		/* but TRACE_REST */
+	enum trace_function function;
+	pid_t tid;
+	uint64_t time_ns;		/* CLOCK_MONOTONIC */
+	uint64_t address, size;
+	uint64_t stack;			/* its id; 0: unknown */
+	uint64_t old_address, old_time_ns;	/* TRACE_MOVE */
+	/* TRACE_STACK, told before its id: leaf first, return addresses */
+	const uint64_t *pcs;
+	size_t depth;
+	enum record_end end;
+};
+typedef void (*trace_sink)(void *arg, const struct trace_event *ev);
+
+struct tracing_counts {
+	size_t slots, others;	/* that lead to hooks; to something else */
+	size_t refused;		/* could not be written */
+	uint64_t lost[TRACE_LOSSES];
+	uint64_t waits, waited_ns;
+};
+
+/* From here on calls of malloc and its like leave records, in all load objects
+ * that are there. A visit. The guest has been opened; it need not tick. */
+struct tracing *tracing_open(struct guest *g,
+			     const struct tracing_options *opt,
+			     struct inject_report *report);
+/* Objects that have come since. A visit, if there is any. */
+int tracing_look_again(struct tracing *tr);
+void tracing_drain(struct tracing *tr, trace_sink sink, void *arg);
+/* Where the function is that a hook stands before. */
+uint64_t tracing_original(const struct tracing *tr, enum trace_function f);
+void tracing_counts(const struct tracing *tr, struct tracing_counts *counts);
+/* Slots as they were, records out, all of it unmapped. -1: something of it
+ * stays, which is said. Frees. */
+int tracing_close(struct tracing *tr, trace_sink sink, void *arg);
 
 /* ---- salvage.c: records that a killed visit did not take ------------------ */
 

@@ -24,6 +24,7 @@ struct settings {
 	bool profile;			/* clock profiling */
 	bool states;			/* also of threads that wait */
 	bool creators;			/* who created each thread, where */
+	bool heap;			/* calls of malloc and its like */
 	uint64_t interval_ns;		/* default 10.007 ms */
 	uint64_t asked_ns;		/* less than that: it was raised */
 	enum session_engine engine;

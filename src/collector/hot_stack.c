@@ -241,28 +241,37 @@ walk(struct record_area *area, const struct record_tables *t,
 }
 
 void
-hot_stack_walk(struct record_area *area, const void *context,
-	       struct record *rec, uint32_t most)
+hot_stack_from(struct record_area *area, const struct step_regs *from,
+	       const stack_t *alternate, struct record *rec, uint32_t most)
 {
-	const ucontext_t *uc = context;
-	const greg_t *g = uc->uc_mcontext.gregs;
-	struct step_regs regs = {
-		.pc = (uint64_t)g[REG_RIP], .sp = (uint64_t)g[REG_RSP],
-		.fp = (uint64_t)g[REG_RBP], .exact = 1,
-	};
+	struct step_regs regs = *from;
 	const struct record_tables *t;
 	struct step_stack stack = {
 		.data = (const unsigned char *)regs.sp, .base = regs.sp,
 	};
 	uint32_t half;
 
-	rec->pcs[0] = regs.pc | RECORD_PC_EXACT;
+	rec->pcs[0] = regs.pc | (regs.exact ? RECORD_PC_EXACT : 0);
 	rec->depth = 1;
 	rec->end = RECORD_NO_TABLES;
 	t = enter(area, &half);
 	if (!t)
 		return;
-	find_stack(area, t, rec->tid, &uc->uc_stack, &stack);
+	find_stack(area, t, rec->tid, alternate, &stack);
 	walk(area, t, &stack, &regs, rec, most);
 	leave(area, half);
+}
+
+void
+hot_stack_walk(struct record_area *area, const void *context,
+	       struct record *rec, uint32_t most)
+{
+	const ucontext_t *uc = context;
+	const greg_t *g = uc->uc_mcontext.gregs;
+	const struct step_regs regs = {
+		.pc = (uint64_t)g[REG_RIP], .sp = (uint64_t)g[REG_RSP],
+		.fp = (uint64_t)g[REG_RBP], .exact = 1,
+	};
+
+	hot_stack_from(area, &regs, &uc->uc_stack, rec, most);
 }

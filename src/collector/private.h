@@ -20,6 +20,8 @@
 
 #include "step.h"
 
+struct trace_area;
+
 enum {
 	TIMERS_MAX = 16384,
 	PAGE_BYTES = 4096,
@@ -38,11 +40,17 @@ struct timer_slot {
 	int32_t id;
 };
 
+/* A page of our own that a fork's child finds empty. */
+struct guest_origin {
+	uint32_t own;		/* 1: the process that we were put into */
+	uint32_t pad;
+	struct trace_area *trace;	/* NULL: nothing is traced */
+};
+
 struct guest_state {
 	struct record_area *area;	/* NULL: nothing to write to */
 	uint64_t area_size;
-	/* A page of our own, 1 until a fork: a child finds it 0. NULL: none */
-	const uint32_t *origin;
+	struct guest_origin *origin;	/* NULL: none */
 	uint32_t inside;	/* handlers that may use area and origin */
 	uint32_t clock;		/* enum collector_clock */
 	uint64_t interval_ns;
@@ -83,10 +91,10 @@ sys4(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 static inline bool
 forked(void)
 {
-	const uint32_t *origin = __atomic_load_n(&guest.origin,
-						 __ATOMIC_SEQ_CST);
+	const struct guest_origin *origin = __atomic_load_n(&guest.origin,
+							__ATOMIC_SEQ_CST);
 
-	return origin && !*origin;
+	return origin && !origin->own;
 }
 
 /* ---- handler.c --------------------------------------------------------------- */
@@ -132,6 +140,18 @@ void hot_ring_commit(struct record_window *w, struct record *rec);
 /* Fills pcs, depth and end from a signal's ucontext. */
 void hot_stack_walk(struct record_area *area, const void *context,
 		    struct record *rec, uint32_t most);
+/* The same from registers, on a stack of rec->tid. */
+void hot_stack_from(struct record_area *area, const struct step_regs *from,
+		    const stack_t *alternate, struct record *rec,
+		    uint32_t most);
+
+/* ---- setup.c ------------------------------------------------------------------- */
+
+/* Who works for us here may wait: a helper of ours, and no thread of the
+ * program's, which would wait alone if its borrower were killed. */
+bool may_wait(const struct collector_call *call);
+void nap_ms(void);
+bool is_error(int64_t result);
 
 #pragma GCC visibility pop
 

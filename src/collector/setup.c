@@ -4,7 +4,7 @@
  * while the program goes on.
  */
 #include "hazard.h"
-#include "private.h"
+#include "hooks.h"
 
 #include <asm/unistd.h>
 #include <errno.h>
@@ -32,7 +32,7 @@ __asm__(
 "	.long sonde_name - sonde_entry\n"
 "	.long sonde_owner - sonde_entry\n"
 "	.quad 0x7473657567656473\n"
-"	.long 3\n"
+"	.long 4\n"
 "	.long sonde_leave - sonde_entry\n"
 "	.globl sonde_entry\n"
 "	.hidden sonde_entry\n"
@@ -48,7 +48,7 @@ __asm__(
 "	hlt\n"
 );
 _Static_assert(COLLECTOR_MAGIC == 0x7473657567656473 &&
-	       COLLECTOR_VERSION == 3, "the identity above");
+	       COLLECTOR_VERSION == 4, "the identity above");
 
 /* The compiler calls these on its own. */
 void *
@@ -81,7 +81,7 @@ area_is_sound(const struct record_area *a, uint64_t size)
 	       a->windows > 0 && a->window_bytes % 8 == 0;
 }
 
-static void
+void
 nap_ms(void)
 {
 	const struct { int64_t s, ns; } ms = { 0, 1000000 };
@@ -89,9 +89,7 @@ nap_ms(void)
 	(void)sys4(__NR_nanosleep, (uint64_t)&ms, 0, 0, 0);
 }
 
-/* Who works for us here may wait: a helper of ours, and no thread of the
- * program's, which would wait alone if its borrower were killed. */
-static bool
+bool
 may_wait(const struct collector_call *call)
 {
 	return call->helper != 0;
@@ -113,7 +111,7 @@ handlers_left(const struct collector_call *call)
 	return false;
 }
 
-static bool
+bool
 is_error(int64_t result)
 {
 	return result < 0 && result > -4096;
@@ -134,12 +132,12 @@ leave_children_out(int64_t area, uint64_t size)
 
 	if (is_error(at) || !handled(HAZARD_CHILD_AREA))
 		return;
-	*(uint32_t *)at = 1;
+	((struct guest_origin *)at)->own = 1;
 	if (sys4(__NR_madvise, (uint64_t)at, PAGE_BYTES, WIPEONFORK, 0) < 0) {
 		(void)sys4(__NR_munmap, (uint64_t)at, PAGE_BYTES, 0, 0);
 		return;
 	}
-	__atomic_store_n(&guest.origin, (const uint32_t *)at,
+	__atomic_store_n(&guest.origin, (struct guest_origin *)at,
 			 __ATOMIC_RELEASE);
 	(void)sys4(__NR_madvise, (uint64_t)area, size, DONTFORK, 0);
 }
@@ -148,7 +146,7 @@ leave_children_out(int64_t area, uint64_t size)
 static void
 forget_parent(void)
 {
-	const uint32_t *origin = guest.origin;
+	struct guest_origin *origin = guest.origin;
 
 	guest.area = NULL;
 	guest.origin = NULL;
@@ -157,6 +155,7 @@ forget_parent(void)
 	sonde_owner.token = 0;
 	sonde_owner.signo = 0;
 	timers_forget();
+	trace_forget();
 	if (origin)
 		(void)sys4(__NR_munmap, (uint64_t)origin, PAGE_BYTES, 0, 0);
 }
@@ -165,14 +164,14 @@ static int64_t
 unmap_area(const struct collector_call *call)
 {
 	struct record_area *area = guest.area;
-	const uint32_t *origin = guest.origin;
+	struct guest_origin *origin = guest.origin;
 
 	if (!area)
 		return 0;
 	__atomic_store_n(&guest.area, NULL, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&guest.origin, NULL, __ATOMIC_SEQ_CST);
 	/* A thread that was frozen in a handler keeps its memory, for now. */
-	if (!handlers_left(call)) {
+	if (!handlers_left(call) || !trace_is_left(call)) {
 		__atomic_store_n(&guest.origin, origin, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&guest.area, area, __ATOMIC_SEQ_CST);
 		return -EBUSY;
@@ -255,6 +254,7 @@ take_over(const struct collector_call *call)
 	if (guest.area)
 		__atomic_store_n(&guest.area->left, 1, __ATOMIC_RELEASE);
 	timers_stop();
+	(void)trace_end(call);
 	(void)handler_out(&out);
 	/* what a frozen handler holds stays */
 	if (unmap_area(call) < 0) {
@@ -282,8 +282,10 @@ map(const struct collector_call *call)
 static int64_t
 unmap(const struct collector_call *call)
 {
-	const int64_t r = handled(HAZARD_AREA_STAYS) ? unmap_area(call) : 0;
+	int64_t r = trace_end(call);
 
+	if (r == 0 && handled(HAZARD_AREA_STAYS))
+		r = unmap_area(call);
 	if (r != -EBUSY)	/* else he may try again */
 		__atomic_store_n(&sonde_owner.token, 0, __ATOMIC_SEQ_CST);
 	return r;
@@ -333,6 +335,12 @@ obey(struct collector_call *call)
 		return guest.signo ? timers_start(call) : -ENXIO;
 	case COLLECTOR_LOOK:
 		return handler_look(call);
+	case COLLECTOR_TRACE:
+		return trace_begin(call);
+	case COLLECTOR_BIND:
+		return trace_bind();
+	case COLLECTOR_UNTRACE:
+		return trace_end(call);
 	default:
 		return -ENOSYS;
 	}

@@ -121,7 +121,7 @@ writer_new(const char *path)
 	exp->path = xstrdup(path);
 	exp->dir_fd = -1;
 	exp->log.fd = exp->map.fd = exp->frames.fd = exp->profile.fd =
-		exp->overview.fd = -1;
+		exp->overview.fd = exp->heap.fd = -1;
 	return exp;
 }
 

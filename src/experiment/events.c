@@ -187,7 +187,7 @@ const char *
 writer_disk_error(const struct experiment *exp)
 {
 	const struct sink *const sinks[] = { &exp->profile, &exp->frames,
-		&exp->log, &exp->map, &exp->overview };
+		&exp->log, &exp->map, &exp->overview, &exp->heap };
 
 	for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
 		if (sinks[i]->error)
@@ -205,7 +205,8 @@ uint64_t
 experiment_size(const struct experiment *exp)
 {
 	return exp->profile.size + exp->profile.len + exp->frames.size +
-		exp->frames.len + exp->overview.size;
+		exp->frames.len + exp->overview.size + exp->heap.size +
+		exp->heap.len;
 }
 
 /* ---- the end --------------------------------------------------------- */
@@ -264,7 +265,7 @@ int
 writer_free(struct experiment *exp)
 {
 	struct sink *const sinks[] = { &exp->map, &exp->frames, &exp->profile,
-		&exp->overview, &exp->log };
+		&exp->overview, &exp->heap, &exp->log };
 	int res = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
@@ -298,7 +299,7 @@ void
 writer_abandon(struct experiment *exp)
 {
 	struct sink *const sinks[] = { &exp->map, &exp->frames, &exp->profile,
-		&exp->overview, &exp->log };
+		&exp->overview, &exp->heap, &exp->log };
 
 	for (size_t i = 0; i < ARRAY_LEN(sinks); i++) {
 		if (sinks[i]->fd >= 0)

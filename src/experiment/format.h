@@ -49,6 +49,17 @@ struct clock_packet {
 };
 _Static_assert(sizeof(struct clock_packet) == 40, "clock packet");
 
+struct heap_packet {
+	struct packet_head head;
+	int32_t thread;
+	int64_t time;
+	uint64_t frinfo;
+	int32_t cpu;		/* not known: -1 */
+	int32_t type;		/* HEAP_ALLOC ... */
+	uint64_t size, address, old_address;
+};
+_Static_assert(sizeof(struct heap_packet) == 56, "heap packet");
+
 /* A frame packet holds infos; an info of kind 1 is a native stack. */
 struct frame_packet {
 	struct packet_head head;

@@ -169,7 +169,7 @@ experiment_flush(struct experiment *exp)
 
 	if (sink_flush(&exp->map) < 0)
 		res = -1;
-	if (flush_packets(exp) < 0)
+	if (flush_packets(exp) < 0 || writer_calls(exp) < 0)
 		res = -1;
 	if (res == 0)
 		writer_settle(exp);

@@ -38,6 +38,7 @@ struct experiment {
 
 	/* log and map take a line at once; frames go out before profile */
 	struct sink log, map, frames, profile, overview;
+	struct sink heap;		/* from the first event on */
 	uint64_t samples;		/* sample points so far */
 
 	struct map by_hash;		/* hash -> index into pieces */
@@ -57,6 +58,7 @@ struct experiment {
 	struct vec losses;		/* of struct loss */
 	uint64_t refused;		/* records the disk took no more */
 	uint64_t refused_samples, refused_ns;
+	uint64_t refused_calls;		/* traced */
 	uint64_t lost_frinfo;		/* of <Lost samples> */
 	struct map again;		/* thread -> samples that may be given
 					 * once more: see reopen.c */
@@ -76,6 +78,8 @@ const char *writer_disk_error(const struct experiment *exp);
 /* Losses that the log does not have yet; all, or those not said lately. */
 enum writer_when { WRITER_NOW, WRITER_LATELY };
 void writer_losses(struct experiment *exp, enum writer_when when);
+/* Stacks, then what names them. -1: refused, and counted. */
+int writer_calls(struct experiment *exp);
 /* Charge refused weights to <Lost samples>, now that there may be room. */
 void writer_settle(struct experiment *exp);
 /* Without files yet. */

@@ -76,13 +76,12 @@ allocate(int fd, uint64_t size)
 	return 0;
 }
 
-/* The guest looks at the header as soon as it has the file. */
-static int
-size_and_seal(int fd, const struct record_area *layout)
+int
+channel_size(int fd, uint64_t size, uint64_t now)
 {
-	if (ftruncate(fd, (off_t)layout->size) < 0)
+	if (ftruncate(fd, (off_t)size) < 0)
 		return fail_errno("size the record memory");
-	if (allocate(fd, layout->rings_at) < 0)
+	if (allocate(fd, now) < 0)
 		return -1;
 	if (handled(HAZARD_AREA_CUT) &&
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW |
@@ -91,15 +90,21 @@ size_and_seal(int fd, const struct record_area *layout)
 	return 0;
 }
 
-static int
-map_failed(void)
+void *
+channel_map(int fd, uint64_t size)
 {
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at != MAP_FAILED)
+		return at;
+
 	const bool no_room = errno == ENOMEM;
 
 	(void)fail_errno("map the record memory");
-	return no_room ? fail_remedy("raise the limit on your own address "
-				     "space (ulimit -v), or: "
-				     PLAN_ENGINE_RING) : -1;
+	if (no_room)
+		(void)fail_remedy("raise the limit on your own address "
+				  "space (ulimit -v), or: " PLAN_ENGINE_RING);
+	return NULL;
 }
 
 /* The helper stands: make the file, map it here, hand over its number. */
@@ -109,8 +114,7 @@ prepare_area(struct errand *e, pid_t helper,
 {
 	struct guest *g = e->arg;
 	struct record_area layout = *g->area;
-	void *at = MAP_FAILED;
-	int r;
+	void *at = NULL;
 	const int fd = descriptor_make(e, helper, regs, "sonde-records",
 				       AREA_FILE);
 
@@ -122,15 +126,11 @@ prepare_area(struct errand *e, pid_t helper,
 	layout.leader = (uint32_t)target_pid(g->t);
 	layout.ndeaf = e->p->ndeaf;
 	memcpy(layout.deaf, e->p->deaf, sizeof layout.deaf);
-	r = size_and_seal(fd, &layout);
-	if (r == 0) {
-		at = mmap(NULL, layout.size, PROT_READ | PROT_WRITE,
-			  MAP_SHARED, fd, 0);
-		if (at == MAP_FAILED)
-			r = map_failed();
-	}
+	/* the guest looks at the header as soon as it has the file */
+	if (channel_size(fd, layout.size, layout.rings_at) == 0)
+		at = channel_map(fd, layout.size);
 	g->fd = fd;
-	if (r < 0)
+	if (!at)
 		return -1;
 	free(g->area);
 	g->area = at;

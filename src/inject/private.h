@@ -198,6 +198,10 @@ int load_fill_library(int fd);
 /* The embedded library as a memfd of the target. */
 int load_library_file(struct errand *e, pid_t helper,
 		      const struct user_regs_struct *regs);
+/* Size it, allocate so many bytes of it now, and seal it. */
+int channel_size(int fd, uint64_t size, uint64_t now);
+void *channel_map(int fd, uint64_t size);	/* NULL: failed */
+
 struct guest {
 	struct target *t;
 	struct record_area *area;
@@ -221,6 +225,7 @@ struct guest {
 	struct map tids;	/* then: theirs -> ours */
 	bool tids_known;	/* no other will be asked for */
 	uint64_t *taken;	/* by window: read, not settled; NULL: none */
+	struct tracing *tracing;	/* NULL: nothing is traced */
 };
 
 /* One command to the guest, by an errand. */

@@ -259,10 +259,18 @@ inject_stop(void *engine, struct str *text)
 	inject_free(e);
 }
 
+static struct guest *
+inject_guest(void *engine)
+{
+	const struct inject *e = engine;
+
+	return e->guest;
+}
+
 const struct engine_ops engine_inject = {
 	.name = "inject", .start = inject_start, .pollfds = inject_pollfds,
 	.drain = inject_drain, .run = inject_run,
 	.settle = inject_settle, .crowding = inject_crowding,
-	.not_sampled = inject_not_sampled,
+	.not_sampled = inject_not_sampled, .guest = inject_guest,
 	.stop = inject_stop, .rounds = true,
 };

@@ -187,7 +187,8 @@ look_at_mapping(struct look *l, uint64_t start, uint64_t end, const char *prot,
 	    str_starts(name, "sonde-collector") || near) {
 		l->lib = l->lib ? l->lib : start;
 		l->lib_end = end;
-	} else if (str_starts(name, "memfd:sonde-records")) {
+	} else if (str_starts(name, "memfd:sonde-records") ||
+		   str_starts(name, "memfd:sonde-traces")) {
 		l->note(l, TRACE_AREA, start, end - start);
 	} else if (may_be_scratch(start, end, prot, path)) {
 		const uint64_t size = inject_scratch_size(l->lb->t, start);

@@ -47,6 +47,13 @@ has_file(const struct module *mod)
 	       !str_starts(mod->path, "/memfd:") && mod->inode;
 }
 
+/* Hooks of traced calls run on the program's stacks, and their time shows. */
+static bool
+is_ours(const struct module *mod)
+{
+	return str_starts(mod->path, "/memfd:sonde-collector");
+}
+
 static bool
 is_vdso(const struct module *mod)
 {
@@ -144,50 +151,16 @@ file_of(struct mapper *m, const struct module *mod)
 	return f;
 }
 
-/* The vDSO has no file: its functions are written as dynamic functions. */
-struct vdso_visit {
-	struct mapper *mapper;
-	struct symfile *sf;
-	uint64_t time_ns, bias;
-};
-
-static bool
-write_vdso_function(void *arg, const struct symbol *sym)
-{
-	const struct vdso_visit *v = arg;
-	struct symbol chosen;
-
-	/* of several names at one address readers want one, and the same */
-	if (sym->size && symfile_find(v->sf, sym->start, &chosen) &&
-	    strcmp(chosen.name, sym->name) == 0)
-		experiment_function(v->mapper->exp, v->time_ns,
-				    v->bias + sym->start, sym->size, sym->name);
-	return true;
-}
-
-static void
-write_vdso(struct mapper *m, uint64_t time_ns, const struct module *mod)
-{
-	const size_t size = mod->end - mod->start;
-	unsigned char *image = xmalloc(size);
-
-	if (target_read(m->target, mod->start, image, size) == 0) {
-		struct symfile *sf = symfile_memory(image, size, "[vdso]");
-		struct vdso_visit v = { m, sf, time_ns, mod->start };
-
-		symfile_each(sf, write_vdso_function, &v);
-		symfile_free(sf);
-	}
-	free(image);
-}
-
 static void
 tell_experiment(struct mapper *m, uint64_t time_ns, const struct module *mod)
 {
 	if (!m->exp)
 		return;		/* only stacks are wanted */
 	if (is_vdso(mod))
-		write_vdso(m, time_ns, mod);
+		maps_tell_vdso(m->exp, m->target, time_ns, mod);
+	else if (is_ours(mod))
+		experiment_function(m->exp, time_ns, mod->start,
+				    mod->end - mod->start, "<Sonde's hooks>");
 	else if (has_file(mod))
 		experiment_map(m->exp, time_ns, mod->start,
 			       mod->end - mod->start, mod->offset,
@@ -203,6 +176,13 @@ tell_space(struct mapper *m, const struct module *mod)
 	if (is_vdso(mod)) {
 		object = object_in_memory(m, mod->start, mod->end, "[vdso]");
 		unwind_space_map(m->space, mod->start, mod->end, 0, object);
+		unwind_object_free(object);
+		return;
+	}
+	if (is_ours(mod)) {
+		object = object_of_neighbours(m, mod);
+		unwind_space_map(m->space, mod->start, mod->end, mod->offset,
+				 object);
 		unwind_object_free(object);
 		return;
 	}
@@ -231,7 +211,7 @@ static void
 forget(struct mapper *m, uint64_t time_ns, const struct module *old)
 {
 	unwind_space_unmap(m->space, old->start, old->end);
-	if (m->exp && has_file(old))
+	if (m->exp && (has_file(old) || is_ours(old)))
 		experiment_unmap(m->exp, time_ns, old->start);
 }
 

@@ -174,6 +174,9 @@ bool mapper_knows(const struct mapper *m, uint64_t pc);
 /* Where libc has this function; false: nowhere (yet). */
 bool mapper_libc_function(const struct mapper *m, const char *name,
 			  uint64_t *address);
+/* maps_vdso.c: its functions, to the experiment. */
+void maps_tell_vdso(struct experiment *exp, struct target *t,
+		    uint64_t time_ns, const struct module *mod);
 /* A copy of memory for the unwinder (unwind_memory). */
 int mapper_read(void *mapper, uint64_t addr, void *buf, size_t n);
 
@@ -196,6 +199,8 @@ struct recorder_options {
 	const struct settings *settings;
 };
 
+struct guest;
+
 /* An engine delivers samples; the recorder does the rest. */
 struct engine_ops {
 	const char *name;
@@ -212,6 +217,8 @@ struct engine_ops {
 	unsigned (*crowding)(void *engine);
 	/* How many threads it could not give a clock. NULL: none needs one. */
 	size_t (*not_sampled)(void *engine);
+	/* What it has loaded into the target. NULL: nothing. */
+	struct guest *(*guest)(void *engine);
 	/* Stop; the target is clean afterwards, or text says why not. */
 	void (*stop)(void *engine, struct str *text);
 	/* A drain is a round, with weights of its own: not one more than need

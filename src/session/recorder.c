@@ -5,6 +5,7 @@
  * engine hands in goes to exactly one packet, so that <Total> can be checked
  * against the CPU clock of the process.
  */
+#include "calls.h"
 #include "creators.h"
 #include "recorder.h"
 #include "waits.h"
@@ -160,6 +161,7 @@ recorder_drain(struct recorder *rec, bool final)
 	note_not_sampled(rec);
 	/* after it: it tells of new code */
 	creators_drain(rec->creators);
+	calls_drain(rec->calls);
 }
 
 unsigned
@@ -251,6 +253,8 @@ recorder_stop(struct recorder *rec, struct str *clean)
 		return;
 	end_waits(rec);
 	creators_end(rec->creators);
+	calls_end(rec->calls, clean);	/* before what it may be in */
+	rec->calls = NULL;
 	rec->engine.ops->stop(rec->engine.self, clean);
 	rec->engine.self = NULL;
 }
@@ -259,6 +263,16 @@ void
 recorder_give_register(struct recorder *rec)
 {
 	creators_give_register(rec->creators);
+}
+
+static int
+start_calls(struct recorder *rec)
+{
+	struct guest *(*guest)(void *) = rec->engine.ops->guest;
+
+	rec->calls = calls_new(rec, &rec->opt,
+			       guest ? guest(rec->engine.self) : NULL);
+	return rec->calls ? 0 : -1;
 }
 
 struct recorder *
@@ -279,6 +293,10 @@ recorder_new(const struct recorder_options *o, enum session_engine engine)
 	note_not_sampled(rec);
 	/* the guest has come by threads of its own */
 	creators_forget(rec->creators);
+	if (rec->opt.settings->heap && start_calls(rec) < 0) {
+		recorder_free(rec);
+		return NULL;
+	}
 	if (rec->opt.settings->states)
 		rec->waits = waits_new(rec, &rec->opt);
 	return rec;

@@ -13,6 +13,7 @@ struct recorder {
 	struct engine engine;
 	struct waits *waits;	/* NULL: not wanted */
 	struct creators *creators;	/* the same */
+	struct calls *calls;		/* the same */
 	struct recorder_counts counts;
 	struct unwind_trace trace;
 	struct loss {

@@ -185,6 +185,7 @@ wire_put_settings(struct wire_message *m, const struct settings *s)
 	wire_put(m, s->profile);
 	wire_put(m, s->states);
 	wire_put(m, s->creators);
+	wire_put(m, s->heap);
 	wire_put(m, s->interval_ns);
 	wire_put(m, s->engine);
 	wire_put_text(m, s->directory);
@@ -213,6 +214,7 @@ wire_take_settings(struct wire_message *m, struct settings *s)
 	s->profile = wire_take(m);
 	s->states = wire_take(m);
 	s->creators = wire_take(m);
+	s->heap = wire_take(m);
 	s->interval_ns = wire_take(m);
 	s->engine = (enum session_engine)wire_take(m);
 	s->directory = copy_text(wire_take_text(m));

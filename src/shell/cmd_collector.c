@@ -293,6 +293,12 @@ sub_creators(struct shell *sh, size_t n, char **words)
 	return set_switch(sh, n, words, &sh->settings.creators);
 }
 
+static enum result
+sub_heaptrace(struct shell *sh, size_t n, char **words)
+{
+	return set_switch(sh, n, words, &sh->settings.heap);
+}
+
 /* ---- looking ----------------------------------------------------------------------------------- */
 
 static enum result
@@ -321,6 +327,8 @@ const struct command collector_subcommands[] = {
 	  sub_enable, NULL },
 	{ "engine", "auto|ring|inject|remote", "how samples are taken", 0, sub_engine,
 	  "collector engine ring" },
+	{ "heaptrace", "on|off", "each call that gives or takes memory", 0,
+	  sub_heaptrace, "collector heaptrace on" },
 	{ "limit", "MB|unlimited", "stop sampling at this size", 0, sub_limit,
 	  "collector limit 2000" },
 	{ "pause", "", "stop recording, keep the experiment open", 0,

@@ -18,6 +18,7 @@ show_profile(const struct shell *sh)
 		settings_engine_name(sh->settings.engine));
 	fprintf(sh->out, "states   %s\n", sh->settings.states ? "on" : "off");
 	fprintf(sh->out, "creators %s\n", sh->settings.creators ? "on" : "off");
+	fprintf(sh->out, "heap     %s\n", sh->settings.heap ? "on" : "off");
 }
 
 static void

@@ -75,6 +75,9 @@ take_option(struct recording *r, int letter, const char *value)
 	case 'R':
 		s->creators = true;
 		return 0;
+	case 'H':
+		s->heap = true;
+		return 0;
 	case 'q':
 		r->sh->quiet = true;
 		return 0;
@@ -100,6 +103,7 @@ record_options(struct recording *r, int argc, char **argv)
 		{ "states", no_argument, NULL, 'T' },
 		{ "no-states", no_argument, NULL, 'N' },
 		{ "creators", no_argument, NULL, 'R' },
+		{ "heap", no_argument, NULL, 'H' },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "donor-seed", required_argument, NULL, 'S' },
 		{ 0 }

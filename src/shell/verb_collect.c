@@ -41,6 +41,15 @@ opt_profile(struct collect *c, const char *value)
 }
 
 static int
+opt_heap(struct collect *c, const char *value)
+{
+	c->sh->settings.heap = strcmp(value, "on") == 0;
+	if (c->sh->settings.heap || strcmp(value, "off") == 0)
+		return 0;
+	return fail(FAIL_USAGE, "collect: -H takes on or off: '%s'", value);
+}
+
+static int
 opt_sample(struct collect *c, const char *value)
 {
 	long long seconds = 1;
@@ -235,7 +244,7 @@ static const struct letter {
 	{ 'A', true, opt_archive, "archive load objects" },
 	{ 'C', true, opt_comment, "a comment for the notes" },
 	{ 'F', true, opt_only_off, "following descendants" },
-	{ 'H', true, opt_only_off, "heap tracing" },
+	{ 'H', true, opt_heap, "heap tracing" },
 	{ 'I', true, NULL, "instrumentation output" },
 	{ 'J', true, NULL, "options for a JVM" },
 	{ 'L', true, opt_limit, "size limit in MB" },

@@ -168,7 +168,7 @@ const struct verb verb_table[] = {
 	{ "record", "(-p PID[,PID]|NAME [--children] | [--] PROGRAM "
 	  "[ARGUMENTS])\n    [-o EXP.er | -O EXP.er] [-d 30s] [-i 1ms | "
 	  "-F 997] [--engine auto|ring|inject|remote]\n"
-	  "    [--depth FRAMES[,KB]] [--no-states] [--creators]",
+	  "    [--depth FRAMES[,KB]] [--no-states] [--creators] [--heap]",
 	  "profile a running process, or a program from its start",
 	  "  -p PID         the process; several with commas, or its name\n"
 	  "  --children     its children too\n"
@@ -182,6 +182,7 @@ const struct verb verb_table[] = {
 	  "  --no-states    CPU time only, and not the time of threads that "
 	  "wait\n"
 	  "  --creators     also who created each thread, and where\n"
+	  "  --heap         also each call that gives or takes memory\n"
 	  "  for example: sonde record -p 4711 -d 10s\n"
 	  "  then:        sonde report test.1.er -functions\n",
 	  verb_record },

@@ -231,6 +231,42 @@ print_looks(const struct experiment_reader *rd, FILE *out)
 			strtod(every, NULL) / 1e3);
 }
 
+static uint64_t
+count_of(const struct experiment_log_event *ev, const char *name)
+{
+	const char *text = ev->attr(ev, name);
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+/* Traced calls: how many, and what is not among them. */
+static void
+print_calls(const struct experiment_reader *rd, FILE *out)
+{
+	const struct experiment_log_event *said = NULL;
+
+	for (size_t i = 0; i < experiment_log_count(rd); i++) {
+		const struct experiment_log_event *ev =
+			experiment_log_at(rd, i);
+
+		if (strcmp(ev->kind, "sonde_calls") == 0)
+			said = ev;
+	}
+	if (!said)
+		return;
+
+	const uint64_t lost = count_of(said, "lost_full") +
+		count_of(said, "lost_lease"), others = count_of(said, "others");
+
+	fprintf(out, "Traced calls: %" PRIu64 " through %" PRIu64
+		" import slots; %" PRIu64 " lost%s\n", count_of(said, "calls"),
+		count_of(said, "slots"), lost, lost ?
+		": leaks and what is freed are not reliable" : "");
+	if (others)
+		fprintf(out, "  %" PRIu64 " slots lead to other definitions, "
+			"and are not traced\n", others);
+}
+
 static void
 print_creators(const struct viewer *v, size_t e, FILE *out)
 {
@@ -274,6 +310,7 @@ print_stacks(const struct viewer *v, size_t e, FILE *out)
 		fprintf(out, ", %" PRIu64 " missing", ends.missing);
 	putc('\n', out);
 	print_looks(profile_experiment(v->prof, e), out);
+	print_calls(profile_experiment(v->prof, e), out);
 	if (profile_creators(v->prof, e).recorded)
 		print_creators(v, e, out);
 	if (ignored)

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trace: layout of the memfd that hooks of traced functions write, and we
+ * drain. Like the record area it is sealed and was allocated by us.
+ *
+ *   [ trace_area | trace_chunk x chunks | stacks | patches | data of chunks ]
+ *
+ * A thread takes a free chunk, writes records into it one after the other and
+ * closes it when the next one does not fit. Its first word makes a record
+ * visible, and is stored last; before, it is 0. So a handler may write records
+ * while the code that it interrupted is at one, and the reader stops at the
+ * first that is not there yet. When a closed chunk has been read we fill it
+ * with zeros and set its bit in `free`.
+ *
+ * The last TRACE_SCRATCH_BYTES bytes of a chunk are its thread's, for the stack that
+ * it is about to write.
+ */
+#ifndef SONDE_TRACE_H
+#define SONDE_TRACE_H
+
+#include <stdint.h>
+
+#define TRACE_MAGIC	UINT64_C(0x3145434172746e73)	/* "sntrACE1" */
+
+enum {
+	TRACE_VERSION = 1,
+	TRACE_HEADER_BYTES = 4096,
+	TRACE_CHUNK_BYTES = 65536,
+	TRACE_CHUNKS_MAX = 4096,
+	TRACE_DEPTH = 1000,	/* frames of a stack; beyond: RECORD_TOO_DEEP */
+	TRACE_SCRATCH_BYTES = 32 + TRACE_DEPTH * 8,
+	TRACE_ROOM = TRACE_CHUNK_BYTES - TRACE_SCRATCH_BYTES,
+};
+
+/* What is hooked. The order is that of the guest's table of hooks. */
+enum trace_function {
+	TRACE_MALLOC, TRACE_FREE, TRACE_CALLOC, TRACE_REALLOC,
+	TRACE_REALLOCARRAY, TRACE_MEMALIGN, TRACE_ALIGNED_ALLOC,
+	TRACE_POSIX_MEMALIGN, TRACE_VALLOC, TRACE_PVALLOC,
+	TRACE_MMAP, TRACE_MUNMAP,
+	/* C++, where the definition is an allocator's own */
+	TRACE_NEW, TRACE_NEW_ARRAY, TRACE_NEW_NOTHROW, TRACE_NEW_ARRAY_NOTHROW,
+	TRACE_NEW_ALIGNED, TRACE_NEW_ARRAY_ALIGNED,
+	TRACE_DELETE, TRACE_DELETE_ARRAY, TRACE_DELETE_SIZED,
+	TRACE_DELETE_ARRAY_SIZED, TRACE_DELETE_NOTHROW,
+	TRACE_DELETE_ARRAY_NOTHROW, TRACE_DELETE_ALIGNED,
+	TRACE_DELETE_ARRAY_ALIGNED, TRACE_DELETE_SIZED_ALIGNED,
+	TRACE_DELETE_ARRAY_SIZED_ALIGNED,
+	TRACE_FUNCTIONS
+};
+
+/* The first word: kind in the lowest byte, words of the record in the next
+ * two, 0, and the function or the end of a stack in the upper half. */
+enum trace_kind {
+	TRACE_REST = 1,		/* nothing follows in this chunk */
+	TRACE_STACK,		/* head, id, return addresses, leaf first */
+	TRACE_ALLOC,		/* head, when, address, size, stack */
+	TRACE_RELEASE,		/* head, when, address, size (of munmap) */
+	TRACE_MOVE,		/* head, when, address, size, stack,
+				 * old address, when it was released */
+};
+
+static inline uint64_t
+trace_head(unsigned kind, unsigned words, unsigned detail)
+{
+	return kind | words << 8 | (uint64_t)detail << 32;
+}
+
+enum trace_chunk_state { TRACE_NOBODYS, TRACE_OPEN, TRACE_CLOSED };
+
+struct trace_chunk {
+	/* enum trace_chunk_state in two bits, above them a number of all that
+	 * were ever taken, 1 first. The guest opens and closes, also the
+	 * tracer for a thread that has ended; he frees. */
+	uint64_t state;
+	uint32_t tid;		/* whose, as the target's namespace counts */
+	uint32_t pad[13];
+};
+_Static_assert(sizeof(struct trace_chunk) == 64, "a line of the cache");
+
+/* Why an event left no record. */
+enum trace_loss {
+	TRACE_LOST_FULL,	/* no chunk was free for as long as we wait */
+	TRACE_LOST_THREAD,	/* more threads than the guest has room for */
+	TRACE_LOST_LEASE,	/* our heartbeat was silent */
+	TRACE_LOSSES
+};
+
+/* An import slot that leads to a hook. */
+struct trace_patch {
+	uint64_t slot;		/* its address */
+	uint64_t before;	/* what was there when the hook went in */
+	uint64_t relro, relro_end; /* opened for it, closed again; 0: none */
+	uint32_t function;	/* enum trace_function */
+	uint32_t state;		/* enum trace_patch_state */
+};
+
+enum trace_patch_state {
+	TRACE_PATCH_WANTED,	/* the tracer's */
+	TRACE_PATCH_IN,		/* the guest's */
+	TRACE_PATCH_OUT,	/* what was there is there again */
+	TRACE_PATCH_FOREIGN,	/* someone else has written there */
+	TRACE_PATCH_FAILED,	/* not to be written */
+};
+
+struct trace_area {
+	/* Constant once the guest has it. */
+	uint64_t magic;
+	uint32_t version, header_bytes;
+	uint64_t size;		/* of the file */
+	uint32_t chunks, patches_max;
+	uint64_t chunks_at, stacks_at, patches_at, data_at;
+	uint32_t stacks;	/* entries of the table; a power of two */
+	int32_t tid_offset;	/* from a thread's pointer to its number, as
+				 * libc keeps it */
+	uint64_t lease_ticks;	/* of the TSC: our heartbeat is silent */
+	uint64_t wait_ticks;	/* for a free chunk */
+	uint64_t originals[TRACE_FUNCTIONS];	/* 0: not hooked */
+	uint64_t hooks[TRACE_FUNCTIONS];	/* the guest's */
+
+	/* Written by the tracer. */
+	uint64_t beat;
+	uint32_t on;		/* 0: hooks pass through */
+	uint32_t patches;	/* used */
+	uint32_t confined;	/* a filter may punish a call of ours */
+	uint32_t tracer_pad;
+
+	/* Written by both. */
+	uint64_t free[TRACE_CHUNKS_MAX / 64];
+
+	/* Written by the guest. */
+	uint64_t seen_beat, seen_at;
+	uint64_t serial;	/* chunks ever taken */
+	uint64_t lost[TRACE_LOSSES];
+	uint64_t waits, waited_ticks;	/* for free chunks */
+};
+_Static_assert(sizeof(struct trace_area) <= TRACE_HEADER_BYTES,
+	       "the header page holds it");
+
+#endif

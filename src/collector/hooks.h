@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the hooks of traced functions share. They run in the program's own
+ * threads, as the functions that they stand before: errno, results, exceptions
+ * through them and handlers in their midst are what they are without us.
+ */
+#ifndef SONDE_COLLECTOR_HOOKS_H
+#define SONDE_COLLECTOR_HOOKS_H
+
+#include "private.h"
+#include "trace.h"
+
+#pragma GCC visibility push(hidden)
+
+enum { TRACE_THREADS = 8192, TRACE_THREAD_PROBES = 32 };
+
+/*
+ * A thread, by its pointer: libc gives that to the next one when it has ended.
+ * Only the thread itself and its handlers write here, in single instructions:
+ * `inside` tells that it may use the area.
+ */
+struct trace_thread {
+	uint64_t pointer;	/* 0: nobody's */
+	uint64_t place;		/* chunk + 1 << 32 | bytes used; 0: none */
+	uint64_t token;		/* of the recording that its chunk is of */
+	uint32_t tid;
+	uint32_t inside;
+	uint32_t walking;	/* the chunk whose scratch is in use, + 1 */
+	uint32_t pad;
+	uint64_t serial;	/* of its chunk */
+	uint64_t more_pad[2];
+};
+_Static_assert(sizeof(struct trace_thread) == 64, "a line of the cache");
+
+/* A hook's work, from trace_begin to trace_end. */
+struct trace_turn {
+	struct trace_thread *th;	/* NULL: not traced */
+	struct trace_area *area;
+};
+
+/* Where a hook was called from. */
+struct trace_caller {
+	uint64_t pc, sp, fp;
+};
+
+#define TRACE_CALLER() \
+	{ (uint64_t)__builtin_return_address(0), \
+	  (uint64_t)__builtin_frame_address(0) + 16, \
+	  *(const uint64_t *)__builtin_frame_address(0) }
+
+/* ---- hot_trace.c --------------------------------------------------------------- */
+
+uint64_t hot_trace_now(void);
+/* now: ticks, of this moment or one before. false: nothing is recorded, and
+ * _end is not called. */
+bool hot_trace_begin(struct trace_turn *turn, uint64_t now);
+void hot_trace_end(const struct trace_turn *turn);
+/* The id of the caller's stack, which is written if it is new. */
+uint64_t hot_trace_stack(struct trace_turn *turn,
+			 const struct trace_caller *caller);
+/* A record of n words behind its head. */
+void hot_trace_write(struct trace_turn *turn, enum trace_kind kind,
+		     enum trace_function function, const uint64_t *words,
+		     uint32_t n);
+
+/* Nobody is between trace_begin and trace_end. */
+bool hot_trace_is_quiet(void);
+
+/* ---- hot_chunk.c ---------------------------------------------------------------- */
+
+/* As in a place: its index + 1; 0: none. */
+static inline uint32_t
+chunk_number(const struct trace_thread *th)
+{
+	return (uint32_t)(th->place >> 32);
+}
+
+char *hot_chunk_data(const struct trace_area *a, uint64_t index);
+uint64_t hot_chunk_serial(const struct trace_area *a, uint32_t number);
+/* Where it is somebody else's by now it stays as it is. */
+void hot_chunk_close(const struct trace_area *a, uint32_t number,
+		     uint64_t serial);
+/* Another one for the thread; false: none, and its old one has room for
+ * nothing more. */
+bool hot_chunk_next(struct trace_area *a, struct trace_thread *th);
+/* Room for a record in the thread's chunk; NULL: none, which is counted. */
+uint64_t *hot_chunk_reserve(const struct trace_turn *turn, uint32_t words);
+
+/* ---- hot_heap.c ---------------------------------------------------------------- */
+
+void *hot_hook(enum trace_function function);
+/* What they stand before. Hooks may be called for ever: it stays. */
+extern void *hot_originals[TRACE_FUNCTIONS];
+
+/* ---- trace.c ------------------------------------------------------------------- */
+
+/* Map the trace area behind call->fd, and bind what is wanted in it. */
+int64_t trace_begin(const struct collector_call *call);
+/* The slots that are wanted lead to hooks; results are in the patches. */
+int64_t trace_bind(void);
+/* Slots as they were; hooks that are still called pass through; the area goes.
+ * -EBUSY: a thread does not come out of it. */
+int64_t trace_end(const struct collector_call *call);
+/* No hook uses what guest.origin led to, which is NULL by now. */
+bool trace_is_left(const struct collector_call *call);
+/* In a fork's child: all that was the parent's. */
+void trace_forget(void);
+
+#pragma GCC visibility pop
+
+#endif

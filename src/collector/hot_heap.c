@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hooks of the functions that give and take memory. What takes a block is
+ * recorded before it is taken, what gives one afterwards: so for each address
+ * the records are in the order in which it was somebody's, whichever threads
+ * they are of.
+ */
+#include "hooks.h"
+
+#include <sys/mman.h>
+
+void *hot_originals[TRACE_FUNCTIONS];
+
+typedef void *give_1(size_t a);
+typedef void *give_2(size_t a, size_t b);
+typedef void *give_3(size_t a, size_t b, size_t c);
+typedef void take_1(void *p);
+typedef void take_3(void *p, size_t a, size_t b);
+
+/* ---- records ------------------------------------------------------------- */
+
+static __attribute__((noinline)) void
+given(enum trace_function function, const void *p, size_t size,
+      const struct trace_caller *caller)
+{
+	const uint64_t now = hot_trace_now();
+	struct trace_turn turn;
+
+	if (!p || !hot_trace_begin(&turn, now))
+		return;
+
+	const uint64_t words[] = {
+		now, (uint64_t)p, size,
+		hot_trace_stack(&turn, caller),
+	};
+
+	hot_trace_write(&turn, TRACE_ALLOC, function, words, 4);
+	hot_trace_end(&turn);
+}
+
+static __attribute__((noinline)) void
+taken(enum trace_function function, const void *p, size_t size, uint64_t when)
+{
+	struct trace_turn turn;
+
+	if (!p || !hot_trace_begin(&turn, when))
+		return;
+
+	const uint64_t words[] = { when, (uint64_t)p, size };
+
+	hot_trace_write(&turn, TRACE_RELEASE, function, words, 3);
+	hot_trace_end(&turn);
+}
+
+static __attribute__((noinline)) void
+moved(enum trace_function function, const void *old, uint64_t when,
+      const void *p, size_t size, const struct trace_caller *caller)
+{
+	const uint64_t now = hot_trace_now();
+	struct trace_turn turn;
+
+	if (!hot_trace_begin(&turn, now))
+		return;
+
+	const uint64_t words[] = {
+		now, (uint64_t)p, size,
+		hot_trace_stack(&turn, caller), (uint64_t)old, when,
+	};
+
+	hot_trace_write(&turn, TRACE_MOVE, function, words, 6);
+	hot_trace_end(&turn);
+}
+
+/* ---- C ------------------------------------------------------------------- */
+
+static void *
+hook_malloc(size_t n)
+{
+	const struct trace_caller caller = TRACE_CALLER();
+	void *p = ((give_1 *)hot_originals[TRACE_MALLOC])(n);
+
+	given(TRACE_MALLOC, p, n, &caller);
+	return p;
+}
+
+static void
+hook_free(void *p)
+{
+	taken(TRACE_FREE, p, 0, hot_trace_now());
+	((take_1 *)hot_originals[TRACE_FREE])(p);
+}
+
+/* What calls other traced functions inside libc is not recorded twice: there
+ * slots of the same name lead to the original. */
+#define GIVES_2(name, function, size) \
+static void * \
+name(size_t a, size_t b) \
+{ \
+	const struct trace_caller caller = TRACE_CALLER(); \
+	void *p = ((give_2 *)hot_originals[function])(a, b); \
+\
+	given(function, p, size, &caller); \
+	return p; \
+}
+
+GIVES_2(hook_calloc, TRACE_CALLOC, a * b)
+GIVES_2(hook_memalign, TRACE_MEMALIGN, b)
+GIVES_2(hook_aligned_alloc, TRACE_ALIGNED_ALLOC, b)
+
+#define GIVES_1(name, function) \
+static void * \
+name(size_t a) \
+{ \
+	const struct trace_caller caller = TRACE_CALLER(); \
+	void *p = ((give_1 *)hot_originals[function])(a); \
+\
+	given(function, p, a, &caller); \
+	return p; \
+}
+
+GIVES_1(hook_valloc, TRACE_VALLOC)
+GIVES_1(hook_pvalloc, TRACE_PVALLOC)
+
+/* p: the block that old has become. NULL for a size of 0: it is no more. */
+static void
+resized(enum trace_function function, const void *old, uint64_t when,
+	const void *p, size_t size, const struct trace_caller *caller)
+{
+	if (p && old)
+		moved(function, old, when, p, size, caller);
+	else if (p)
+		given(function, p, size, caller);
+	else if (!size)
+		taken(function, old, 0, when);
+}
+
+static void *
+hook_realloc(void *old, size_t n)
+{
+	const struct trace_caller caller = TRACE_CALLER();
+	const uint64_t when = hot_trace_now();
+	void *p = ((void *(*)(void *, size_t))hot_originals[TRACE_REALLOC])(
+		old, n);
+
+	resized(TRACE_REALLOC, old, when, p, n, &caller);
+	return p;
+}
+
+static void *
+hook_reallocarray(void *old, size_t a, size_t b)
+{
+	const struct trace_caller caller = TRACE_CALLER();
+	const uint64_t when = hot_trace_now();
+	void *p = ((void *(*)(void *, size_t, size_t))
+		   hot_originals[TRACE_REALLOCARRAY])(old, a, b);
+
+	resized(TRACE_REALLOCARRAY, old, when, p, a && b ? a * b : 0,
+		&caller);
+	return p;
+}
+
+static int
+hook_posix_memalign(void **out, size_t alignment, size_t n)
+{
+	const struct trace_caller caller = TRACE_CALLER();
+	const int r = ((int (*)(void **, size_t, size_t))
+		       hot_originals[TRACE_POSIX_MEMALIGN])(out, alignment, n);
+
+	if (r == 0)
+		given(TRACE_POSIX_MEMALIGN, *out, n, &caller);
+	return r;
+}
+
+static void *
+hook_mmap(void *at, size_t n, int prot, int flags, int fd, int64_t offset)
+{
+	const struct trace_caller caller = TRACE_CALLER();
+	void *p = ((void *(*)(void *, size_t, int, int, int, int64_t))
+		   hot_originals[TRACE_MMAP])(at, n, prot, flags, fd, offset);
+
+	if (p != MAP_FAILED)
+		given(TRACE_MMAP, p, n, &caller);
+	return p;
+}
+
+static int
+hook_munmap(void *p, size_t n)
+{
+	taken(TRACE_MUNMAP, p, n, hot_trace_now());
+	return ((int (*)(void *, size_t))hot_originals[TRACE_MUNMAP])(p, n);
+}
+
+/* ---- C++ ----------------------------------------------------------------- */
+
+/* Some have fewer arguments: what is in the registers of the others is handed
+ * on as it came. */
+#define NEW(name, function) \
+static void * \
+name(size_t a, size_t b, size_t c) \
+{ \
+	const struct trace_caller caller = TRACE_CALLER(); \
+	void *p = ((give_3 *)hot_originals[function])(a, b, c); \
+\
+	given(function, p, a, &caller); \
+	return p; \
+}
+
+#define DELETE(name, function) \
+static void \
+name(void *p, size_t a, size_t b) \
+{ \
+	taken(function, p, 0, hot_trace_now()); \
+	((take_3 *)hot_originals[function])(p, a, b); \
+}
+
+NEW(hook_new, TRACE_NEW)
+NEW(hook_new_array, TRACE_NEW_ARRAY)
+NEW(hook_new_nothrow, TRACE_NEW_NOTHROW)
+NEW(hook_new_array_nothrow, TRACE_NEW_ARRAY_NOTHROW)
+NEW(hook_new_aligned, TRACE_NEW_ALIGNED)
+NEW(hook_new_array_aligned, TRACE_NEW_ARRAY_ALIGNED)
+DELETE(hook_delete, TRACE_DELETE)
+DELETE(hook_delete_array, TRACE_DELETE_ARRAY)
+DELETE(hook_delete_sized, TRACE_DELETE_SIZED)
+DELETE(hook_delete_array_sized, TRACE_DELETE_ARRAY_SIZED)
+DELETE(hook_delete_nothrow, TRACE_DELETE_NOTHROW)
+DELETE(hook_delete_array_nothrow, TRACE_DELETE_ARRAY_NOTHROW)
+DELETE(hook_delete_aligned, TRACE_DELETE_ALIGNED)
+DELETE(hook_delete_array_aligned, TRACE_DELETE_ARRAY_ALIGNED)
+DELETE(hook_delete_sized_aligned, TRACE_DELETE_SIZED_ALIGNED)
+DELETE(hook_delete_array_sized_aligned, TRACE_DELETE_ARRAY_SIZED_ALIGNED)
+
+/* ---- by number ----------------------------------------------------------- */
+
+/* No table of addresses: it would have to be relocated. */
+void *
+hot_hook(enum trace_function function)
+{
+	switch (function) {
+	case TRACE_MALLOC: return hook_malloc;
+	case TRACE_FREE: return hook_free;
+	case TRACE_CALLOC: return hook_calloc;
+	case TRACE_REALLOC: return hook_realloc;
+	case TRACE_REALLOCARRAY: return hook_reallocarray;
+	case TRACE_MEMALIGN: return hook_memalign;
+	case TRACE_ALIGNED_ALLOC: return hook_aligned_alloc;
+	case TRACE_POSIX_MEMALIGN: return hook_posix_memalign;
+	case TRACE_VALLOC: return hook_valloc;
+	case TRACE_PVALLOC: return hook_pvalloc;
+	case TRACE_MMAP: return hook_mmap;
+	case TRACE_MUNMAP: return hook_munmap;
+	case TRACE_NEW: return hook_new;
+	case TRACE_NEW_ARRAY: return hook_new_array;
+	case TRACE_NEW_NOTHROW: return hook_new_nothrow;
+	case TRACE_NEW_ARRAY_NOTHROW: return hook_new_array_nothrow;
+	case TRACE_NEW_ALIGNED: return hook_new_aligned;
+	case TRACE_NEW_ARRAY_ALIGNED: return hook_new_array_aligned;
+	case TRACE_DELETE: return hook_delete;
+	case TRACE_DELETE_ARRAY: return hook_delete_array;
+	case TRACE_DELETE_SIZED: return hook_delete_sized;
+	case TRACE_DELETE_ARRAY_SIZED: return hook_delete_array_sized;
+	case TRACE_DELETE_NOTHROW: return hook_delete_nothrow;
+	case TRACE_DELETE_ARRAY_NOTHROW: return hook_delete_array_nothrow;
+	case TRACE_DELETE_ALIGNED: return hook_delete_aligned;
+	case TRACE_DELETE_ARRAY_ALIGNED: return hook_delete_array_aligned;
+	case TRACE_DELETE_SIZED_ALIGNED: return hook_delete_sized_aligned;
+	case TRACE_DELETE_ARRAY_SIZED_ALIGNED:
+		return hook_delete_array_sized_aligned;
+	case TRACE_FUNCTIONS: break;
+	}
+	return NULL;
+}

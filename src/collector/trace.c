@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Import slots lead to hooks, and back. A slot gets back what it held, where
+ * it holds a hook of ours still: who has written there meanwhile keeps what he
+ * wrote. A read-only page is opened for that moment.
+ *
+ * The area goes when no thread can be in it: each says that it is inside
+ * before it asks where the area is, by plain stores and loads; when it is
+ * nowhere any more the kernel puts a barrier into every thread, and then
+ * whoever had found it is seen to be inside.
+ */
+#include "hooks.h"
+
+#include <asm/unistd.h>
+#include <errno.h>
+#include <sys/mman.h>
+
+static struct trace_area *mapped;	/* NULL: none */
+static uint64_t mapped_size;
+static bool used;		/* hooks may be called for ever */
+
+/* ---- the area ------------------------------------------------------------ */
+
+static bool
+is_sound(const struct trace_area *a, uint64_t size)
+{
+	return a->magic == TRACE_MAGIC && a->version == TRACE_VERSION &&
+	       a->header_bytes == TRACE_HEADER_BYTES && a->size == size &&
+	       a->chunks > 0 && a->chunks <= TRACE_CHUNKS_MAX &&
+	       a->chunks % 64 == 0;
+}
+
+/* ---- slots --------------------------------------------------------------- */
+
+static struct trace_patch *
+patches_of(const struct trace_area *a)
+{
+	return (struct trace_patch *)((char *)a + a->patches_at);
+}
+
+static bool
+is_mapped(uint64_t address)
+{
+	unsigned char resident;
+
+	return sys4(__NR_mincore, address & ~(uint64_t)(PAGE_BYTES - 1),
+		    PAGE_BYTES, (uint64_t)&resident, 0) == 0;
+}
+
+static bool
+open_page(const struct trace_patch *p)
+{
+	return !p->relro_end ||
+		sys4(__NR_mprotect, p->relro, p->relro_end - p->relro,
+		     PROT_READ | PROT_WRITE, 0) == 0;
+}
+
+static void
+close_page(const struct trace_patch *p)
+{
+	if (p->relro_end)
+		(void)sys4(__NR_mprotect, p->relro, p->relro_end - p->relro,
+			   PROT_READ, 0);
+}
+
+static void
+put_in(struct trace_area *a, struct trace_patch *p)
+{
+	const uint64_t hook = a->hooks[p->function];
+	uint64_t *slot = (uint64_t *)p->slot;
+
+	p->state = TRACE_PATCH_FAILED;
+	if (!is_mapped(p->slot) || !open_page(p))
+		return;
+	p->before = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	p->state = TRACE_PATCH_IN;	/* first: we may be killed here */
+	if (p->before == hook)	/* a parent's, before a fork */
+		p->before = (uint64_t)hot_originals[p->function];
+	else if (!__atomic_compare_exchange_n(slot, &p->before, hook, false,
+					      __ATOMIC_ACQ_REL,
+					      __ATOMIC_ACQUIRE))
+		p->state = TRACE_PATCH_WANTED;	/* bound just now */
+	close_page(p);
+}
+
+static void
+take_out(struct trace_area *a, struct trace_patch *p)
+{
+	uint64_t hook = a->hooks[p->function];
+
+	if (!is_mapped(p->slot) || !open_page(p)) {
+		p->state = TRACE_PATCH_FAILED;
+		return;
+	}
+	p->state = __atomic_compare_exchange_n((uint64_t *)p->slot, &hook,
+					       p->before, false,
+					       __ATOMIC_ACQ_REL,
+					       __ATOMIC_ACQUIRE) ?
+		TRACE_PATCH_OUT : TRACE_PATCH_FOREIGN;
+	close_page(p);
+}
+
+int64_t
+trace_bind(void)
+{
+	struct trace_patch *p;
+	uint32_t i;
+
+	if (!mapped)
+		return -ENXIO;
+	p = patches_of(mapped);
+	for (i = 0; i < mapped->patches && i < mapped->patches_max; i++)
+		if (p[i].state == TRACE_PATCH_WANTED && p[i].slot &&
+		    p[i].function < TRACE_FUNCTIONS &&
+		    hot_originals[p[i].function])
+			put_in(mapped, &p[i]);
+	return 0;
+}
+
+int64_t
+trace_begin(const struct collector_call *call)
+{
+	enum { DONTFORK = 10 };
+	struct trace_area *a;
+	int64_t at;
+	int i;
+
+	if (mapped || !guest.area)
+		return -EBUSY;
+	/* a child would write into its parent's records */
+	if (!guest.origin)
+		return -EOPNOTSUPP;
+	at = sys6(__NR_mmap, 0, call->size, PROT_READ | PROT_WRITE,
+		  MAP_SHARED, (uint64_t)call->fd, 0);
+	if (is_error(at))
+		return at;
+	a = (struct trace_area *)at;
+	if (!is_sound(a, call->size)) {
+		(void)sys4(__NR_munmap, (uint64_t)at, call->size, 0, 0);
+		return -EINVAL;
+	}
+	(void)sys4(__NR_madvise, (uint64_t)at, call->size, DONTFORK, 0);
+	for (i = 0; i < TRACE_FUNCTIONS; i++) {
+		if (a->originals[i])
+			hot_originals[i] = (void *)a->originals[i];
+		a->hooks[i] = (uint64_t)hot_hook((enum trace_function)i);
+	}
+	used = true;
+	mapped = a;
+	mapped_size = call->size;
+	__atomic_store_n(&guest.origin->trace, a, __ATOMIC_SEQ_CST);
+	return trace_bind();
+}
+
+static void
+unbind(void)
+{
+	struct trace_patch *p = patches_of(mapped);
+	uint32_t i;
+
+	for (i = mapped->patches; i > 0; i--)
+		if (p[i - 1].state == TRACE_PATCH_IN)
+			take_out(mapped, &p[i - 1]);
+}
+
+/* ---- the way out --------------------------------------------------------- */
+
+bool
+trace_is_left(const struct collector_call *call)
+{
+	enum { EVERYWHERE = 1, LOOKS = 2000, A_WHILE = 50 };
+	int i;
+
+	if (!used)
+		return true;
+	if (sys4(__NR_membarrier, EVERYWHERE, 0, 0, 0) < 0)
+		for (i = 0; i < A_WHILE && may_wait(call); i++)
+			nap_ms();	/* no store takes so long */
+	for (i = 0; i < (may_wait(call) ? LOOKS : 1); i++) {
+		if (i > 0)
+			nap_ms();
+		if (hot_trace_is_quiet())
+			return true;
+	}
+	return false;
+}
+
+int64_t
+trace_end(const struct collector_call *call)
+{
+	int64_t r;
+
+	if (!mapped)
+		return 0;
+	unbind();
+	if (guest.origin)
+		__atomic_store_n(&guest.origin->trace, NULL, __ATOMIC_SEQ_CST);
+	if (!trace_is_left(call))
+		return -EBUSY;
+	r = sys4(__NR_munmap, (uint64_t)mapped, mapped_size, 0, 0);
+	mapped = NULL;
+	return r;
+}
+
+void
+trace_forget(void)
+{
+	mapped = NULL;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The import slots of traced functions, in the target's memory: PLT slots
+ * (DT_JMPREL), addresses in tables and of calls without a PLT (DT_RELA:
+ * GLOB_DAT, 64), of every load object but the loader and our library.
+ *
+ * The function that a slot is for is the first definition in the order of the
+ * link maps, as the loader finds it for the program. A slot that leads to
+ * another one is of a library with a scope of its own: it is left alone and
+ * counted. One that leads into its own object is not bound yet; one that
+ * leads into a program that takes the function's address (and is at a fixed
+ * one itself) leads on through that program's PLT.
+ */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "private.h"
+#include "slots.h"
+
+enum { DYNAMIC_MAX = 512, RELAS_AT_ONCE = 256, NAME_MAX_BYTES = 64 };
+enum { RELAS_MAX = 1 << 22 };
+
+/* By enum trace_function. */
+static const char *const names[TRACE_FUNCTIONS][2] = {
+	[TRACE_MALLOC] = { "malloc" },
+	[TRACE_FREE] = { "free", "cfree" },
+	[TRACE_CALLOC] = { "calloc" },
+	[TRACE_REALLOC] = { "realloc" },
+	[TRACE_REALLOCARRAY] = { "reallocarray" },
+	[TRACE_MEMALIGN] = { "memalign" },
+	[TRACE_ALIGNED_ALLOC] = { "aligned_alloc" },
+	[TRACE_POSIX_MEMALIGN] = { "posix_memalign" },
+	[TRACE_VALLOC] = { "valloc" },
+	[TRACE_PVALLOC] = { "pvalloc" },
+	[TRACE_MMAP] = { "mmap", "mmap64" },
+	[TRACE_MUNMAP] = { "munmap" },
+	[TRACE_NEW] = { "_Znwm" },
+	[TRACE_NEW_ARRAY] = { "_Znam" },
+	[TRACE_NEW_NOTHROW] = { "_ZnwmRKSt9nothrow_t" },
+	[TRACE_NEW_ARRAY_NOTHROW] = { "_ZnamRKSt9nothrow_t" },
+	[TRACE_NEW_ALIGNED] = { "_ZnwmSt11align_val_t" },
+	[TRACE_NEW_ARRAY_ALIGNED] = { "_ZnamSt11align_val_t" },
+	[TRACE_DELETE] = { "_ZdlPv" },
+	[TRACE_DELETE_ARRAY] = { "_ZdaPv" },
+	[TRACE_DELETE_SIZED] = { "_ZdlPvm" },
+	[TRACE_DELETE_ARRAY_SIZED] = { "_ZdaPvm" },
+	[TRACE_DELETE_NOTHROW] = { "_ZdlPvRKSt9nothrow_t" },
+	[TRACE_DELETE_ARRAY_NOTHROW] = { "_ZdaPvRKSt9nothrow_t" },
+	[TRACE_DELETE_ALIGNED] = { "_ZdlPvSt11align_val_t" },
+	[TRACE_DELETE_ARRAY_ALIGNED] = { "_ZdaPvSt11align_val_t" },
+	[TRACE_DELETE_SIZED_ALIGNED] = { "_ZdlPvmSt11align_val_t" },
+	[TRACE_DELETE_ARRAY_SIZED_ALIGNED] = { "_ZdaPvmSt11align_val_t" },
+};
+
+/* ---- definitions --------------------------------------------------------- */
+
+static bool
+is_traced_object(const struct plan *p, const struct image *img)
+{
+	return img->header != p->ldso.header &&
+		(!p->library_map || img->link_map != p->library_map) &&
+		img->dynamic;
+}
+
+static const struct image *
+definer(const struct plan *p, const char *name, uint64_t *address)
+{
+	for (size_t i = 0; i < p->nimages; i++) {
+		const struct image *img = &p->images[i];
+
+		if (!is_traced_object(p, img))
+			continue;
+		*address = locate_address(p->look, img, name);
+		if (*address)
+			return img;
+	}
+	return NULL;
+}
+
+/* C++ where it is the allocator's own, not one that calls malloc; in libc
+ * what calls another traced function through a slot of its own. */
+static bool
+calls_another(const struct plan *p, enum trace_function f,
+	      const struct image *img)
+{
+	uint64_t address;
+
+	if (f == TRACE_REALLOCARRAY)
+		return img->header == p->libc.header;
+	return f >= TRACE_NEW && definer(p, "malloc", &address) != img;
+}
+
+static void
+find_originals(const struct plan *p, struct slots *s)
+{
+	for (int f = 0; f < TRACE_FUNCTIONS; f++) {
+		uint64_t address;
+		const struct image *img = definer(p, names[f][0], &address);
+
+		if (img && !calls_another(p, (enum trace_function)f, img))
+			s->originals[f] = address;
+	}
+}
+
+/* ---- relocations --------------------------------------------------------- */
+
+struct table {			/* of one object */
+	const struct plan *p;
+	const struct image *img;
+	struct slots *s;
+	uint64_t at[2], bytes[2];	/* DT_JMPREL, DT_RELA */
+	struct map known;	/* symbol -> function + 1, or none + 1 */
+};
+
+static void
+read_tables(struct table *t)
+{
+	uint64_t at = t->img->dynamic;
+
+	for (int i = 0; i < DYNAMIC_MAX; i++, at += sizeof(Elf64_Dyn)) {
+		Elf64_Dyn d;
+
+		if (look_read(t->p->look, at, &d, sizeof d) < 0 ||
+		    d.d_tag == DT_NULL)
+			return;
+
+		const uint64_t value = d.d_un.d_val;
+		const uint64_t address = value < t->img->bias ?
+			value + t->img->bias : value;
+
+		switch (d.d_tag) {
+		case DT_JMPREL: t->at[0] = address; break;
+		case DT_PLTRELSZ: t->bytes[0] = value; break;
+		case DT_RELA: t->at[1] = address; break;
+		case DT_RELASZ: t->bytes[1] = value; break;
+		}
+	}
+}
+
+static int
+function_of_name(const char *name)
+{
+	for (int f = 0; f < TRACE_FUNCTIONS; f++)
+		for (int i = 0; i < 2; i++)
+			if (names[f][i] && strcmp(names[f][i], name) == 0)
+				return f;
+	return TRACE_FUNCTIONS;
+}
+
+static int
+function_of(struct table *t, uint32_t symbol)
+{
+	uint64_t *slot = map_slot_of(&t->known, symbol);
+	char name[NAME_MAX_BYTES];
+	Elf64_Sym sym;
+	uint64_t at;
+
+	if (*slot)
+		return (int)*slot - 1;
+	*slot = TRACE_FUNCTIONS + 1;
+	if (look_read(t->p->look, t->img->symtab + symbol * sizeof sym, &sym,
+		      sizeof sym) < 0)
+		return TRACE_FUNCTIONS;
+	at = t->img->strtab + sym.st_name;
+	for (size_t i = 0; i < sizeof name; i++) {
+		if (look_read(t->p->look, at + i, &name[i], 1) < 0)
+			return TRACE_FUNCTIONS;
+		if (!name[i])
+			break;
+	}
+	name[sizeof name - 1] = '\0';
+	*slot = (uint64_t)function_of_name(name) + 1;
+	return (int)*slot - 1;
+}
+
+static bool
+is_in(const struct image *img, uint64_t address)
+{
+	return address >= img->text && address < img->text_end;
+}
+
+static void
+consider(struct table *t, const Elf64_Rela *r)
+{
+	const uint64_t type = ELF64_R_TYPE(r->r_info);
+	const uint32_t symbol = (uint32_t)ELF64_R_SYM(r->r_info);
+	const uint64_t slot = t->img->bias + r->r_offset;
+	const struct module *m;
+	uint64_t value;
+	int f;
+
+	if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
+	     type != R_X86_64_64) || !symbol || r->r_addend)
+		return;
+	f = function_of(t, symbol);
+	if (f == TRACE_FUNCTIONS || !t->s->originals[f] ||
+	    target_read(t->p->t, slot, &value, sizeof value) < 0)
+		return;
+	m = modules_find(&t->p->mods, slot);
+	if (!m || m->prot & MODULE_EXEC)
+		return;
+	if (value != t->s->originals[f] &&
+	    !(type == R_X86_64_JUMP_SLOT && is_in(t->img, value))) {
+		t->s->others += !is_in(&t->p->images[0], value);
+		return;
+	}
+	slots_add(t->s, &(struct trace_patch){
+		.slot = slot, .function = (uint32_t)f,
+		.relro = m->prot & MODULE_WRITE ? 0 : m->start,
+		.relro_end = m->prot & MODULE_WRITE ? 0 : m->end,
+	});
+}
+
+static void
+read_object(struct table *t)
+{
+	Elf64_Rela some[RELAS_AT_ONCE];
+
+	read_tables(t);
+	for (int k = 0; k < 2; k++) {
+		const uint64_t n = t->bytes[k] / sizeof some[0];
+
+		for (uint64_t i = 0; t->at[k] && i < n && i < RELAS_MAX;) {
+			const uint64_t few = n - i < RELAS_AT_ONCE ? n - i :
+				RELAS_AT_ONCE;
+
+			if (target_read(t->p->t, t->at[k] + i * sizeof some[0],
+					some, few * sizeof some[0]) < 0)
+				break;
+			for (uint64_t j = 0; j < few; j++)
+				consider(t, &some[j]);
+			i += few;
+		}
+	}
+	map_fini(&t->known);
+}
+
+/* ---- the door ------------------------------------------------------------ */
+
+void
+slots_add(struct slots *s, const struct trace_patch *patch)
+{
+	s->items = xgrow(s->items, &s->cap, s->len + 1, sizeof *s->items);
+	s->items[s->len++] = *patch;
+}
+
+void
+slots_find(const struct plan *p, struct slots *s)
+{
+	*s = (struct slots){0};
+	find_originals(p, s);
+	for (size_t i = 0; i < p->nimages; i++) {
+		struct table t = { .p = p, .img = &p->images[i], .s = s };
+
+		if (is_traced_object(p, t.img) && t.img->symtab &&
+		    t.img->strtab)
+			read_object(&t);
+	}
+}
+
+void
+slots_fini(struct slots *s)
+{
+	free(s->items);
+}

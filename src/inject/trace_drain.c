@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Records of traced calls, out of their chunks. The target can write
+ * everything in there, so nothing read from it is trusted: a record that does
+ * not fit its chunk costs the rest of that chunk, no more.
+ */
+#include <signal.h>
+#include <string.h>
+
+#include "tracing.h"
+
+enum { WORD = 8, WORDS_MAX = TRACE_ROOM / WORD };
+
+static struct trace_chunk *
+chunk_of(const struct tracing *tr, size_t i)
+{
+	return (struct trace_chunk *)((char *)tr->area +
+				      tr->layout.chunks_at) + i;
+}
+
+static char *
+data_of(const struct tracing *tr, size_t i)
+{
+	return (char *)tr->area + tr->layout.data_at + i * TRACE_CHUNK_BYTES;
+}
+
+static uint64_t
+time_of(const struct tracing *tr, uint64_t ticks)
+{
+	return tr->start.ns + (uint64_t)(int64_t)
+		((double)(int64_t)(ticks - tr->start.ticks) * tr->ns_per_tick);
+}
+
+/* ---- records ------------------------------------------------------------- */
+
+static const uint32_t least[] = {
+	[TRACE_REST] = 1, [TRACE_STACK] = 3, [TRACE_ALLOC] = 5,
+	[TRACE_RELEASE] = 4, [TRACE_MOVE] = 7,
+};
+
+static void
+tell(struct tracing *tr, pid_t tid, const uint64_t *w, uint32_t words,
+     trace_sink sink, void *arg)
+{
+	const uint32_t kind = (uint8_t)w[0], detail = (uint32_t)(w[0] >> 32);
+	struct trace_event ev = { .kind = kind, .tid = tid };
+
+	if (kind == TRACE_STACK) {
+		ev.stack = w[1];
+		ev.pcs = w + 2;
+		ev.depth = words - 2;
+		ev.end = detail < RECORD_ENDS ? detail : RECORD_WILD;
+	} else {
+		ev.function = detail < TRACE_FUNCTIONS ? detail : TRACE_MALLOC;
+		ev.time_ns = time_of(tr, w[1]);
+		ev.address = w[2];
+		ev.size = w[3];
+		ev.stack = kind == TRACE_RELEASE ? 0 : w[4];
+	}
+	if (kind == TRACE_MOVE) {
+		ev.old_address = w[5];
+		ev.old_time_ns = time_of(tr, w[6]);
+	}
+	sink(arg, &ev);
+}
+
+enum chunk_end { MORE_MAY_COME, AT_ITS_END };
+
+/* What is complete by now. The words are copied: they may change. */
+static enum chunk_end
+read_chunk(struct tracing *tr, size_t i, pid_t tid, trace_sink sink, void *arg)
+{
+	uint32_t at = tr->chunks[i].at;
+	uint64_t copy[WORDS_MAX];
+
+	while (at < TRACE_ROOM) {
+		const uint64_t *from = (const uint64_t *)(data_of(tr, i) + at);
+		const uint64_t head = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+		const uint32_t kind = (uint8_t)head;
+		const uint32_t words = (uint16_t)(head >> 8);
+
+		if (!head || kind == TRACE_REST) {
+			tr->chunks[i].at = at;
+			return head ? AT_ITS_END : MORE_MAY_COME;
+		}
+		if (kind > TRACE_MOVE || words < least[kind] ||
+		    words > (TRACE_ROOM - at) / WORD) {
+			tr->spoiled++;
+			return AT_ITS_END;
+		}
+		memcpy(copy, from, words * WORD);
+		copy[0] = head;
+		tell(tr, tid, copy, words, sink, arg);
+		at += words * WORD;
+	}
+	tr->chunks[i].at = at;
+	return AT_ITS_END;
+}
+
+/* ---- chunks -------------------------------------------------------------- */
+
+static void
+give_back(struct tracing *tr, size_t i)
+{
+	memset(data_of(tr, i), 0, TRACE_ROOM);
+	__atomic_store_n(&chunk_of(tr, i)->state, 0, __ATOMIC_RELEASE);
+	__atomic_fetch_or(&tr->area->free[i / 64], UINT64_C(1) << i % 64,
+			  __ATOMIC_ACQ_REL);
+}
+
+/* A thread that has ended closes nothing. */
+static bool
+has_ended(struct tracing *tr, pid_t inner)
+{
+	return guest_outer_tid(tr->g, inner) == 0;
+}
+
+static bool
+close_for(struct trace_chunk *c, uint64_t state)
+{
+	const uint64_t closed = (state & ~UINT64_C(3)) | TRACE_CLOSED;
+
+	return __atomic_compare_exchange_n(&c->state, &state, closed, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+static void
+drain_chunk(struct tracing *tr, size_t i, bool last, trace_sink sink,
+	    void *arg)
+{
+	struct trace_chunk *c = chunk_of(tr, i);
+	const uint64_t state = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE);
+	const uint32_t was = tr->chunks[i].at, how = state & 3;
+	pid_t inner, tid;
+
+	if (how != TRACE_OPEN && how != TRACE_CLOSED)
+		return;
+	if (tr->chunks[i].serial != state >> 2)
+		tr->chunks[i] = (struct chunk_state){ .serial = state >> 2 };
+	inner = (pid_t)c->tid;
+	tid = tr->chunks[i].tid;
+	if (!tid)
+		tid = tr->chunks[i].tid = guest_outer_tid(tr->g, inner);
+
+	const enum chunk_end end = read_chunk(tr, i, tid ? tid : inner, sink,
+					      arg);
+
+	if (last)
+		return;
+	if (how == TRACE_CLOSED && end == AT_ITS_END) {
+		give_back(tr, i);
+		return;
+	}
+	/* asked where nothing has come for a round */
+	if (tr->chunks[i].at == was && has_ended(tr, inner) &&
+	    (how == TRACE_CLOSED || close_for(c, state)))
+		give_back(tr, i);
+}
+
+void
+tracing_drain(struct tracing *tr, trace_sink sink, void *arg)
+{
+	__atomic_fetch_add(&tr->area->beat, 1, __ATOMIC_RELEASE);
+	tracing_calibrate(tr);
+	for (size_t i = 0; i < tr->layout.chunks; i++)
+		drain_chunk(tr, i, false, sink, arg);
+}
+
+void
+trace_drain_last(struct tracing *tr, trace_sink sink, void *arg)
+{
+	tracing_calibrate(tr);
+	for (size_t i = 0; i < tr->layout.chunks; i++)
+		drain_chunk(tr, i, true, sink, arg);
+}

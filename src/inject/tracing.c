@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Traced functions: the memory for their records, the slots that lead to
+ * hooks, and back. Reading the records out is trace_drain.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "private.h"
+#include "tracing.h"
+
+enum { PAGE = 4096, STACKS = 1 << 18, PATCHES_MAX = 1 << 14 };
+enum { CALIBRATE_NS = 2 * 1000 * 1000 };
+
+/* ---- time ---------------------------------------------------------------- */
+
+uint64_t
+tracing_ticks(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+static struct instant
+instant_now(void)
+{
+	const uint64_t before = tracing_ticks();
+	const uint64_t ns = now_ns();
+
+	return (struct instant){ ns, before + (tracing_ticks() - before) / 2 };
+}
+
+static uint64_t
+ticks_of(const struct tracing *tr, uint64_t ns)
+{
+	return (uint64_t)((double)ns / tr->ns_per_tick);
+}
+
+/* The longer we are there the better it is known. */
+void
+tracing_calibrate(struct tracing *tr)
+{
+	const struct instant now = instant_now();
+
+	if (now.ticks > tr->start.ticks)
+		tr->ns_per_tick = (double)(now.ns - tr->start.ns) /
+			(double)(now.ticks - tr->start.ticks);
+}
+
+static void
+calibrate_first(struct tracing *tr)
+{
+	tr->start = instant_now();
+	while (now_ns() - tr->start.ns < CALIBRATE_NS)
+		;
+	tracing_calibrate(tr);
+}
+
+/* ---- the area ------------------------------------------------------------ */
+
+static uint64_t
+round_page(uint64_t n)
+{
+	return (n + PAGE - 1) / PAGE * PAGE;
+}
+
+static void
+lay_out(struct tracing *tr, const struct tracing_options *opt)
+{
+	struct trace_area *a = &tr->layout;
+	uint64_t chunks = (opt->bytes / TRACE_CHUNK_BYTES + 63) / 64 * 64;
+	uint64_t at = TRACE_HEADER_BYTES;
+
+	if (chunks == 0)
+		chunks = 64;
+	if (chunks > TRACE_CHUNKS_MAX)
+		chunks = TRACE_CHUNKS_MAX;
+	*a = (struct trace_area){
+		.magic = TRACE_MAGIC, .version = TRACE_VERSION,
+		.header_bytes = TRACE_HEADER_BYTES,
+		.chunks = (uint32_t)chunks, .patches_max = PATCHES_MAX,
+		.stacks = STACKS, .beat = 1, .on = 1,
+		.lease_ticks = ticks_of(tr, RECORD_LEASE_NS),
+		.wait_ticks = ticks_of(tr, opt->wait_ns),
+	};
+	a->seen_at = tracing_ticks();
+	a->chunks_at = at;
+	at = round_page(at + chunks * sizeof(struct trace_chunk));
+	a->stacks_at = at;
+	at += STACKS * sizeof(uint64_t);
+	a->patches_at = at;
+	at += PATCHES_MAX * sizeof(struct trace_patch);
+	a->data_at = at;
+	a->size = at + chunks * TRACE_CHUNK_BYTES;
+	memcpy(a->originals, tr->slots.originals, sizeof a->originals);
+	for (size_t i = 0; i < chunks / 64; i++)
+		a->free[i] = UINT64_MAX;
+}
+
+struct trace_patch *
+tracing_patches(const struct tracing *tr)
+{
+	return (struct trace_patch *)((char *)tr->area +
+				      tr->layout.patches_at);
+}
+
+/* The slots join those that are there. */
+static void
+want(struct tracing *tr, const struct slots *s)
+{
+	struct trace_patch *p = tracing_patches(tr);
+	uint32_t n = tr->patches;
+
+	for (size_t i = 0; i < s->len; i++) {
+		if (n == PATCHES_MAX) {
+			tr->refused += s->len - i;
+			break;
+		}
+		p[n++] = s->items[i];
+	}
+	tr->patches = n;
+	__atomic_store_n(&tr->area->patches, n, __ATOMIC_RELEASE);
+}
+
+static int
+prepare_trace(struct errand *e, pid_t helper,
+	      const struct user_regs_struct *regs)
+{
+	struct guest *g = e->arg;
+	struct tracing *tr = g->tracing;
+
+	tr->fd = descriptor_make(e, helper, regs, "sonde-traces", AREA_FILE);
+	if (tr->fd < 0 ||
+	    channel_size(tr->fd, tr->layout.size, tr->layout.size) < 0)
+		return -1;
+	tr->layout.tid_offset = (int32_t)e->p->off_tid;
+	tr->layout.confined = e->p->seccomp;
+	tr->area = channel_map(tr->fd, tr->layout.size);
+	if (!tr->area)
+		return -1;
+	*tr->area = tr->layout;
+	want(tr, &tr->slots);
+	e->call->fd = e->block.area_fd;
+	e->call->size = tr->layout.size;
+	return 0;
+}
+
+/* ---- slots --------------------------------------------------------------- */
+
+static int
+find_slots(struct tracing *tr, struct slots *s)
+{
+	struct plan p;
+	const int r = plan_make(tr->g->t, &p);
+
+	if (r == 0)
+		slots_find(&p, s);
+	plan_fini(&p);
+	return r;
+}
+
+/* What leads to a hook already is none of them. */
+static void
+drop_known(const struct tracing *tr, struct slots *s)
+{
+	const struct trace_patch *p = tracing_patches(tr);
+	struct map known = {0};
+	size_t n = 0;
+	uint64_t at;
+
+	for (uint32_t i = 0; i < tr->patches; i++)
+		if (p[i].state == TRACE_PATCH_IN)
+			map_put(&known, p[i].slot, i);
+	for (size_t i = 0; i < s->len; i++)
+		if (!map_get(&known, s->items[i].slot, &at))
+			s->items[n++] = s->items[i];
+	s->len = n;
+	map_fini(&known);
+}
+
+int
+tracing_look_again(struct tracing *tr)
+{
+	struct collector_call call = { .command = COLLECTOR_BIND };
+	struct inject_report report = {0};
+	struct slots s;
+	int r = find_slots(tr, &s);
+
+	if (r < 0)
+		return -1;
+	drop_known(tr, &s);
+	if (s.len) {
+		want(tr, &s);
+		r = guest_command(tr->g, &call, NULL, &report);
+	}
+	slots_fini(&s);
+	return r;
+}
+
+uint64_t
+tracing_original(const struct tracing *tr, enum trace_function f)
+{
+	return tr->layout.originals[f];
+}
+
+void
+tracing_counts(const struct tracing *tr, struct tracing_counts *c)
+{
+	const struct trace_patch *p = tracing_patches(tr);
+
+	*c = (struct tracing_counts){
+		.others = tr->slots.others, .refused = tr->refused,
+		.waits = tr->area->waits,
+		.waited_ns = (uint64_t)((double)tr->area->waited_ticks *
+					tr->ns_per_tick),
+	};
+	memcpy(c->lost, tr->area->lost, sizeof c->lost);
+	for (uint32_t i = 0; i < tr->patches; i++)
+		if (p[i].state == TRACE_PATCH_IN)
+			c->slots++;
+		else if (p[i].state == TRACE_PATCH_FAILED)
+			c->refused++;
+}
+
+/* ---- open, close --------------------------------------------------------- */
+
+static void
+free_tracing(struct tracing *tr)
+{
+	tr->g->tracing = NULL;
+	if (tr->area)
+		(void)munmap(tr->area, tr->layout.size);
+	if (tr->fd >= 0)
+		close(tr->fd);
+	slots_fini(&tr->slots);
+	free(tr->chunks);
+	free(tr);
+}
+
+struct tracing *
+tracing_open(struct guest *g, const struct tracing_options *opt,
+	     struct inject_report *report)
+{
+	struct collector_call call = { .command = COLLECTOR_TRACE };
+	struct tracing *tr = xcalloc(1, sizeof *tr);
+
+	tr->g = g;
+	tr->fd = -1;
+	g->tracing = tr;
+	calibrate_first(tr);
+	if (find_slots(tr, &tr->slots) < 0)
+		goto failed;
+	if (!tr->slots.len) {
+		(void)fail(FAIL_UNSUITABLE, "nothing in process %d calls "
+			   "malloc through an import slot",
+			   target_pid(g->t));
+		goto failed;
+	}
+	lay_out(tr, opt);
+	tr->chunks = xcalloc(tr->layout.chunks, sizeof *tr->chunks);
+	if (guest_command(g, &call, prepare_trace, report) < 0) {
+		(void)fail_in("process %d: trace its calls", target_pid(g->t));
+		goto failed;
+	}
+	close(tr->fd);
+	tr->fd = -1;
+	return tr;
+failed:
+	free_tracing(tr);
+	return NULL;
+}
+
+/* Slots that still lead to hooks. */
+static size_t
+left_in(const struct tracing *tr)
+{
+	const struct trace_patch *p = tracing_patches(tr);
+	size_t n = 0;
+	uint64_t value;
+
+	for (uint32_t i = 0; i < tr->patches; i++)
+		n += target_read(tr->g->t, p[i].slot, &value,
+				 sizeof value) == 0 && value &&
+			p[i].function < TRACE_FUNCTIONS &&
+			value == tr->area->hooks[p[i].function];
+	return n;
+}
+
+int
+tracing_close(struct tracing *tr, trace_sink sink, void *arg)
+{
+	struct collector_call call = { .command = COLLECTOR_UNTRACE };
+	struct inject_report report = {0};
+	const bool there = guest_is_there(tr->g);
+	int r = 0;
+
+	if (there)
+		r = guest_command(tr->g, &call, NULL, &report);
+	__atomic_store_n(&tr->area->on, 0, __ATOMIC_RELEASE);
+	trace_drain_last(tr, sink, arg);
+
+	const size_t left = there ? left_in(tr) : 0;
+
+	if (left)
+		r = fail(FAIL_PARTIAL, "%zu import slots lead to hooks that do "
+			 "nothing any more", left);
+	free_tracing(tr);
+	return r;
+}

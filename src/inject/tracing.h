@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the files of tracing share.
+ */
+#ifndef SONDE_INJECT_TRACING_H
+#define SONDE_INJECT_TRACING_H
+
+#include "private.h"
+#include "slots.h"
+
+struct instant {
+	uint64_t ns, ticks;
+};
+
+struct chunk_state {		/* ours, of a chunk */
+	uint64_t serial;	/* that we read; 0: none */
+	uint32_t at;		/* bytes read */
+	pid_t tid;		/* by our numbers; 0: not asked yet */
+};
+
+struct tracing {
+	struct guest *g;
+	struct trace_area *area;	/* NULL: not yet mapped */
+	struct trace_area layout;	/* our own copy: nobody changes it */
+	int fd;				/* the area's, while it is opened */
+	struct slots slots;		/* found first */
+	uint32_t patches;		/* used */
+	size_t refused;
+	struct instant start;
+	double ns_per_tick;
+	struct chunk_state *chunks;
+	uint64_t spoiled;		/* chunks that made no sense */
+};
+
+uint64_t tracing_ticks(void);
+void tracing_calibrate(struct tracing *tr);
+struct trace_patch *tracing_patches(const struct tracing *tr);
+/* Whatever is there, and no more will come. */
+void trace_drain_last(struct tracing *tr, trace_sink sink, void *arg);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Traced calls, to packets of the experiment. The guest is engine inject's, or
+ * one of our own that ticks for nobody. Each record is written once; what was
+ * lost is counted by cause and said when the collection ends.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+#include "inject.h"
+
+enum {
+	ROOM_BYTES = 64 << 20,
+	WAIT_NS = 20 * 1000 * 1000,
+	LOOK_EVERY_NS = 300 * 1000 * 1000,
+	TABLE_MARGIN = 4 << 20,
+};
+
+struct kept {			/* a stack, without the function called */
+	size_t len;
+	enum stack_end end;
+	uint64_t pcs[];
+};
+
+struct calls {
+	struct recorder *rec;
+	const struct recorder_options *opt;
+	struct guest *guest, *own;	/* own: NULL, or the same */
+	struct tracing *tracing;
+	uint64_t originals[TRACE_FUNCTIONS];
+	struct map stacks;	/* id -> struct kept */
+	struct map frames;	/* id and function -> FRINFO */
+	/* Whose stack another thread has written: it is in a chunk that comes
+	 * later in the round. */
+	struct trace_event *pending;
+	size_t npending, cap;
+	uint64_t events;
+	uint64_t looked_ns;
+	uint32_t tables;	/* ranges published */
+};
+
+/* ---- packets ------------------------------------------------------------- */
+
+static void
+keep_stack(struct calls *c, const struct trace_event *ev)
+{
+	uint64_t *slot = map_slot_of(&c->stacks, ev->stack);
+
+	if (*slot)
+		return;
+
+	struct kept *k = xmalloc(sizeof *k + ev->depth * sizeof k->pcs[0]);
+
+	k->len = ev->depth;
+	k->end = ev->end == RECORD_COMPLETE ? STACK_COMPLETE :
+		ev->end == RECORD_TOO_DEEP ? STACK_TRUNCATED : STACK_FAILED;
+	for (size_t i = 0; i < ev->depth; i++)
+		k->pcs[i] = unwind_call_address(c->opt->space, ev->pcs[i]);
+	*slot = (uintptr_t)k;
+}
+
+/* With the function itself as its leaf. */
+static uint64_t
+frame_of(struct calls *c, const struct trace_event *ev)
+{
+	const uint64_t key = ev->stack + (uint64_t)ev->function;
+	uint64_t *slot = map_slot_of(&c->frames, key), at;
+
+	if (*slot || !map_get(&c->stacks, ev->stack, &at))
+		return *slot;
+
+	const struct kept *k = (const void *)(uintptr_t)at;
+	uint64_t *pcs = xcalloc(k->len + 1, sizeof *pcs);
+
+	pcs[0] = c->originals[ev->function];
+	memcpy(pcs + 1, k->pcs, k->len * sizeof *pcs);
+	*slot = experiment_stack(c->opt->exp, pcs, k->len + 1, k->end);
+	free(pcs);
+	return *slot;
+}
+
+static int
+type_of(const struct trace_event *ev)
+{
+	switch (ev->function) {
+	case TRACE_MMAP: return HEAP_MMAP;
+	case TRACE_MUNMAP: return HEAP_MUNMAP;
+	default: break;
+	}
+	return ev->kind == TRACE_MOVE ? HEAP_REALLOC :
+		ev->kind == TRACE_RELEASE ? HEAP_FREE : HEAP_ALLOC;
+}
+
+static void
+put(struct calls *c, const struct trace_event *ev)
+{
+	c->events++;
+	experiment_heap(c->opt->exp, &(struct experiment_allocation){
+		.time_ns = ev->time_ns, .tid = ev->tid, .type = type_of(ev),
+		.size = ev->size, .address = ev->address,
+		.old_address = ev->old_address,
+		.frinfo = ev->stack ? frame_of(c, ev) : 0,
+	});
+}
+
+static void
+take(void *arg, const struct trace_event *ev)
+{
+	struct calls *c = arg;
+
+	if (ev->kind == TRACE_STACK) {
+		keep_stack(c, ev);
+		return;
+	}
+	if (!ev->stack || frame_of(c, ev)) {
+		put(c, ev);
+		return;
+	}
+	c->pending = xgrow(c->pending, &c->cap, c->npending + 1,
+			   sizeof *c->pending);
+	c->pending[c->npending++] = *ev;
+}
+
+/* Its stack was there before it was written; so it is by now. */
+static void
+put_pending(struct calls *c, bool last)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->npending; i++)
+		if (last || frame_of(c, &c->pending[i]))
+			put(c, &c->pending[i]);
+		else
+			c->pending[n++] = c->pending[i];
+	c->npending = n;
+}
+
+/* ---- the guest ----------------------------------------------------------- */
+
+static struct guest *
+open_guest(struct calls *c)
+{
+	const struct step_tables *tables = unwind_space_tables(c->opt->space);
+	const struct guest_options options = {
+		.windows = 1, .window_bytes = RECORD_WINDOW_MIN,
+		.table_bytes = (uint32_t)(TABLE_MARGIN +
+					  guest_publish_need(tables)),
+		.interval_ns = c->opt->interval_ns,
+		.donor_seed = c->opt->settings->seed,
+		.tables = tables,
+	};
+	struct inject_report report = {0};
+	struct guest *g = c->opt->at_start ?
+		guest_open_preloaded(c->opt->target, &options, &report) :
+		guest_open(c->opt->target, &options, &report);
+
+	if (report.tries)
+		recorder_stopped(c->rec, report.donor_stop_ns);
+	c->tables = tables->count;
+	return g;
+}
+
+/* New code: by its tables stacks are found, and its slots lead to hooks. */
+static void
+look_again(struct calls *c)
+{
+	const struct step_tables *tables = unwind_space_tables(c->opt->space);
+
+	if (now_ns() - c->looked_ns < LOOK_EVERY_NS)
+		return;
+	c->looked_ns = now_ns();
+	if (tables->count == c->tables || !guest_is_there(c->guest))
+		return;
+	c->tables = tables->count;
+	if (c->own)
+		(void)guest_publish(c->guest, tables);
+	(void)tracing_look_again(c->tracing);	/* what is missing is told */
+}
+
+/* ---- the door ------------------------------------------------------------ */
+
+struct calls *
+calls_new(struct recorder *rec, const struct recorder_options *o,
+	  struct guest *shared)
+{
+	const struct tracing_options options = {
+		.bytes = ROOM_BYTES, .wait_ns = WAIT_NS,
+	};
+	struct calls *c = xcalloc(1, sizeof *c);
+	struct inject_report report = {0};
+	struct str ignored = {0};
+
+	c->rec = rec;
+	c->opt = o;
+	c->tables = unwind_space_tables(o->space)->count;
+	c->guest = shared ? shared : (c->own = open_guest(c));
+	if (c->guest)
+		c->tracing = tracing_open(c->guest, &options, &report);
+	if (c->tracing) {
+		for (int f = 0; f < TRACE_FUNCTIONS; f++)
+			c->originals[f] = tracing_original(c->tracing, f);
+		recorder_stopped(rec, report.donor_stop_ns);
+		return c;
+	}
+
+	struct failure *first = fail_keep();
+
+	calls_end(c, &ignored);
+	str_fini(&ignored);
+	fail_again(first);
+	return NULL;
+}
+
+void
+calls_drain(struct calls *c)
+{
+	if (!c)
+		return;
+	if (c->own)
+		guest_heartbeat(c->own);
+	tracing_drain(c->tracing, take, c);
+	put_pending(c, false);
+	look_again(c);
+}
+
+static void
+tell_counts(struct calls *c, const struct tracing_counts *n)
+{
+	char words[7][24];
+	const uint64_t values[] = {
+		c->events, n->slots, n->others, n->refused,
+		n->lost[TRACE_LOST_FULL], n->lost[TRACE_LOST_LEASE],
+		n->waited_ns,
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(values); i++)
+		snprintf(words[i], sizeof words[i], "%" PRIu64, values[i]);
+	experiment_event(c->opt->exp, now_ns(), "sonde_calls",
+			 (const char *const[]){
+		"calls", words[0], "slots", words[1], "others", words[2],
+		"refused", words[3], "lost_full", words[4],
+		"lost_lease", words[5], "waited_ns", words[6], NULL });
+}
+
+void
+calls_end(struct calls *c, struct str *text)
+{
+	struct inject_report report = {0};
+	size_t at = 0;
+	uint64_t key, kept;
+
+	if (!c)
+		return;
+	if (c->tracing) {
+		struct tracing_counts counts;
+
+		tracing_drain(c->tracing, take, c);
+		tracing_counts(c->tracing, &counts);
+		if (tracing_close(c->tracing, take, c) < 0)
+			str_addf(text, "NOT clean: %s", fail_last()->reason);
+		put_pending(c, true);
+		tell_counts(c, &counts);
+	}
+	if (c->own) {
+		if (guest_is_there(c->own) &&
+		    guest_stop(c->own, &report) < 0)
+			str_addf(text, "NOT clean: %s", fail_last()->reason);
+		guest_close(c->own);
+	}
+	while (map_next(&c->stacks, &at, &key, &kept))
+		free((void *)(uintptr_t)kept);
+	free(c->pending);
+	map_fini(&c->stacks);
+	map_fini(&c->frames);
+	free(c);
+}
