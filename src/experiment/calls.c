@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "format.h"
+#include "header.h"
 #include "writer.h"
 #include "xml.h"
 
@@ -20,10 +21,7 @@ enum { FLUSH_AT = 256 << 10 };
 static void
 declare_heap(struct experiment *exp)
 {
-	static const struct {
-		const char *name, *text, *type;
-		size_t offset;
-	} fields[] = {
+	static const struct packet_field fields[] = {
 #define FIELD(name, text, type, member) \
 		{ name, text, type, offsetof(struct heap_packet, member) }
 		FIELD("LWPID", "Lightweight process id", "INT32", thread),
@@ -43,10 +41,7 @@ declare_heap(struct experiment *exp)
 		 "  <profdata fname=\"heaptrace\"/>\n"
 		 "  <profpckt kind=\"%d\" uname=\"Heap tracing data\">\n",
 		 PACKET_HEAP);
-	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		str_addf(&out, "    <field name=\"%s\" uname=\"%s\""
-			 " offset=\"%zu\" type=\"%s\"/>\n", fields[i].name,
-			 fields[i].text, fields[i].offset, fields[i].type);
+	header_fields(&out, fields, ARRAY_LEN(fields));
 	str_add(&out, "  </profpckt>\n</profile>");
 	writer_line(exp, &exp->log, &out);
 }

@@ -120,13 +120,19 @@ add_run(struct str *out, const struct experiment_info *info)
 	str_addf(out, " pid=\"%ld\"/>\n", (long)info->pid);
 }
 
+void
+header_fields(struct str *out, const struct packet_field *fields, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		str_addf(out, "    <field name=\"%s\" uname=\"%s\""
+			 " offset=\"%zu\" type=\"%s\"/>\n", fields[i].name,
+			 fields[i].text, fields[i].offset, fields[i].type);
+}
+
 static void
 add_clock_packets(struct str *out)
 {
-	static const struct {
-		const char *name, *text, *type;
-		size_t offset;
-	} fields[] = {
+	static const struct packet_field fields[] = {
 #define FIELD(name, text, type, member) \
 		{ name, text, type, offsetof(struct clock_packet, member) }
 		FIELD("LWPID", "Lightweight process id", "INT32", thread),
@@ -143,10 +149,7 @@ add_clock_packets(struct str *out)
 		 " numstates=\"%d\">\n  <profdata fname=\"profile\"/>\n"
 		 "  <profpckt kind=\"%d\" uname=\"Clock profiling data\">\n",
 		 MSTATE_LINUX_CPU, PACKET_CLOCK);
-	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		str_addf(out, "    <field name=\"%s\" uname=\"%s\""
-			 " offset=\"%zu\" type=\"%s\"/>\n", fields[i].name,
-			 fields[i].text, fields[i].offset, fields[i].type);
+	header_fields(out, fields, ARRAY_LEN(fields));
 	str_add(out, "  </profpckt>\n</profile>\n");
 }
 
