@@ -9,7 +9,7 @@ QUIET_OTHERS=10		# percent of the CPUs
 QUIET_LOOK=3		# seconds
 PROGRAMS=$TMP/bin
 VICTIMS=$PROGRAMS
-PEERS='libgoogle-perftools-dev google-perftools linux-perf gdb elfutils
+PEERS='libgoogle-perftools-dev google-perftools heaptrack linux-perf gdb elfutils
 binutils'
 LIBPROFILER=libprofiler.so.0
 WHY=''			# why the last visit failed
@@ -98,7 +98,7 @@ build_programs()
 		-lunwind -lpthread)
 
 	mkdir -p "$PROGRAMS"
-	for name in burn gaps blocked timed; do
+	for name in burn gaps blocked pairs timed; do
 		"$cc" -std=gnu11 -D_GNU_SOURCE -O2 -fomit-frame-pointer \
 			-o "$PROGRAMS/$name" "$here/$name.c" -lpthread ||
 			broken "cannot compile $name.c"
