@@ -177,6 +177,8 @@ int experiment_archive(const char *path, enum archive_mode mode,
 		       const char *root);
 /* Name of the archived copy of a path inside archives/; caller frees. */
 char *experiment_archived_name(const char *path);
+/* Build-id of that copy in the experiment; "" unknown. Caller frees. */
+char *experiment_archived_id(const char *experiment, const char *path);
 
 /* ---- read.c: reading ----------------------------------------------------- */
 

@@ -22,24 +22,38 @@ base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/*
+ * gprofng records no build-id, but copies what it maps: the copy tells which
+ * build it was. So one file is one object whoever recorded it, and two builds
+ * at one path are two.
+ */
+static char *
+build_of(const struct source *src, const struct experiment_map_record *rec)
+{
+	return rec->build_id && *rec->build_id ? xstrdup(rec->build_id) :
+		experiment_archived_id(src->founder, rec->name);
+}
+
 uint32_t
 object_intern(struct profile *prof, uint32_t source,
 	      const struct experiment_map_record *rec)
 {
-	const char *build_id = rec->build_id ? rec->build_id : "";
+	char *build_id = build_of(&prof->sources[source], rec);
 
 	for (uint32_t i = OBJECT_FIRST; i < prof->objects.len; i++) {
 		const struct object *obj = object_at(prof, i);
 
 		if (!strcmp(obj->path, rec->name) &&
-		    !strcmp(obj->build_id, build_id))
+		    !strcmp(obj->build_id, build_id)) {
+			free(build_id);
 			return i;
+		}
 	}
 
 	struct object *obj = xcalloc(1, sizeof *obj);
 
 	obj->path = xstrdup(rec->name);
-	obj->build_id = xstrdup(build_id);
+	obj->build_id = build_id;
 	obj->pub.path = obj->path;
 	obj->pub.name = base_name(obj->path);
 	obj->pub.is_file = true;
