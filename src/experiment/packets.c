@@ -16,6 +16,7 @@
 #include "reader.h"
 
 enum { STREAM_BUFFER = 1 << 17 };	/* more than a packet; in the cache */
+#define LATE_NS (10 * UINT64_C(1000000000))
 
 int
 stream_open(struct packet_stream *st, int dir_fd, const char *name)
@@ -193,6 +194,28 @@ weight_of(uint64_t ticks, uint64_t tick_ns)
 	return __builtin_mul_overflow(ticks, tick_ns, &ns) ? UINT64_MAX : ns;
 }
 
+/* A record may be late, but not by longer than that after the exit. */
+static uint64_t
+time_of(const struct experiment_reader *rd, uint64_t stamp)
+{
+	const uint64_t ns = stamp > rd->start_ns ? stamp - rd->start_ns : 0;
+
+	return rd->exited && ns > rd->end_ns + LATE_NS ? rd->end_ns : ns;
+}
+
+/*
+ * When something began that ended at time_ns; nothing began before the
+ * recording, or later than it ended. Never 0, which says that nobody knows.
+ */
+static uint64_t
+since(const struct experiment_reader *rd, uint64_t began, uint64_t time_ns)
+{
+	if (began <= rd->start_ns)
+		return 1;
+	began -= rd->start_ns;
+	return began < time_ns ? began : time_ns;
+}
+
 /* False when the packet cannot mean anything. */
 static bool
 decode(const struct experiment_reader *rd, const struct data_file *file,
@@ -206,8 +229,7 @@ decode(const struct experiment_reader *rd, const struct data_file *file,
 		return false;
 	*out = (struct experiment_packet){
 		.kind = layout->kind,
-		.time_ns = n[ROLE_TIME] > rd->start_ns ?
-			n[ROLE_TIME] - rd->start_ns : 0,
+		.time_ns = time_of(rd, n[ROLE_TIME]),
 		.thread = n[ROLE_THREAD], .lwp = n[ROLE_LWP],
 		.cpu = (int)n[ROLE_CPU], .frinfo = n[ROLE_FRINFO],
 		.mstate = (int)n[ROLE_STATE],
@@ -218,9 +240,18 @@ decode(const struct experiment_reader *rd, const struct data_file *file,
 	for (size_t i = 0; i < EXPERIMENT_VALUES; i++) {
 		out->value[i] = n[ROLE_VALUE + i];
 		if (layout->time_values[i] && out->value[i])
-			out->value[i] -= rd->start_ns;
+			out->value[i] = since(rd, out->value[i], out->time_ns);
 	}
 	return true;
+}
+
+/* One thread in one state for longer than since the start, and by more than
+ * how late its packet may be? Sums of what nobody sampled may. */
+static bool
+is_doubtful(const struct experiment_packet *p)
+{
+	return p->weight_ns > p->time_ns + LATE_NS &&
+	       p->cpu != EXPERIMENT_BOOKED;
 }
 
 /* ---- whole files ----------------------------------------------------- */
@@ -318,6 +349,7 @@ visit_file(const struct experiment_reader *rd, struct data_file *file,
 	struct packet_stream st;
 	struct packet_head head;
 	const unsigned char *packet;
+	unsigned long long doubtful = 0;
 
 	if (!open_data(rd, file, &st))
 		return true;
@@ -325,12 +357,18 @@ visit_file(const struct experiment_reader *rd, struct data_file *file,
 		const struct layout *l = layout_find(file, head.kind);
 		struct experiment_packet p;
 
-		if (l && decode(rd, file, l, packet, head.size, &p) &&
-		    !visit(arg, &p)) {
+		if (!l || !decode(rd, file, l, packet, head.size, &p))
+			continue;
+		doubtful += is_doubtful(&p);
+		if (!visit(arg, &p)) {
 			stream_close(&st);
 			return false;
 		}
 	}
+	if (doubtful)
+		reader_warn(rd, "%s: %llu records say that more time passed "
+			    "than since the start; totals may be wrong",
+			    file->name, doubtful);
 	close_data(rd, file, &st);
 	return true;
 }

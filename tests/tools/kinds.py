@@ -108,7 +108,8 @@ class Experiment:
         self.stacks = Stacks(self.rng)
         self.packets = {}       # file -> {thread: [bytes]}
         self.sums = {}          # (function, metric) -> [excl, incl]
-        self.now, self.top = START + 1000, 0x10000000
+        # nothing lasts longer than that, so nothing began before START
+        self.now, self.top = START + 2_000_001_000, 0x10000000
         self.live, self.leaks, self.regions = {}, [], []
 
     def count(self, stack, metric, amount):
