@@ -4,6 +4,7 @@
  */
 #include "private.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -66,6 +67,15 @@ take_format(struct shell *sh, const char *word)
 		fail_in("report") : 0;
 }
 
+/* A minus and a value, but no option, such as --format. */
+static bool
+begins_expression(const char *word)
+{
+	if (word[1] == '-')
+		return !isalpha((unsigned char)word[2]);
+	return isdigit((unsigned char)word[1]) || word[1] == '(';
+}
+
 /* `-sort -e.user` reverses, `-outfile -` is standard output: a dash may begin
  * an argument too. */
 static bool
@@ -75,7 +85,7 @@ is_argument(const char *command, const char *word)
 		return strchr(word, '.') || strchr(word, '%');
 	if (strcmp(command, "filters") == 0 ||
 	    strcmp(command, "indxobj_define") == 0)
-		return strchr("0123456789(-", word[1]);	/* an expression */
+		return begins_expression(word);
 	return str_ends(command, "file") &&
 	       (strcmp(word, "-") == 0 || strcmp(word, "--") == 0);
 }
