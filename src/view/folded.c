@@ -81,6 +81,19 @@ compare_lines(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
+/* An empty file says nothing; so somebody else has to. */
+static void
+note_nothing(const struct folding *f)
+{
+	const struct metric *m =
+		profile_metric(f->v->prof, f->v->metrics[f->slot]);
+
+	viewer_note(f->v, xasprintf("no stack has any %s; -metrics e.NAME "
+				    "folds another metric, -metric_list shows "
+				    "them, -filters 1 ends filters",
+				    m->title));
+}
+
 int
 folded_write(struct viewer *v, FILE *out)
 {
@@ -99,6 +112,8 @@ folded_write(struct viewer *v, FILE *out)
 		profile_stacks(v->prof, visit, &f);
 	if (f.len)
 		qsort(f.lines, f.len, sizeof *f.lines, compare_lines);
+	else
+		note_nothing(&f);
 	for (size_t i = 0; i < f.len; i++) {
 		fprintf(out, "%s %" PRIu64 "\n", f.lines[i].text,
 			is_time ? (f.lines[i].weight + 500) / 1000 :
