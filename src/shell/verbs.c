@@ -143,6 +143,7 @@ const struct verb verb_table[] = {
 	  "record a program, with the options of collect(1)",
 	  "  -p on|off|lo|hi|N[m|u]  clock profiling and its interval\n"
 	  "  -S on|off|SECONDS       resource samples\n"
+	  "  -H on|off               each call that gives or takes memory\n"
 	  "  -t N[m|s]               record for so long\n"
 	  "  -o NAME.er, -d DIR      the experiment's name and directory\n"
 	  "  -A on|off|copy          copy load objects into it\n"
