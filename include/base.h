@@ -102,6 +102,10 @@ void str_addf(struct str *s, const char *fmt, ...)
 const char *str_text(const struct str *s);
 /* Take the text out; the caller frees it; s is empty again. */
 char *str_take(struct str *s);
+/* A word of a command that people paste: in quotes where the system's shell
+ * would see more than one word. str_quoted: the caller frees it. */
+void str_add_quoted(struct str *s, const char *word);
+char *str_quoted(const char *word);
 
 /* For people's eyes: what a terminal would obey in it becomes '?', in place;
  * lines and tabs stay. Everything that others name passes through here before

@@ -584,6 +584,25 @@ engines()
 	echo ring inject
 }
 
+# beside PART...: this script once for each word, at the same time
+beside()
+{
+	local part pid pids=() failed=
+
+	for part; do
+		bash "$0" "$part" >"$TMP/$part.log" 2>&1 &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || failed=yes
+	done
+	for part; do
+		note "$part"
+		cat "$TMP/$part.log"
+	done
+	[ -z "$failed" ] || fail "see above"
+}
+
 # as_if_typed COMMAND...: with SIGINT and SIGQUIT as a terminal's job has
 # them; a shell's background job ignores both. Replaces this (sub)shell.
 as_if_typed()

@@ -141,25 +141,6 @@ fail_again(struct failure *kept)
 
 /* ---- the same again as root ------------------------------------------------ */
 
-static void
-add_word(struct str *line, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-
-	if (*word && word[strspn(word, plain)] == '\0') {
-		str_add(line, word);
-		return;
-	}
-	str_add(line, "'");
-	for (; *word; word++)
-		if (*word == '\'')
-			str_add(line, "'\\''");
-		else
-			str_addn(line, word, 1);
-	str_add(line, "'");
-}
-
 /* sudo looks for names in places of its own: ours is named as it was, and
  * where it is not there, in full. */
 static char *
@@ -194,10 +175,10 @@ fail_set_command(int argc, char **argv)
 	}
 	if (argc < 2)
 		return;
-	add_word(&line, name);
+	str_add_quoted(&line, name);
 	for (int i = 1; i < argc; i++) {
 		str_add(&line, " ");
-		add_word(&line, argv[i]);
+		str_add_quoted(&line, argv[i]);
 	}
 	command = str_take(&line);
 }

@@ -51,6 +51,34 @@ str_addf(struct str *s, const char *fmt, ...)
 	free(text);
 }
 
+void
+str_add_quoted(struct str *s, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+
+	if (*word && word[strspn(word, plain)] == '\0') {
+		str_add(s, word);
+		return;
+	}
+	str_add(s, "'");
+	for (; *word; word++)
+		if (*word == '\'')
+			str_add(s, "'\\''");
+		else
+			str_addn(s, word, 1);
+	str_add(s, "'");
+}
+
+char *
+str_quoted(const char *word)
+{
+	struct str s = {0};
+
+	str_add_quoted(&s, word);
+	return str_take(&s);
+}
+
 const char *
 str_text(const struct str *s)
 {

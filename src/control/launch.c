@@ -71,6 +71,8 @@ find_program(const char *name, char *const *envp)
 		if (is_program(name))
 			return xstrdup(name);
 		fail_errno("cannot run %s", name);
+		if (errno == EACCES && stat(name, &st) == 0)
+			fail_remedy("chmod +x %s, if it is a program", name);
 		return NULL;
 	}
 	for (const char *dir = search_path(envp); *name;) {
@@ -89,6 +91,10 @@ find_program(const char *name, char *const *envp)
 	}
 	errno = error;
 	fail_errno("cannot run %s", name);
+	if (stat(name, &st) == 0)
+		fail_remedy("it is not in PATH, but here: ./%s", name);
+	else
+		fail_remedy("it is not in PATH: give its path");
 	return NULL;
 }
 

@@ -107,6 +107,8 @@ no_such_process(pid_t pid)
 		fail_remedy("a process numbered %d in its own pid namespace "
 			    "is %d here: sonde record -p %d", (int)pid,
 			    (int)outer, (int)outer);
+	else
+		fail_remedy("it may have ended; ps -ef lists those that run");
 	return -1;
 }
 

@@ -112,8 +112,12 @@ place_open(struct place *pl, const char *path)
 	pl->parent_fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (pl->parent_fd < 0) {
 		fail_errno("open the directory %s", parent);
-		if (errno == ENOENT)
-			fail_remedy("create it first: mkdir -p %s", parent);
+		if (errno == ENOENT) {
+			char *word = str_quoted(parent);
+
+			fail_remedy("create it first: mkdir -p %s", word);
+			free(word);
+		}
 	}
 	free(copy);
 	return pl->parent_fd < 0 ? -1 : 0;
@@ -215,8 +219,8 @@ place_clear(struct place *pl, bool replace)
 		return errno == ENOENT ? 0 : fail_errno("look at %s", pl->name);
 	if (!replace) {
 		fail(FAIL_USAGE, "%s exists already", pl->name);
-		return fail_remedy("give another name, or replace it: "
-				   "sonde record -O %s", pl->name);
+		return fail_remedy("give another name, or replace it: -O "
+				   "instead of -o");
 	}
 
 	const int fd = openat(pl->parent_fd, pl->name, O_RDONLY | O_DIRECTORY |

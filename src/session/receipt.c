@@ -72,7 +72,13 @@ receipt_text(const struct session_progress *p, const char *clean,
 	add_stops(&s, p);
 	add_marks(&s, p);
 	str_addf(&s, ", %s%s%s", clean, *trouble ? ", " : "", trouble);
-	str_addf(&s, removed ? ", but %s was removed meanwhile: nothing is "
-		 "kept" : ": sonde report %s -functions", path);
+	if (removed) {
+		str_addf(&s, ", but %s was removed meanwhile: nothing is kept",
+			 path);
+	} else {
+		str_add(&s, ": sonde report ");
+		str_add_quoted(&s, path);
+		str_add(&s, " -functions");
+	}
 	return str_take(&s);
 }

@@ -31,8 +31,12 @@ connect_control(const char *path)
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	const int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (dir < 0)
-		return fail_errno("open experiment %s", path);
+	if (dir < 0) {
+		fail_errno("open experiment %s", path);
+		return errno != ENOENT ? -1 :
+			fail_remedy("name the directory that `sonde record` "
+				    "told: ls -d *.er");
+	}
 
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 

@@ -318,8 +318,8 @@ const struct command collector_subcommands[] = {
 	  sub_creators, NULL },
 	{ "dbxsample", "on|off", "a sample whenever the process is stopped", 0,
 	  sub_dbxsample, NULL },
-	{ "depth", "FRAMES [KB]", "how much of a stack is recorded; KB: what "
-	  "the kernel copies for engine ring", 0, sub_depth,
+	{ "depth", "FRAMES [KB]", "how many frames of a stack are recorded; KB "
+	  "for ring", 0, sub_depth,
 	  "collector depth 20000 64" },
 	{ "disable", "", "end the experiment; later runs are not recorded", 0,
 	  sub_disable, NULL },
@@ -334,7 +334,7 @@ const struct command collector_subcommands[] = {
 	{ "pause", "", "stop recording, keep the experiment open", 0,
 	  sub_pause, NULL },
 	{ "profile", "on|off|timer INTERVAL", "clock profiling and its "
-	  "interval: on, hi, lo, or milliseconds", 0, sub_profile,
+	  "interval: on, hi, lo, N ms", 0, sub_profile,
 	  "collector profile timer hi" },
 	{ "resume", "", "go on recording", 0, sub_resume, NULL },
 	{ "sample", "periodic|manual|period SECONDS|record [NAME]",
@@ -357,13 +357,8 @@ collector_find(const char *name)
 {
 	const struct command *c = shell_find(collector_subcommands, name);
 
-	if (!c) {
+	if (!c)
 		fail_in("collector");
-		if (!*fail_last()->remedy)
-			fail_remedy("write more letters of it");
-		else
-			fail_remedy("help collector lists the subcommands");
-	}
 	return c;
 }
 

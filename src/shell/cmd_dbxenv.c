@@ -64,12 +64,9 @@ set_stack(struct shell *sh, const char *value)
 }
 
 static const struct variable variables[] = {
-	{ "follow_fork_mode", "parent", "who is followed when the process "
-	  "forks: children run on unseen", get_follow, set_follow },
-	{ "run_autostart", "on|off", "cont runs the program when there is no "
-	  "process", get_autostart, set_autostart },
-	{ "stack_max_size", "FRAMES", "frames that where prints of a stack; "
-	  "0: all", get_stack, set_stack },
+	{ "follow_fork_mode", "parent", "children run on, not followed", get_follow, set_follow },
+	{ "run_autostart", "on|off", "cont runs the program if none runs", get_autostart, set_autostart },
+	{ "stack_max_size", "FRAMES", "what where prints of a stack; 0: all", get_stack, set_stack },
 	{ .name = NULL },
 };
 

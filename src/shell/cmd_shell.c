@@ -162,6 +162,7 @@ cmd_unalias(struct shell *sh, size_t n, char **words)
 	if (drop_alias(sh, words[1]))
 		return DONE;
 	fail(FAIL_USAGE, "there is no alias '%s'", words[1]);
+	fail_remedy("alias lists them");
 	return FAILED;
 }
 
@@ -345,8 +346,8 @@ const struct command shell_commands[] = {
 	{ "setenv", "NAME [VALUE]", "set a variable of the next run's "
 	  "environment", 0, cmd_setenv,
 	  "setenv LANG C" },
-	{ "sh", "[COMMAND]", "run a command of the system's shell; it sees "
-	  "$pid, $exitcode and $experiment", REDIRECTS_ITSELF, cmd_sh,
+	{ "sh", "[COMMAND]", "run a command of the system's shell, which sees "
+	  "$pid", REDIRECTS_ITSELF, cmd_sh,
 	  "sh ls -l /proc/$pid/fd" },
 	{ "unalias", "NAME", "remove an alias", 0, cmd_unalias, "unalias top" },
 	{ "version", "", "tell which sonde this is", 0, cmd_version,

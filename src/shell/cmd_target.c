@@ -165,12 +165,11 @@ cmd_kill(struct shell *sh, size_t n, char **words)
 const struct command target_commands[] = {
 	{ "attach", "[-stop] PID|NAME", "attach to a running process; it runs "
 	  "on (-stop: stop it)", 0, cmd_attach, "attach 4711" },
-	{ "cont", "", "resume if stopped, and wait for the next stop, event "
-	  "or the end", 0, cmd_cont, "cont" },
+	{ "cont", "", "resume if stopped; wait for a stop, an event or the end", 0, cmd_cont, "cont" },
 	{ "debug", "[PROGRAM [ARGUMENTS] | - [PID]]",
 	  "choose the program that run starts", 0, cmd_debug,
 	  "debug ./server -v" },
-	{ "detach", "[-stop | -keep]", "let the process go (-stop: stopped; "
+	{ "detach", "[-stop | -keep]", "let it go (-stop: stopped; "
 	  "-keep: recording goes on)", NEEDS_TARGET, cmd_detach,
 	  "detach -keep" },
 	{ "kill", "[SIGNAL | -l]", "kill the process, or send it a signal "

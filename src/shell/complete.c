@@ -155,7 +155,7 @@ takes_function(const char *name)
 
 	while (v->name && strcmp(v->name, name) != 0)
 		v++;
-	return v->name && strstr(v->args, "<function>");
+	return v->name && strstr(v->args, "FUNCTION");
 }
 
 static void

@@ -368,7 +368,7 @@ const struct command event_commands[] = {
 	  "stop the process now, or whenever a function is entered", 0,
 	  cmd_stop, "stop in main" },
 	{ "when", "in FUNCTION|timer SECONDS [-temp] [-trap] { COMMANDS }",
-	  "run commands at an event; the process goes on unless they stop it",
+	  "run commands at an event; then the process goes on",
 	  0, cmd_when, "when timer 30 { collector disable; quit }" },
 	{ 0 }
 };

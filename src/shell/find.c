@@ -1,97 +1,139 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The row of a command by its name, or by a prefix that only one has; else
- * those that have it are listed.
+ * those that have it are listed, or the one is named that was nearly written.
  */
 #include "private.h"
 
 #include <string.h>
 
-static void
-add_candidate(struct str *all, const char *name)
+struct search {
+	const char *word;
+	const struct command_search *in;
+	const struct command *hit;
+	int found;
+	struct str candidates;
+	struct near near;
+};
+
+static const struct command_search everything = { NULL, "", "help" };
+
+/* ---- what was nearly written ---------------------------------------- */
+
+/* Letters to change, add, take away or swap: Damerau's distance. */
+static size_t
+distance(const char *a, const char *b)
 {
-	str_addf(all, "%s%s", all->len ? " " : "", name);
+	enum { LONGEST = 24 };
+	size_t d[LONGEST + 1][LONGEST + 1];
+	const size_t na = strlen(a), nb = strlen(b);
+
+	if (na > LONGEST || nb > LONGEST)
+		return LONGEST;
+	for (size_t i = 0; i <= na; i++) {
+		for (size_t j = 0; j <= nb; j++) {
+			if (!i || !j) {
+				d[i][j] = i + j;
+				continue;
+			}
+
+			size_t least = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+
+			if (d[i - 1][j] + 1 < least)
+				least = d[i - 1][j] + 1;
+			if (d[i][j - 1] + 1 < least)
+				least = d[i][j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+			    a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < least)
+				least = d[i - 2][j - 2] + 1;
+			d[i][j] = least;
+		}
+	}
+	return d[na][nb];
 }
 
-/* Exact, else a unique prefix. found counts; candidates lists. */
-static const struct command *
-match(const struct command *table, const char *name, int *found,
-      struct str *candidates)
+void
+near_consider(struct near *n, const char *word, const char *name)
 {
-	const struct command *hit = NULL;
+	const size_t allowed = strlen(word) > 4 ? 2 : strlen(word) > 2;
+	const size_t far = distance(word, name);
 
+	if (far > allowed || (n->name && far >= n->distance))
+		return;
+	n->name = name;
+	n->distance = far;
+}
+
+/* ---- the search ----------------------------------------------------- */
+
+/* Exact, else a prefix; true: found exactly, nothing else matters. */
+static bool
+match(struct search *s, const struct command *table)
+{
 	for (const struct command *c = table; c->name; c++) {
-		if (strcmp(c->name, name) == 0) {
-			*found = 1;
-			return c;
+		if (s->in->fits && !s->in->fits(c->name))
+			continue;
+		if (strcmp(c->name, s->word) == 0) {
+			s->found = 1;
+			s->hit = c;
+			return true;
 		}
-		if (str_starts(c->name, name)) {
-			++*found;
-			add_candidate(candidates, c->name);
-			hit = c;
-		}
+		near_consider(&s->near, s->word, c->name);
+		if (!str_starts(c->name, s->word))
+			continue;
+		s->found++;
+		str_addf(&s->candidates, "%s%s", s->candidates.len ? ", " : "",
+			 c->name);
+		s->hit = c;
 	}
-	return hit;
+	return false;
 }
 
 static const struct command *
-unknown_or_ambiguous(const char *name, int found, const struct str *candidates)
+result_of(struct search *s)
 {
-	if (found > 1) {
-		fail(FAIL_USAGE, "'%s' is ambiguous: %s", name,
-		     str_text(candidates));
-	} else {
-		fail(FAIL_USAGE, "'%s' is no command", name);
-		fail_remedy("help lists them");
+	if (s->found > 1) {
+		fail(FAIL_USAGE, "'%s' is ambiguous: %s", s->word,
+		     str_text(&s->candidates));
+		fail_remedy("write more of the one that is meant");
+	} else if (!s->found) {
+		fail(FAIL_USAGE, "'%s' is no command", s->word);
+		if (s->near.name)
+			fail_remedy("perhaps %s%s; %s lists all", s->in->dash,
+				    s->near.name, s->in->help);
+		else
+			fail_remedy("%s lists them", s->in->help);
 	}
-	return NULL;
+	str_fini(&s->candidates);
+	return s->found == 1 ? s->hit : NULL;
 }
 
 const struct command *
 shell_find(const struct command *table, const char *name)
 {
-	struct str candidates = {0};
-	int found = 0;
-	const struct command *c = match(table, name, &found, &candidates);
+	static const struct command_search some = { NULL, "",
+						    "help collector" };
+	struct search s = { .word = name, .in = &some };
 
-	if (found != 1)
-		c = unknown_or_ambiguous(name, found, &candidates);
-	str_fini(&candidates);
-	return c;
+	(void)match(&s, table);
+	return result_of(&s);
 }
 
-/* true: found exactly, nothing else matters. */
-static bool
-match_more(const struct command *table, const char *name,
-	   const struct command **c, int *found, struct str *candidates)
+const struct command *
+shell_find_in(const struct command_search *in, const char *name)
 {
-	int here = 0;
-	const struct command *hit = match(table, name, &here, candidates);
+	struct search s = { .word = name, .in = in };
+	const struct family *f = families;
 
-	*c = hit ? hit : *c;
-	*found += here;
-	if (!hit || strcmp(hit->name, name) != 0)
-		return false;
-	*found = 1;
-	return true;
+	while (f->title && !match(&s, f->commands))
+		f++;
+	if (!f->title)
+		(void)match(&s, shell_view_commands());
+	return result_of(&s);
 }
 
 const struct command *
 shell_find_any(const char *name)
 {
-	struct str candidates = {0};
-	const struct command *c = NULL;
-	const struct family *f = families;
-	int found = 0;
-
-	while (f->title &&
-	       !match_more(f->commands, name, &c, &found, &candidates))
-		f++;
-	if (!f->title)
-		(void)match_more(shell_view_commands(), name, &c, &found,
-				 &candidates);
-	if (found != 1)
-		c = unknown_or_ambiguous(name, found, &candidates);
-	str_fini(&candidates);
-	return c;
+	return shell_find_in(&everything, name);
 }

@@ -90,8 +90,8 @@ take_option(struct options *o, int letter)
 		return 0;
 	default:
 		fprintf(stderr, "sonde: option '%s' is unknown or lacks its "
-			"value\n", option_wrong(o->words));
-		print_usage(stderr);
+			"value\n  fix: sonde --help lists the options\n",
+			option_wrong(o->words));
 		return EXIT_USAGE;
 	}
 }
@@ -195,19 +195,43 @@ run_configuration(struct shell *sh, const struct options *o)
 /* ---- what the rest of the words is ------------------------------------------------------ */
 
 static int
+two_subjects(const struct options *o)
+{
+	fail(FAIL_USAGE, "-p %s and '%s' do not go together", o->pid,
+	     o->rest[0]);
+	return fail_remedy("sonde -p %s, or sonde %s", o->pid, o->rest[0]);
+}
+
+/* There is no such program. */
+static int
+perhaps_a_verb(const char *word)
+{
+	struct near near = {0};
+
+	for (const struct verb *v = verb_table; v->name; v++)
+		near_consider(&near, word, v->name);
+	if (near.name)
+		return fail_remedy("perhaps sonde %s; sonde help lists all",
+				   near.name);
+	if (!*fail_last()->remedy)
+		return fail_remedy("give its path; or sonde help, if it was "
+				   "to be a command of sonde's");
+	return -1;
+}
+
+static int
 take_subject(struct shell *sh, const struct options *o)
 {
 	if (o->pid) {
 		if (o->rest_count)
-			return fail(FAIL_USAGE, "-p %s and '%s' do not go "
-				    "together", o->pid, o->rest[0]);
+			return two_subjects(o);
 		return target_attach(sh, o->pid, false);
 	}
 	if (!o->rest_count)
 		return 0;
 	if (!is_experiment_name(o->rest[0])) {
 		if (target_check_program(o->rest[0]) < 0)
-			return -1;
+			return perhaps_a_verb(o->rest[0]);
 		shell_set_program(sh, (size_t)o->rest_count, o->rest);
 		return 0;
 	}
@@ -279,7 +303,9 @@ run_verb(struct shell *sh, int argc, char **argv)
 
 	sh->interactive = false;
 	sh->in_verb = true;
-	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 ||
+			 (strcmp(argv[1], "-h") == 0 &&
+			  v->run != verb_collect))) {
 		verb_print_help(v, stdout);
 		return 0;
 	}

@@ -165,6 +165,20 @@ enum result shell_ignored(struct shell *sh, const char *what);
 /* The command of a (unique prefix of a) name; NULL: fail_last says why. */
 const struct command *shell_find(const struct command *table, const char *name);
 const struct command *shell_find_any(const char *name);
+/* The same among those that fit, for whoever asks with a dash before names. */
+struct command_search {
+	bool (*fits)(const char *name);		/* NULL: all */
+	const char *dash, *help;		/* before names; what lists them */
+};
+const struct command *shell_find_in(const struct command_search *in,
+				    const char *name);
+/* Of all names that are considered the one nearest to the word; NULL: none is
+ * near. */
+struct near {
+	const char *name;
+	size_t distance;
+};
+void near_consider(struct near *n, const char *word, const char *name);
 const struct command *shell_view_commands(void);
 void shell_print_usage(struct shell *sh, const struct command *c);
 /* The pid of a word that is a pid or a name; -1: fail_last says why. */

@@ -124,11 +124,22 @@ record_options(struct recording *r, int argc, char **argv)
 	}
 	if (optind < argc)
 		r->program = argv + optind;
-	if (!r->program == !r->pids)
-		return r->program ? fail(FAIL_USAGE, "record: -p %s and a "
-			"program '%s' do not go together", r->pids,
-			r->program[0]) : record_usage();
-	if (r->children && !r->pids)
-		return fail(FAIL_USAGE, "record: --children goes with -p");
+	if (r->pids && *r->pids == '-') {
+		fail(FAIL_USAGE, "record: -p lacks its process: '%s' is an "
+		     "option", r->pids);
+		return fail_remedy("-p PID, or -p NAME; ps -ef lists them");
+	}
+	if (r->pids && r->program) {
+		fail(FAIL_USAGE, "record: -p %s and a program '%s' do not go "
+		     "together", r->pids, r->program[0]);
+		return fail_remedy("options begin with -; for the process "
+				   "alone: sonde record -p %s", r->pids);
+	}
+	if (!r->pids && !r->program)
+		return record_usage();
+	if (r->children && !r->pids) {
+		fail(FAIL_USAGE, "record: --children goes with -p");
+		return fail_remedy("sonde record -p PID --children");
+	}
 	return 0;
 }

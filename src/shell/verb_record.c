@@ -59,9 +59,13 @@ finish(struct recording *r)
 		free(receipt);
 		r->partial |= s->session && session_partial(s->session);
 	}
-	if (r->group)
+	if (r->group) {
+		char *word = str_quoted(r->group);
+
 		shell_note(r->sh, "all of them: sonde report %s -functions",
-			   r->group);
+			   word);
+		free(word);
+	}
 }
 
 /* They have said already why nothing more will come of them. */

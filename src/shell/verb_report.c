@@ -106,20 +106,24 @@ static int
 take_step(struct report *r, int *at, int argc, char **argv)
 {
 	static const struct command object = { .name = "indxobj", .args = "" };
+	static const struct command_search steps = { is_step, "-",
+						     "sonde help" };
 	const bool defined = is_defined(r, argv[*at] + 1);
 	const struct command *c = defined ? &object :
-					    shell_find_any(argv[*at] + 1);
+					    shell_find_in(&steps, argv[*at] + 1);
 	struct step *s = &r->steps[r->count];
 
-	if (!c) {
-		fail_in("report");
-		return *fail_last()->remedy ?
-			fail_remedy("sonde help lists the views") : -1;
+	if (!c && (c = shell_find_any(argv[*at] + 1))) {
+		fail(FAIL_USAGE, "report: %s is a command of the shell, and "
+		     "no view", argv[*at]);
+		return str_ends(c->name, "_exp") ?
+			fail_remedy("name all experiments: sonde report "
+				    "test.1.er test.2.er") :
+			fail_remedy("sonde help lists the views");
 	}
-	if (!is_step(c->name)) {
-		fail(FAIL_USAGE, "report: '%s' shows nothing of an experiment",
-		     argv[*at]);
-		return fail_remedy("sonde help lists the views");
+	if (!c) {
+		(void)shell_find_in(&steps, argv[*at] + 1);
+		return fail_in("report");
 	}
 	if (r->count + 1 >= ARRAY_LEN(r->steps))
 		return fail(FAIL_USAGE, "report: too many commands");
@@ -131,9 +135,11 @@ take_step(struct report *r, int *at, int argc, char **argv)
 	       (argv[*at][0] != '-' || is_argument(c->name, argv[*at])))
 		s->n++;
 	s->n++;
-	if (s->n > 1 && !*c->args)
-		return fail(FAIL_USAGE, "report: %s takes no word, such as "
-			    "'%s'", s->words[0], s->words[1]);
+	if (s->n > 1 && !*c->args) {
+		fail(FAIL_USAGE, "report: %s takes no word, such as '%s'",
+		     s->words[0], s->words[1]);
+		return fail_remedy("leave it out; sonde help %s", c->name);
+	}
 	r->has_view |= s->is_view;
 	r->count++;
 	return 0;
@@ -231,7 +237,8 @@ suggest(struct shell *sh)
 
 	str_add(&before, "sonde report");
 	for (size_t i = 0; i < sh->viewed.len; i++)
-		str_addf(&before, " %s", (char *)sh->viewed.items[i]);
+		str_add(&before, " "),
+		str_add_quoted(&before, sh->viewed.items[i]);
 	str_add(&before, " ");
 	if (sh->shown)
 		people_suggest(sh, sh->shown, str_text(&before), "-");

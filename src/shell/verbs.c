@@ -143,6 +143,7 @@ const struct verb verb_table[] = {
 	  "record a program, with the options of collect(1)",
 	  "  -p on|off|lo|hi|N[m|u]  clock profiling and its interval\n"
 	  "  -S on|off|SECONDS       resource samples\n"
+	  "  -H on|off               each call that gives or takes memory\n"
 	  "  -t N[m|s]               record for so long\n"
 	  "  -o NAME.er, -d DIR      the experiment's name and directory\n"
 	  "  -A on|off|copy          copy load objects into it\n"
@@ -154,21 +155,21 @@ const struct verb verb_table[] = {
 	  "  for example: sonde collect -p hi -o run.1.er ./server -v\n",
 	  verb_collect },
 	{ "doctor", "[-p PID]",
-	  "say what works on this machine, or with a process, and how to "
-	  "mend the rest", "  for example: sonde doctor -p 4711\n",
+	  "say what works here, or with a process, and how to mend it", "  for example: sonde doctor -p 4711\n",
 	  verb_doctor },
 	{ "dump", "-p PID [--json] [-consistent]",
-	  "print the stacks of all threads, and what each waits for; blocked "
-	  "threads are not stopped",
+	  "print the stacks of all threads, and what each waits for",
+	  "  Threads that wait are not stopped.\n"
 	  "  --json          for programs; the manual page tells the fields\n"
 	  "  -consistent     all threads of one moment: all stop for it\n"
 	  "  for example: sonde dump -p 4711\n", verb_dump },
 	{ "help", "[COMMAND]", "tell about verbs and commands",
 	  "  for example: sonde help record\n", verb_help },
 	{ "record", "(-p PID[,PID]|NAME [--children] | [--] PROGRAM "
-	  "[ARGUMENTS])\n    [-o EXP.er | -O EXP.er] [-d 30s] [-i 1ms | "
-	  "-F 997] [--engine auto|ring|inject|remote]\n"
-	  "    [--depth FRAMES[,KB]] [--no-states] [--creators] [--heap]",
+	  "[ARGUMENTS])\n"
+	  "         [-o EXP.er | -O EXP.er] [-d 30s] [-i 1ms | -F 997]\n"
+	  "         [--engine auto|ring|inject|remote] [--depth FRAMES[,KB]]\n"
+	  "         [--no-states] [--creators] [--heap] [-q]",
 	  "profile a running process, or a program from its start",
 	  "  -p PID         the process; several with commas, or its name\n"
 	  "  --children     its children too\n"
@@ -183,19 +184,22 @@ const struct verb verb_table[] = {
 	  "wait\n"
 	  "  --creators     also who created each thread, and where\n"
 	  "  --heap         also each call that gives or takes memory\n"
+	  "  -q             only failures are told\n"
 	  "  for example: sonde record -p 4711 -d 10s\n"
 	  "  then:        sonde report test.1.er -functions\n",
 	  verb_record },
 	{ "report", "EXP.er... [-COMMAND [ARGUMENTS]]... "
 	  "[--format FORMAT]",
 	  "show experiments; without a command: functions, limit 20",
+	  "  -COMMAND        any view or setting that `sonde help` lists\n"
 	  "  --format text|html|csv|json   tables; json is for programs: the\n"
 	  "                  manual page tells its fields\n"
 	  "  --format folded|speedscope|pprof   stacks, for other tools\n"
+	  "  --no-rc         as if there were no .er.rc files\n"
 	  "  for example: sonde report test.1.er -limit 10 -functions "
 	  "-calltree\n", verb_report },
-	{ "selftest", "[N]", "see on this machine that visited processes "
-	  "live on as before",
+	{ "selftest", "[N]", "see here that visited processes live on as "
+	  "before",
 	  "  Attaches to a program that comes with sonde, collects and\n"
 	  "  detaches, N times (20), by each engine, and tells what the\n"
 	  "  program saw of it, how long its threads stood, and what is\n"

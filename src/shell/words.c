@@ -102,7 +102,10 @@ static int
 missing(struct scan *s, char what)
 {
 	s->open = true;
-	return fail(FAIL_USAGE, "a %c is missing", what);
+	fail(FAIL_USAGE, "a %c is missing", what);
+	return fail_remedy(what == '}' ? "braces come in pairs: { COMMANDS }" :
+			   "quotes come in pairs; within double quotes \\\" "
+			   "is one");
 }
 
 /* From the opening quote to behind the closing one. */

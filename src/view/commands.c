@@ -10,21 +10,21 @@ const struct view view_table[] = {
 	  "functions", view_functions, false },
 	{ "fsummary", "", "all that is known of each function", "fsummary",
 	  view_fsummary, false },
-	{ "fsingle", "<function> [<n>]", "all that is known of one function; "
-	  "n chooses among several of that name", "fsingle main",
+	{ "fsingle", "FUNCTION [N]", "all that is known of one function; "
+	  "N: which of that name", "fsingle main",
 	  view_fsingle, false },
 	{ "callers-callees", "",
 	  "for each function who called it and whom it called",
 	  "callers-callees", view_callers, false },
 	{ "gprof", "", "the same as callers-callees", "gprof", view_callers,
 	  false },
-	{ "csingle", "<function> [<n>]", "callers and callees of one function; "
-	  "it begins a stack fragment", "csingle main", view_csingle, false },
-	{ "cprepend", "<function> [<n>]", "put a function before the stack "
-	  "fragment: stacks in which it calls the fragment", "cprepend main",
+	{ "csingle", "FUNCTION [N]", "callers and callees of one function; "
+	  "begins a fragment", "csingle main", view_csingle, false },
+	{ "cprepend", "FUNCTION [N]", "put a function before the stack "
+	  "fragment, as its caller", "cprepend main",
 	  view_cprepend, false },
-	{ "cappend", "<function> [<n>]", "put a function behind the stack "
-	  "fragment: stacks in which the fragment calls it", "cappend malloc",
+	{ "cappend", "FUNCTION [N]", "put a function behind the stack "
+	  "fragment, as its callee", "cappend malloc",
 	  view_cappend, false },
 	{ "crmfirst", "", "take the first function off the stack fragment",
 	  "crmfirst", view_crmfirst, false },
@@ -41,14 +41,14 @@ const struct view view_table[] = {
 	  false },
 	{ "psummary", "", "all that is known of each instruction", "psummary",
 	  view_psummary, false },
-	{ "source", "<file>|<function>|<function>\"<file>\" [<n>]",
+	{ "source", "FILE|FUNCTION|FUNCTION\"FILE\" [N]",
 	  "a source file with the cost of its lines", "source main",
 	  view_source, false },
-	{ "src", "<file>|<function>|<function>\"<file>\" [<n>]",
+	{ "src", "FILE|FUNCTION|FUNCTION\"FILE\" [N]",
 	  "the same as source", "src main", view_source, false },
-	{ "disasm", "<function> [<n>]", "a function's instructions with their "
+	{ "disasm", "FUNCTION [N]", "a function's instructions with their "
 	  "cost", "disasm main", view_disasm, false },
-	{ "dis", "<function> [<n>]", "the same as disasm", "dis main",
+	{ "dis", "FUNCTION [N]", "the same as disasm", "dis main",
 	  view_disasm, false },
 	{ "objects", "", "load objects with their cost and what is wrong "
 	  "with them", "objects", view_objects, false },
@@ -70,7 +70,7 @@ const struct view view_table[] = {
 	  view_index_type, false },
 	{ "duration", "", "cost by how long events lasted", "duration",
 	  view_index_type, false },
-	{ "indxobj", "<type>", "cost by an index object", "indxobj CPUs",
+	{ "indxobj", "TYPE", "cost by an index object", "indxobj CPUs",
 	  view_index, false },
 	{ "indxobj_list", "", "index objects and what they count by",
 	  "indxobj_list", view_index_list, false },
@@ -86,10 +86,10 @@ const struct view view_table[] = {
 	  view_select_list, false },
 	{ "cpu_list", "", "processors that are selected", "cpu_list",
 	  view_select_list, false },
-	{ "header", "[<experiment>|all]", "what was recorded, how, and what "
+	{ "header", "[EXPERIMENT|all]", "what was recorded, how, and what "
 	  "was lost", "header 1", view_header, false },
-	{ "overview", "[<experiment>|all]", "experiments, and the sum of each "
-	  "metric beside what the process used", "overview all",
+	{ "overview", "[EXPERIMENT|all]", "the sum of each metric beside what "
+	  "the process used", "overview all",
 	  view_overview, false },
 	{ "experiment_list", "", "the experiments that are looked at",
 	  "experiment_list", view_experiments, false },
@@ -101,94 +101,94 @@ const struct view view_table[] = {
 	  "made of", "cmetric_list", view_caller_metrics, false },
 	{ "gmetric_list", "", "the same as cmetric_list", "gmetric_list",
 	  view_caller_metrics, false },
-	{ "statistics", "[<experiment>|all]", "resources the process used "
+	{ "statistics", "[EXPERIMENT|all]", "resources the process used "
 	  "while it was recorded", "statistics all", view_statistics, false },
-	{ "sample_detail", "[<experiment>|all]", "the same from each resource "
+	{ "sample_detail", "[EXPERIMENT|all]", "the same from each resource "
 	  "sample to the next", "sample_detail 1", view_sample_detail, false },
-	{ "dprofile", "[<experiment>|all]", "clock packets, one by one",
+	{ "dprofile", "[EXPERIMENT|all]", "clock packets, one by one",
 	  "dprofile 1", view_packets, false },
-	{ "dheap", "[<experiment>|all]", "heap packets, one by one",
+	{ "dheap", "[EXPERIMENT|all]", "heap packets, one by one",
 	  "dheap 1", view_packets, false },
-	{ "dsync", "[<experiment>|all]", "packets of waits for locks, one by "
+	{ "dsync", "[EXPERIMENT|all]", "packets of waits for locks, one by "
 	  "one", "dsync 1", view_packets, false },
-	{ "diotrace", "[<experiment>|all]", "packets of input and output, one "
+	{ "diotrace", "[EXPERIMENT|all]", "packets of input and output, one "
 	  "by one", "diotrace 1", view_packets, false },
-	{ "dhwc", "[<experiment>|all]", "packets of hardware counters, one by "
+	{ "dhwc", "[EXPERIMENT|all]", "packets of hardware counters, one by "
 	  "one", "dhwc 1", view_packets, false },
-	{ "dmap", "[<experiment>|all]", "what was mapped, where and when",
+	{ "dmap", "[EXPERIMENT|all]", "what was mapped, where and when",
 	  "dmap 1", view_map, false },
 	{ "ifreq", "", "instruction frequencies: no experiment has them",
 	  "ifreq", view_ifreq, false },
 	{ "procstats", "", "what reading took: records, stacks, memory, time",
 	  "procstats", view_procstats, false },
-	{ "metrics", "[<spec>|default]", "choose the columns of all tables",
+	{ "metrics", "[SPEC|default]", "choose the columns of all tables",
 	  "metrics e.%totalcpu:i.user:name", view_metrics, true },
-	{ "sort", "[[-]<column>|default]",
+	{ "sort", "[[-]COLUMN|default]",
 	  "choose the column that tables are sorted by", "sort i.totalcpu",
 	  view_sort, true },
-	{ "limit", "[<n>]", "show the first n rows; 0 shows all", "limit 20",
+	{ "limit", "[N]", "show the first n rows; 0 shows all", "limit 20",
 	  view_limit, true },
-	{ "compare", "[on|off|delta|ratio]", "experiments side by side: as "
-	  "they are, by difference from the first, or by ratio to it",
+	{ "compare", "[on|off|delta|ratio]", "experiments side by side, or "
+	  "their differences or ratios",
 	  "compare delta", view_compare, true },
 	{ "creators", "[on|off]", "show threads below the calls that created "
 	  "them, in calltree", "creators on", view_creators, true },
 	{ "inlines", "[on|off]", "show inlined functions as frames of their "
-	  "own, but in viewmode machine", "inlines on", view_inlines, true },
-	{ "object_show", "<object>[,...]|all", "show all functions of load "
+	  "own", "inlines on", view_inlines, true },
+	{ "object_show", "OBJECT[,...]|all", "show all functions of load "
 	  "objects", "object_show libc.so.6", view_object_show, true },
-	{ "object_hide", "<object>[,...]|all", "show one function that stands "
+	{ "object_hide", "OBJECT[,...]|all", "show one function that stands "
 	  "for the load object", "object_hide libc.so.6,libm.so.6",
 	  view_object_hide, true },
-	{ "object_api", "<object>[,...]|all", "show the functions by which "
-	  "load objects are entered, with the cost of all they call",
+	{ "object_api", "OBJECT[,...]|all", "show the functions by which "
+	  "load objects are entered",
 	  "object_api libc.so.6", view_object_api, true },
-	{ "object_select", "<object>[,...]", "show all functions of these load "
-	  "objects, and hide the other objects", "object_select a.out",
+	{ "object_select", "OBJECT[,...]", "show these load objects, and hide "
+	  "all others", "object_select a.out",
 	  view_object_select, true },
 	{ "objects_default", "", "show all functions of all load objects",
 	  "objects_default", view_objects_default, true },
-	{ "viewmode", "[user|expert|machine]", "machine shows the dynamic "
-	  "linker's own frames, the others one @plt", "viewmode machine",
+	{ "viewmode", "[user|expert|machine]", "machine: also the frames of "
+	  "the dynamic linker's binding", "viewmode machine",
 	  view_mode, true },
-	{ "printmode", "[text|html|json|csv|<char>]", "choose the format of "
-	  "tables; a character separates the fields of lines",
+	{ "printmode", "[text|html|json|csv|CHAR]", "choose the format of "
+	  "tables; CHAR: between fields",
 	  "printmode html", view_printmode, true },
-	{ "scc", "[<class>[:<class>...]]", "what source shows between the "
-	  "lines: all, none, inline, cf ...", "scc none", view_scc, true },
-	{ "dcc", "[<class>[:<class>...]]", "the same for disasm; also hex, "
+	{ "scc", "[CLASS[:CLASS...]]", "what source shows between the "
+	  "lines: all, none, inline ...", "scc none", view_scc, true },
+	{ "dcc", "[CLASS[:CLASS...]]", "the same for disasm; also hex, "
 	  "nohex, src, nosrc", "dcc all:hex:src", view_dcc, true },
-	{ "cc", "[<class>[:<class>...]]", "the same for both", "cc none",
+	{ "cc", "[CLASS[:CLASS...]]", "the same for both", "cc none",
 	  view_cc, true },
-	{ "sthresh", "[<percent>]", "from which share of the highest value on "
-	  "source marks a line with ##", "sthresh 50", view_sthresh, true },
-	{ "dthresh", "[<percent>]", "the same for instructions of disasm",
+	{ "sthresh", "[PERCENT]", "share of the highest value from which "
+	  "lines have ##", "sthresh 50", view_sthresh, true },
+	{ "dthresh", "[PERCENT]", "the same for instructions of disasm",
 	  "dthresh 50", view_dthresh, true },
-	{ "setpath", "[<dir>[:<dir>...]]", "where sources are looked for; "
-	  "$expts stands for the experiments", "setpath '$expts:.:/usr/src'",
+	{ "setpath", "[DIR[:DIR...]]", "where sources are looked for; "
+	  "$expts: the experiments", "setpath '$expts:.:/usr/src'",
 	  view_setpath, true },
-	{ "addpath", "[<dir>[:<dir>...]]", "look for sources there as well",
+	{ "addpath", "[DIR[:DIR...]]", "look for sources there as well",
 	  "addpath /usr/src", view_addpath, true },
-	{ "pathmap", "[<from> <to>]", "sources that were below one directory "
+	{ "pathmap", "[FROM TO]", "sources that were below one directory "
 	  "are below another", "pathmap /build/app /home/me/app",
 	  view_pathmap, true },
 	{ "name", "[long|short|mangled[:soname|:nosoname]]",
 	  "choose the form of function names", "name short:soname",
 	  view_name_form, true },
-	{ "filters", "[<expression>]", "look at the records for which it is "
-	  "not 0; 1: at all of them",
+	{ "filters", "[EXPRESSION]", "look at those records only that an "
+	  "expression keeps",
 	  "filters 'FNAME(\"main\") SOME IN USTACK'", view_filters, true },
-	{ "sample_select", "[<selection>|all]",
+	{ "sample_select", "[SELECTION|all]",
 	  "look at these resource samples only", "sample_select 1-4",
 	  view_select, true },
-	{ "thread_select", "[<selection>|all]", "look at these threads only",
+	{ "thread_select", "[SELECTION|all]", "look at these threads only",
 	  "thread_select 1:1-4+2:5,6", view_select, true },
-	{ "lwp_select", "[<selection>|all]",
+	{ "lwp_select", "[SELECTION|all]",
 	  "look at these kernel threads only", "lwp_select all:1,3-6",
 	  view_select, true },
-	{ "cpu_select", "[<selection>|all]", "look at these processors only",
+	{ "cpu_select", "[SELECTION|all]", "look at these processors only",
 	  "cpu_select 0", view_select, true },
-	{ "indxobj_define", "<type> <expression>",
+	{ "indxobj_define", "TYPE EXPRESSION",
 	  "make an index object; where it is -1 is <Unknown>",
 	  "indxobj_define Halves 'TSTAMP/500000000'", view_index_define,
 	  true },

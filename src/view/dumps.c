@@ -252,7 +252,7 @@ frames(struct dump *d, const struct experiment_packet *p)
 		profile_experiment(d->v->prof, d->experiment), p->frinfo,
 		&d->pcs, &d->pcs_cap, &end);
 
-	return n < 0 ? xstrdup("-") : 
+	return n < 0 ? xstrdup("-") :
 		xasprintf("%zd", n + (end != STACK_COMPLETE));
 }
 
@@ -312,6 +312,9 @@ write_packets(struct viewer *v, const struct kind *kind, size_t experiment,
 	if (d.count) {
 		table_write(&d.table, v->limit, out);
 		putc('\n', out);
+	} else {
+		fputs("Nothing to show: no such data was recorded; "
+		      "`metric_list` lists what there is.\n\n", out);
 	}
 	dump_fini(&d);
 }

@@ -46,13 +46,19 @@ nothing_to_show(const struct viewer *v, FILE *out)
 	else if (!v->slots)
 		fprintf(out, "the experiment holds no samples of any kind; "
 			"%s.\n", recipe);
+	else if (v->selections.len)
+		fprintf(out, "no record is of what is selected%s%s; "
+			"thread_list, sample_list, lwp_list and cpu_list show "
+			"it, `thread_select all` and its like end it.\n",
+			v->filter ? " and passes the filter " : "",
+			v->filter ? v->filter : "");
 	else if (filter)
 		fprintf(out, "no record passes the filter %s; `filters 1` "
-			"ends filters, `thread_select all` selections.\n",
-			filter);
+			"ends it.\n", filter);
 	else
 		fprintf(out, "no record counts: the process did not run, or "
-			"none of its threads was sampled: `header` tells what was lost; %s.\n", recipe);
+			"none of its threads was sampled; `header` tells what "
+			"was lost; %s.\n", recipe);
 	free(filter);
 	return true;
 }

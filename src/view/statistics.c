@@ -64,11 +64,13 @@ print_time(const struct viewer *v, FILE *out, const char *what,
 	   const uint64_t *profile)
 {
 	const int slot = viewer_slot(v, spec_metric(v, metric));
+	const int width = snprintf(NULL, 0, "%.3f", (double)whole / 1e9);
 
-	fprintf(out, "%50s: %.3f (%5.1f%%)", what, (double)ns / 1e9,
+	fprintf(out, "%50s: %*.3f (%5.1f%%)", what, width, (double)ns / 1e9,
 		whole ? 100 * (double)ns / (double)whole : 0);
 	if (slot >= 0)
-		fprintf(out, "   <Total> %.3f", (double)profile[slot] / 1e9);
+		fprintf(out, "   <Total> %*.3f", width,
+			(double)profile[slot] / 1e9);
 	putc('\n', out);
 }
 

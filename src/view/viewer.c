@@ -197,15 +197,32 @@ viewer_set_width(struct viewer *v, size_t columns)
 	v->width = columns;
 }
 
+/* How the command is written. */
+static int
+remedy_of(const char *command)
+{
+	const struct view *row = view_table;
+
+	while (row->name && strcmp(row->name, command))
+		row++;
+	if (!row->name)
+		return -1;
+	return fail_remedy(*row->args ? "write %s %s, as in: %s" :
+			   "write %s%s alone", row->name, row->args,
+			   row->example);
+}
+
 int
 words_check(size_t n, const char *const *words, size_t want)
 {
 	if (n == want)
 		return 0;
 	if (n < want)
-		return fail(FAIL_USAGE, "%s: a word is missing", words[0]);
-	return fail(FAIL_USAGE, "%s: %s is one word too many", words[0],
-		    words[want]);
+		fail(FAIL_USAGE, "%s: a word is missing", words[0]);
+	else
+		fail(FAIL_USAGE, "%s: %s is one word too many", words[0],
+		     words[want]);
+	return remedy_of(words[0]);
 }
 
 int

@@ -74,6 +74,16 @@ has_groups(const struct table *t)
 	return false;
 }
 
+/* Short headings without units are of one line. */
+static bool
+is_used(const struct table *t, const struct layout *lay, size_t line)
+{
+	for (size_t c = 0; c < t->columns_len; c++)
+		if (*lay[c].lines[line])
+			return true;
+	return false;
+}
+
 static void
 write_headings(const struct table *t, const struct layout *lay, FILE *out)
 {
@@ -88,6 +98,8 @@ write_headings(const struct table *t, const struct layout *lay, FILE *out)
 		end_line(&w);
 	}
 	for (size_t line = 0; line < LINES; line++) {
+		if (!is_used(t, lay, line))
+			continue;
 		for (size_t c = 0; c < t->columns_len; c++) {
 			separate(&w, c);
 			put(&w, lay[c].lines[line], lay[c].width);
