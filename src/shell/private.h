@@ -12,6 +12,7 @@
 #include "symbol.h"
 #include "view.h"
 #include "why.h"
+#include "words.h"
 
 /* ---- status.c: exit statuses (peers.md d) --------------------------------- */
 
@@ -22,28 +23,6 @@ enum { EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127,
 int status_of_failure(enum fail_kind kind);
 /* Of a launched program's wait status: its own, 128 + n for a signal. */
 int status_of_program(int wait_status);
-
-/* ---- words.c: a line into words --------------------------------------------- */
-
-struct words {
-	char **items;		/* ended by NULL */
-	size_t len, cap;
-	char *out;		/* > file or >> file; NULL none */
-	bool append;
-	char *in;		/* < file */
-	char *raw;		/* as typed, and where its first word ends */
-	size_t rest;
-};
-
-void words_fini(struct words *w);
-/* The next command of text (up to ; or its end), from *at on. 1: w is
- * filled; 0: nothing is left; -1: FAIL_USAGE (open quote or brace). A group
- * in braces is one word with the braces taken off. `vars` gives the value of
- * $name (NULL: unknown). */
-int words_next(const char *text, size_t *at, struct words *w,
-	       const char *(*vars)(void *arg, const char *name), void *arg);
-/* true when text ends inside braces, quotes or after a backslash. */
-bool words_unfinished(const char *text);
 
 /* ---- shell.c: the loop ---------------------------------------------------------- */
 
