@@ -89,7 +89,8 @@ enum trace_loss {
 /* An import slot that leads to a hook. */
 struct trace_patch {
 	uint64_t slot;		/* its address */
-	uint64_t before;	/* what was there when the hook went in */
+	uint64_t before;	/* what was there when it was found, then
+				 * when the hook went in */
 	uint64_t relro, relro_end; /* opened for it, closed again; 0: none */
 	uint32_t function;	/* enum trace_function */
 	uint32_t state;		/* enum trace_patch_state */

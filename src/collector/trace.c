@@ -18,6 +18,7 @@
 static struct trace_area *mapped;	/* NULL: none */
 static uint64_t mapped_size;
 static bool used;		/* hooks may be called for ever */
+static bool confined;		/* a filter may punish a call that is rare */
 
 /* ---- the area ------------------------------------------------------------ */
 
@@ -38,13 +39,28 @@ patches_of(const struct trace_area *a)
 	return (struct trace_patch *)((char *)a + a->patches_at);
 }
 
+/*
+ * The object that a slot was of may be unmapped by now, and anything at all be
+ * at its address. The kernel reads a mask before it asks what to do with it,
+ * and there is no such thing to do.
+ */
 static bool
-is_mapped(uint64_t address)
+is_readable(uint64_t address)
 {
-	unsigned char resident;
+	enum { NOTHING_TO_DO = 99 };
 
-	return sys4(__NR_mincore, address & ~(uint64_t)(PAGE_BYTES - 1),
-		    PAGE_BYTES, (uint64_t)&resident, 0) == 0;
+	return sys4(__NR_rt_sigprocmask, NOTHING_TO_DO, address, 0,
+		    sizeof(uint64_t)) != -EFAULT;
+}
+
+/* Only what is a slot still may be opened, closed and written. */
+static bool
+slot_value(const struct trace_patch *p, uint64_t *value)
+{
+	if (p->slot % sizeof(uint64_t) || !is_readable(p->slot))
+		return false;
+	*value = __atomic_load_n((const uint64_t *)p->slot, __ATOMIC_ACQUIRE);
+	return true;
 }
 
 static bool
@@ -67,15 +83,18 @@ static void
 put_in(struct trace_area *a, struct trace_patch *p)
 {
 	const uint64_t hook = a->hooks[p->function];
-	uint64_t *slot = (uint64_t *)p->slot;
+	const uint64_t original = (uint64_t)hot_originals[p->function];
+	uint64_t *slot = (uint64_t *)p->slot, value;
 
 	p->state = TRACE_PATCH_FAILED;
-	if (!is_mapped(p->slot) || !open_page(p))
+	if (!slot_value(p, &value) ||
+	    (value != p->before && value != original && value != hook) ||
+	    !open_page(p))
 		return;
-	p->before = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	p->before = value;
 	p->state = TRACE_PATCH_IN;	/* first: we may be killed here */
 	if (p->before == hook)	/* a parent's, before a fork */
-		p->before = (uint64_t)hot_originals[p->function];
+		p->before = original;
 	else if (!__atomic_compare_exchange_n(slot, &p->before, hook, false,
 					      __ATOMIC_ACQ_REL,
 					      __ATOMIC_ACQUIRE))
@@ -86,9 +105,13 @@ put_in(struct trace_area *a, struct trace_patch *p)
 static void
 take_out(struct trace_area *a, struct trace_patch *p)
 {
-	uint64_t hook = a->hooks[p->function];
+	uint64_t hook = a->hooks[p->function], value;
 
-	if (!is_mapped(p->slot) || !open_page(p)) {
+	if (!slot_value(p, &value) || value != hook) {
+		p->state = TRACE_PATCH_FOREIGN;
+		return;
+	}
+	if (!open_page(p)) {
 		p->state = TRACE_PATCH_FAILED;
 		return;
 	}
@@ -146,6 +169,7 @@ trace_begin(const struct collector_call *call)
 		a->hooks[i] = (uint64_t)hot_hook((enum trace_function)i);
 	}
 	used = true;
+	confined = a->confined;
 	mapped = a;
 	mapped_size = call->size;
 	__atomic_store_n(&guest.origin->trace, a, __ATOMIC_SEQ_CST);
@@ -173,7 +197,7 @@ trace_is_left(const struct collector_call *call)
 
 	if (!used)
 		return true;
-	if (sys4(__NR_membarrier, EVERYWHERE, 0, 0, 0) < 0)
+	if (confined || sys4(__NR_membarrier, EVERYWHERE, 0, 0, 0) < 0)
 		for (i = 0; i < A_WHILE && may_wait(call); i++)
 			nap_ms();	/* no store takes so long */
 	for (i = 0; i < (may_wait(call) ? LOOKS : 1); i++) {

@@ -206,7 +206,7 @@ consider(struct table *t, const Elf64_Rela *r)
 		return;
 	}
 	slots_add(t->s, &(struct trace_patch){
-		.slot = slot, .function = (uint32_t)f,
+		.slot = slot, .before = value, .function = (uint32_t)f,
 		.relro = m->prot & MODULE_WRITE ? 0 : m->start,
 		.relro_end = m->prot & MODULE_WRITE ? 0 : m->end,
 	});

@@ -160,6 +160,17 @@ find_slots(struct tracing *tr, struct slots *s)
 	return r;
 }
 
+/* An object that was loaded at the address of another has slots as they came. */
+static bool
+leads_to_hook(const struct tracing *tr, const struct trace_patch *p)
+{
+	uint64_t value;
+
+	return target_read(tr->g->t, p->slot, &value, sizeof value) == 0 &&
+		value && p->function < TRACE_FUNCTIONS &&
+		value == tr->area->hooks[p->function];
+}
+
 /* What leads to a hook already is none of them. */
 static void
 drop_known(const struct tracing *tr, struct slots *s)
@@ -170,7 +181,7 @@ drop_known(const struct tracing *tr, struct slots *s)
 	uint64_t at;
 
 	for (uint32_t i = 0; i < tr->patches; i++)
-		if (p[i].state == TRACE_PATCH_IN)
+		if (p[i].state == TRACE_PATCH_IN && leads_to_hook(tr, &p[i]))
 			map_put(&known, p[i].slot, i);
 	for (size_t i = 0; i < s->len; i++)
 		if (!map_get(&known, s->items[i].slot, &at))
@@ -277,13 +288,9 @@ left_in(const struct tracing *tr)
 {
 	const struct trace_patch *p = tracing_patches(tr);
 	size_t n = 0;
-	uint64_t value;
 
 	for (uint32_t i = 0; i < tr->patches; i++)
-		n += target_read(tr->g->t, p[i].slot, &value,
-				 sizeof value) == 0 && value &&
-			p[i].function < TRACE_FUNCTIONS &&
-			value == tr->area->hooks[p[i].function];
+		n += leads_to_hook(tr, &p[i]);
 	return n;
 }
 

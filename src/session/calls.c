@@ -244,6 +244,13 @@ tell_counts(struct calls *c, const struct tracing_counts *n)
 		"lost_lease", words[5], "waited_ns", words[6], NULL });
 }
 
+static void
+unclean(struct str *text)
+{
+	str_addf(text, "%sNOT clean: %s", text->len ? ", " : "",
+		 fail_last()->reason);
+}
+
 void
 calls_end(struct calls *c, struct str *text)
 {
@@ -259,14 +266,14 @@ calls_end(struct calls *c, struct str *text)
 		tracing_drain(c->tracing, take, c);
 		tracing_counts(c->tracing, &counts);
 		if (tracing_close(c->tracing, take, c) < 0)
-			str_addf(text, "NOT clean: %s", fail_last()->reason);
+			unclean(text);
 		put_pending(c, true);
 		tell_counts(c, &counts);
 	}
 	if (c->own) {
 		if (guest_is_there(c->own) &&
 		    guest_stop(c->own, &report) < 0)
-			str_addf(text, "NOT clean: %s", fail_last()->reason);
+			unclean(text);
 		guest_close(c->own);
 	}
 	while (map_next(&c->stacks, &at, &key, &kept))
