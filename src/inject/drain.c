@@ -138,8 +138,8 @@ drain_window(struct guest *g, struct record_window *w, uint64_t *taken,
 	return n;
 }
 
-static bool
-owner_ended(struct guest *g, uint32_t tid)
+bool
+guest_tid_ended(struct guest *g, uint32_t tid)
 {
 	const pid_t outer = guest_outer_tid(g, (pid_t)tid);
 
@@ -170,7 +170,7 @@ guest_drain(struct guest *g,
 		if (!tid)
 			continue;
 		/* First: who ended before has written all it ever will. */
-		ended = owner_ended(g, tid);
+		ended = guest_tid_ended(g, tid);
 		k = drain_window(g, &w[i], g->taken ? &g->taken[i] : &w[i].tail,
 				 rings + (uint64_t)i * g->layout.window_bytes,
 				 visit, arg);

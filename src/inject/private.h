@@ -237,6 +237,8 @@ void guest_start_call(const struct guest *g, enum guest_clock clock,
 void guest_started(struct guest *g, const struct collector_call *call);
 /* Our number of a thread that the target calls tid; 0: it has ended. */
 pid_t guest_outer_tid(struct guest *g, pid_t tid);
+/* The thread of that number in the target's namespace is no more. */
+bool guest_tid_ended(struct guest *g, uint32_t tid);
 pid_t guest_inner_tid(struct guest *g, pid_t tid);
 /* The number of a thread in its own pid namespace. */
 pid_t thread_inner_tid(struct target *t, pid_t tid);

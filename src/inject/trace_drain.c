@@ -108,13 +108,6 @@ give_back(struct tracing *tr, size_t i)
 			  __ATOMIC_ACQ_REL);
 }
 
-/* A thread that has ended closes nothing. */
-static bool
-has_ended(struct tracing *tr, pid_t inner)
-{
-	return guest_outer_tid(tr->g, inner) == 0;
-}
-
 static bool
 close_for(struct trace_chunk *c, uint64_t state)
 {
@@ -151,8 +144,9 @@ drain_chunk(struct tracing *tr, size_t i, bool last, trace_sink sink,
 		give_back(tr, i);
 		return;
 	}
-	/* asked where nothing has come for a round */
-	if (tr->chunks[i].at == was && has_ended(tr, inner) &&
+	/* A thread that has ended closes nothing; asked where nothing has come
+	 * for a round. */
+	if (tr->chunks[i].at == was && guest_tid_ended(tr->g, c->tid) &&
 	    (how == TRACE_CLOSED || close_for(c, state)))
 		give_back(tr, i);
 }

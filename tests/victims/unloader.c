@@ -3,7 +3,7 @@
  * unloader LIBRARY: the library allocates and is unloaded at the first mark.
  * Then there is memory at its address that nobody may read (at the second mark
  * nobody may write it, at the third it is code, which is run). At the fourth
- * the library comes back to where it was. It knows how many blocks it asked for.
+ * nobody may write it, at the third it is code, which runs). At the fourth
  */
 #include <dlfcn.h>
 #include <link.h>
