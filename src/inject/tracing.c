@@ -249,6 +249,25 @@ free_tracing(struct tracing *tr)
 	free(tr);
 }
 
+static void
+refuse(const struct tracing *tr)
+{
+	const pid_t pid = target_pid(tr->g->t);
+
+	if (tr->slots.others)
+		(void)fail(FAIL_UNSUITABLE, "all %zu import slots of malloc "
+			   "and its like in process %d lead elsewhere, as "
+			   "those of a child whose parent was traced at the "
+			   "fork", tr->slots.others, pid);
+	else
+		(void)fail(FAIL_UNSUITABLE, "nothing in process %d calls "
+			   "malloc through an import slot that can be traced: "
+			   "it is static, or of musl, or has an allocator of "
+			   "its own", pid);
+	(void)fail_remedy("record it without --heap (in the shell: collector "
+			  "heaptrace off)");
+}
+
 struct tracing *
 tracing_open(struct guest *g, const struct tracing_options *opt,
 	     struct inject_report *report)
@@ -263,9 +282,7 @@ tracing_open(struct guest *g, const struct tracing_options *opt,
 	if (find_slots(tr, &tr->slots) < 0)
 		goto failed;
 	if (!tr->slots.len) {
-		(void)fail(FAIL_UNSUITABLE, "nothing in process %d calls "
-			   "malloc through an import slot",
-			   target_pid(g->t));
+		refuse(tr);
 		goto failed;
 	}
 	lay_out(tr, opt);
