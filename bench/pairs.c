@@ -21,7 +21,7 @@ pairs(long n)
 	return victim_clock(CLOCK_THREAD_CPUTIME_ID) - start;
 }
 
-__attribute__((noinline, noclone)) static uint64_t
+__attribute__((noinline)) static uint64_t
 below(int depth, long n)
 {
 	const uint64_t ns = depth > 0 ? below(depth - 1, n) : pairs(n);

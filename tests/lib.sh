@@ -587,13 +587,13 @@ engines()
 # beside PART...: this script once for each word, at the same time
 beside()
 {
-	local part pid pids=() failed=
+	local part pid running=() failed=
 
 	for part; do
 		bash "$0" "$part" >"$TMP/$part.log" 2>&1 &
-		pids+=($!)
+		running+=($!)
 	done
-	for pid in "${pids[@]}"; do
+	for pid in "${running[@]}"; do
 		wait "$pid" || failed=yes
 	done
 	for part; do

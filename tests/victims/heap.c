@@ -18,7 +18,11 @@ static atomic_bool go;
 static int threads = THREADS;
 static void *volatile sink;
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 static void *
 took(void *p, size_t n)
