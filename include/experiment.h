@@ -111,6 +111,33 @@ struct experiment_allocation {
 void experiment_heap(struct experiment *exp,
 		     const struct experiment_allocation *a);
 
+/* What synctrace declares; before the first wait. us: waits below it are not
+ * among them; EXPERIMENT_CALIBRATED: a threshold found when it began. */
+enum { EXPERIMENT_CALIBRATED = -1 };
+void experiment_sync_threshold(struct experiment *exp, int64_t us);
+
+struct experiment_wait {
+	uint64_t time_ns, since_ns;	/* granted, asked for */
+	pid_t tid, owner;		/* 0: not known whose it was */
+	uint64_t object;		/* its address */
+	uint64_t frinfo;
+};
+/* One wait for a lock and its like. The first one makes `synctrace`. */
+void experiment_wait(struct experiment *exp, const struct experiment_wait *w);
+
+struct experiment_transfer {
+	uint64_t time_ns, since_ns;	/* of its end and begin */
+	pid_t tid;
+	int type;		/* IO_READ ..., + IO_FAILED */
+	int fd, old_fd;		/* -1: none */
+	int64_t bytes;
+	const char *name;	/* of what was opened; NULL: not told here */
+	uint64_t frinfo;
+};
+/* One call that moved bytes or files. The first one makes `iotrace`. */
+void experiment_io(struct experiment *exp,
+		   const struct experiment_transfer *t);
+
 /* prot_rwx as MODULE_*: r 4, w 2, x 1. Any path: gprofng gets to know those
  * that are files ("/..."), our reader all. build_id: hex digits, or NULL. */
 void experiment_map(struct experiment *exp, uint64_t time_ns, uint64_t start,
@@ -211,6 +238,7 @@ enum { HEAP_TYPE, HEAP_SIZE, HEAP_ADDRESS, HEAP_OLD_ADDRESS,
        HEAP_LEAKED,		/* by the profile: bytes never freed */
        HEAP_UNTIL };		/* and when it was freed; UINT64_MAX: never */
 enum { HEAP_ALLOC, HEAP_FREE, HEAP_REALLOC, HEAP_MMAP, HEAP_MUNMAP };
+enum { IO_READ, IO_WRITE, IO_OPEN, IO_CLOSE, IO_OTHER, IO_FAILED };
 
 struct experiment_packet {	/* one event of a data file */
 	int kind;			/* 8 clock, 5 heap, 2 sync, 19 io, 3 hwc */

@@ -151,9 +151,12 @@ int inject_tidy(struct target *t, struct inject_report *report);
 struct tracing;
 
 struct tracing_options {
+	unsigned families;	/* 1 << enum trace_family */
 	uint64_t bytes;		/* of memory for records, at least; ours */
 	uint64_t wait_ns;	/* how long a call may be held up for want of
 				 * room, before its record is dropped */
+	uint64_t sync_ns;	/* waits below are counted, not recorded */
+	bool sync_all;		/* also what did not wait at all */
 };
 
 /* A call as it was recorded. */
@@ -162,9 +165,15 @@ struct trace_event {
 	enum trace_function function;
 	pid_t tid;
 	uint64_t time_ns;		/* CLOCK_MONOTONIC */
+	uint64_t since_ns;		/* TRACE_WAIT, TRACE_CALL */
 	uint64_t address, size;
 	uint64_t stack;			/* its id; 0: unknown */
 	uint64_t old_address, old_time_ns;	/* TRACE_MOVE */
+	uint64_t object;		/* TRACE_WAIT */
+	pid_t owner;			/* its tid; 0: not known */
+	int fd, other_fd;		/* TRACE_CALL; -1: none */
+	int64_t result;			/* bytes, or -errno */
+	const char *path;		/* or NULL */
 	/* TRACE_STACK, told before its id: leaf first, return addresses */
 	const uint64_t *pcs;
 	size_t depth;
@@ -177,6 +186,7 @@ struct tracing_counts {
 	size_t refused;		/* could not be written */
 	uint64_t lost[TRACE_LOSSES];
 	uint64_t waits, waited_ns;
+	uint64_t short_waits;	/* below sync_ns */
 };
 
 /* From here on calls of malloc and its like leave records, in all load objects

@@ -20,11 +20,15 @@ enum session_engine { ENGINE_AUTO, ENGINE_RING, ENGINE_INJECT, ENGINE_REMOTE };
 enum session_archive { SESSION_ARCHIVE_OFF, SESSION_ARCHIVE_ON,
 		       SESSION_ARCHIVE_COPY };
 
+enum { SESSION_CALIBRATE = -1 };	/* settings.sync_us: found */
+
 struct settings {
 	bool profile;			/* clock profiling */
 	bool states;			/* also of threads that wait */
 	bool creators;			/* who created each thread, where */
 	bool heap;			/* calls of malloc and its like */
+	bool sync, io;			/* waits for locks; input, output */
+	int64_t sync_us;		/* waits that are recorded; 0: all */
 	uint64_t interval_ns;		/* default 10.007 ms */
 	uint64_t asked_ns;		/* less than that: it was raised */
 	enum session_engine engine;
@@ -49,6 +53,13 @@ int settings_interval(struct settings *s, const char *word);
 /* 997 (Hz). */
 int settings_frequency(struct settings *s, const char *word);
 int settings_engine(struct settings *s, const char *word);
+/* "on" or "off". */
+int settings_heap(struct settings *s, const char *word);
+int settings_io(struct settings *s, const char *word);
+/* "on", "off", or a threshold, which is "on" too. */
+int settings_sync(struct settings *s, const char *word);
+/* "calibrate", "all", or microseconds: which waits are recorded. */
+int settings_sync_threshold(struct settings *s, const char *word);
 /* Frames, and kilobytes that engine ring has copied; kilobytes may be NULL. */
 int settings_depth(struct settings *s, const char *frames,
 		   const char *kilobytes);

@@ -23,8 +23,8 @@
 #define TRACE_MAGIC	UINT64_C(0x3145434172746e73)	/* "sntrACE1" */
 
 enum {
-	TRACE_VERSION = 1,
-	TRACE_HEADER_BYTES = 4096,
+	TRACE_VERSION = 2,
+	TRACE_HEADER_BYTES = 8192,
 	TRACE_CHUNK_BYTES = 65536,
 	TRACE_CHUNKS_MAX = 4096,
 	TRACE_DEPTH = 1000,	/* frames of a stack; beyond: RECORD_TOO_DEEP */
@@ -32,7 +32,9 @@ enum {
 	TRACE_ROOM = TRACE_CHUNK_BYTES - TRACE_SCRATCH_BYTES,
 };
 
-/* What is hooked. The order is that of the guest's table of hooks. */
+enum trace_family { TRACE_HEAP, TRACE_SYNC, TRACE_IO, TRACE_FAMILIES };
+
+/* What is hooked, or called by hooks, family by family. */
 enum trace_function {
 	TRACE_MALLOC, TRACE_FREE, TRACE_CALLOC, TRACE_REALLOC,
 	TRACE_REALLOCARRAY, TRACE_MEMALIGN, TRACE_ALIGNED_ALLOC,
@@ -46,8 +48,21 @@ enum trace_function {
 	TRACE_DELETE_ARRAY_NOTHROW, TRACE_DELETE_ALIGNED,
 	TRACE_DELETE_ARRAY_ALIGNED, TRACE_DELETE_SIZED_ALIGNED,
 	TRACE_DELETE_ARRAY_SIZED_ALIGNED,
+
+	TRACE_SYNC_FIRST,
+	TRACE_MUTEX_LOCK = TRACE_SYNC_FIRST,
+
+	TRACE_IO_FIRST,
+	TRACE_READ = TRACE_IO_FIRST,
 	TRACE_FUNCTIONS
 };
+
+static inline enum trace_family
+trace_family(unsigned function)
+{
+	return function < TRACE_SYNC_FIRST ? TRACE_HEAP :
+		function < TRACE_IO_FIRST ? TRACE_SYNC : TRACE_IO;
+}
 
 /* The first word: kind in the lowest byte, words of the record in the next
  * two, 0, and the function or the end of a stack in the upper half. */
@@ -58,6 +73,12 @@ enum trace_kind {
 	TRACE_RELEASE,		/* head, when, address, size (of munmap) */
 	TRACE_MOVE,		/* head, when, address, size, stack,
 				 * old address, when it was released */
+	TRACE_WAIT,		/* head, when granted, stack, when asked for,
+				 * object, the thread that had it or 0 */
+	TRACE_CALL,		/* head, when it ended, stack, when it began,
+				 * fd | other fd << 32, bytes or -errno, and
+				 * words of a path with its '\0', or none */
+	TRACE_KINDS
 };
 
 static inline uint64_t
@@ -116,12 +137,16 @@ struct trace_area {
 				 * libc keeps it */
 	uint64_t lease_ticks;	/* of the TSC: our heartbeat is silent */
 	uint64_t wait_ticks;	/* for a free chunk */
+	uint64_t sync_ticks;	/* waits below are counted only */
+	uint32_t sync_all;	/* also what did not wait */
+	uint32_t pid;		/* the guest's; 0: not known */
 	uint64_t originals[TRACE_FUNCTIONS];	/* 0: not hooked */
 	uint64_t hooks[TRACE_FUNCTIONS];	/* the guest's */
 
 	/* Written by the tracer. */
 	uint64_t beat;
-	uint32_t on;		/* 0: hooks pass through */
+	uint32_t on;		/* 1 << enum trace_family; other hooks pass
+				 * through */
 	uint32_t patches;	/* used */
 	uint32_t confined;	/* a filter may punish a call of ours */
 	uint32_t tracer_pad;
@@ -133,6 +158,7 @@ struct trace_area {
 	uint64_t seen_beat, seen_at;
 	uint64_t serial;	/* chunks ever taken */
 	uint64_t lost[TRACE_LOSSES];
+	uint64_t short_waits;	/* below sync_ticks */
 	uint64_t waits, waited_ticks;	/* for free chunks */
 };
 _Static_assert(sizeof(struct trace_area) <= TRACE_HEADER_BYTES,

@@ -53,7 +53,8 @@ struct trace_caller {
 uint64_t hot_trace_now(void);
 /* now: ticks, of this moment or one before. false: nothing is recorded, and
  * _end is not called. */
-bool hot_trace_begin(struct trace_turn *turn, uint64_t now);
+bool hot_trace_begin(struct trace_turn *turn, enum trace_family family,
+		     uint64_t now);
 void hot_trace_end(const struct trace_turn *turn);
 /* The id of the caller's stack, which is written if it is new. */
 uint64_t hot_trace_stack(struct trace_turn *turn,
@@ -86,9 +87,12 @@ bool hot_chunk_next(struct trace_area *a, struct trace_thread *th);
 /* Room for a record in the thread's chunk; NULL: none, which is counted. */
 uint64_t *hot_chunk_reserve(const struct trace_turn *turn, uint32_t words);
 
-/* ---- hot_heap.c ---------------------------------------------------------------- */
+/* ---- hot_heap.c, hot_sync.c, hot_io.c ------------------------------------------- */
 
-void *hot_hook(enum trace_function function);
+/* NULL: hooks call it, nothing is in its place. */
+void *hot_heap_hook(enum trace_function function);
+void *hot_sync_hook(enum trace_function function);
+void *hot_io_hook(enum trace_function function);
 /* What they stand before. Hooks may be called for ever: it stays. */
 extern void *hot_originals[TRACE_FUNCTIONS];
 

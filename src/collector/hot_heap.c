@@ -9,8 +9,6 @@
 
 #include <sys/mman.h>
 
-void *hot_originals[TRACE_FUNCTIONS];
-
 typedef void *give_1(size_t a);
 typedef void *give_2(size_t a, size_t b);
 typedef void *give_3(size_t a, size_t b, size_t c);
@@ -26,7 +24,7 @@ given(enum trace_function function, const void *p, size_t size,
 	const uint64_t now = hot_trace_now();
 	struct trace_turn turn;
 
-	if (!p || !hot_trace_begin(&turn, now))
+	if (!p || !hot_trace_begin(&turn, TRACE_HEAP, now))
 		return;
 
 	const uint64_t words[] = {
@@ -43,7 +41,7 @@ taken(enum trace_function function, const void *p, size_t size, uint64_t when)
 {
 	struct trace_turn turn;
 
-	if (!p || !hot_trace_begin(&turn, when))
+	if (!p || !hot_trace_begin(&turn, TRACE_HEAP, when))
 		return;
 
 	const uint64_t words[] = { when, (uint64_t)p, size };
@@ -59,7 +57,7 @@ moved(enum trace_function function, const void *old, uint64_t when,
 	const uint64_t now = hot_trace_now();
 	struct trace_turn turn;
 
-	if (!hot_trace_begin(&turn, now))
+	if (!hot_trace_begin(&turn, TRACE_HEAP, now))
 		return;
 
 	const uint64_t words[] = {
@@ -234,7 +232,7 @@ DELETE(hook_delete_array_sized_aligned, TRACE_DELETE_ARRAY_SIZED_ALIGNED)
 
 /* No table of addresses: it would have to be relocated. */
 void *
-hot_hook(enum trace_function function)
+hot_heap_hook(enum trace_function function)
 {
 	switch (function) {
 	case TRACE_MALLOC: return hook_malloc;
@@ -266,7 +264,7 @@ hot_hook(enum trace_function function)
 	case TRACE_DELETE_SIZED_ALIGNED: return hook_delete_sized_aligned;
 	case TRACE_DELETE_ARRAY_SIZED_ALIGNED:
 		return hook_delete_array_sized_aligned;
-	case TRACE_FUNCTIONS: break;
+	default: break;
 	}
 	return NULL;
 }

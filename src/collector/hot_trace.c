@@ -11,6 +11,8 @@ enum { HASH_SHIFT = 64 - 13 };
 #define GOLDEN	UINT64_C(0x9e3779b97f4a7c15)
 #define MIX	UINT64_C(0xff51afd7ed558ccd)
 
+void *hot_originals[TRACE_FUNCTIONS];
+
 static struct trace_thread threads[TRACE_THREADS];
 _Static_assert(TRACE_THREADS == 1 << (64 - HASH_SHIFT), "one slot a hash");
 
@@ -125,7 +127,7 @@ know(const struct trace_turn *turn)
 }
 
 bool
-hot_trace_begin(struct trace_turn *turn, uint64_t now)
+hot_trace_begin(struct trace_turn *turn, enum trace_family family, uint64_t now)
 {
 	const struct guest_origin *origin;
 
@@ -136,7 +138,8 @@ hot_trace_begin(struct trace_turn *turn, uint64_t now)
 	origin = __atomic_load_n(&guest.origin, __ATOMIC_ACQUIRE);
 	turn->area = origin ? __atomic_load_n(&origin->trace,
 					      __ATOMIC_ACQUIRE) : NULL;
-	if (turn->area && __atomic_load_n(&turn->area->on, __ATOMIC_RELAXED)) {
+	if (turn->area && __atomic_load_n(&turn->area->on, __ATOMIC_RELAXED) &
+	    1u << family) {
 		if (lease_holds(turn->area, now)) {
 			know(turn);
 			return true;

@@ -135,9 +135,22 @@ trace_bind(void)
 	for (i = 0; i < mapped->patches && i < mapped->patches_max; i++)
 		if (p[i].state == TRACE_PATCH_WANTED && p[i].slot &&
 		    p[i].function < TRACE_FUNCTIONS &&
-		    hot_originals[p[i].function])
+		    hot_originals[p[i].function] &&
+		    mapped->hooks[p[i].function])
 			put_in(mapped, &p[i]);
 	return 0;
+}
+
+static void *
+hook_of(enum trace_function function)
+{
+	switch (trace_family(function)) {
+	case TRACE_HEAP: return hot_heap_hook(function);
+	case TRACE_SYNC: return hot_sync_hook(function);
+	case TRACE_IO: return hot_io_hook(function);
+	case TRACE_FAMILIES: break;
+	}
+	return NULL;
 }
 
 int64_t
@@ -166,10 +179,12 @@ trace_begin(const struct collector_call *call)
 	for (i = 0; i < TRACE_FUNCTIONS; i++) {
 		if (a->originals[i])
 			hot_originals[i] = (void *)a->originals[i];
-		a->hooks[i] = (uint64_t)hot_hook((enum trace_function)i);
+		a->hooks[i] = (uint64_t)hook_of((enum trace_function)i);
 	}
 	used = true;
 	confined = a->confined;
+	if (!confined)
+		a->pid = (uint32_t)sys4(__NR_getpid, 0, 0, 0, 0);
 	mapped = a;
 	mapped_size = call->size;
 	__atomic_store_n(&guest.origin->trace, a, __ATOMIC_SEQ_CST);

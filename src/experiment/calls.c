@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,71 +15,143 @@
 #include "writer.h"
 #include "xml.h"
 
-enum { FLUSH_AT = 256 << 10 };
+enum { FLUSH_AT = 256 << 10, NAME_BYTES_MAX = 4096 };
+enum { FS_UNKNOWN = 24 };	/* IOFSTYPE */
 
 /* ---- declarations -------------------------------------------------------- */
 
+#define FIELD(packet, name, text, type, member) \
+	{ name, text, type, offsetof(struct packet, member) }
+#define HEAD_FIELDS(packet) \
+	FIELD(packet, "LWPID", "Lightweight process id", "INT32", thread), \
+	FIELD(packet, "THRID", "Thread number", "INT32", thread), \
+	FIELD(packet, "CPUID", "CPU id", "INT32", cpu), \
+	FIELD(packet, "TSTAMP", "High resolution timestamp", "INT64", time), \
+	FIELD(packet, "FRINFO", "Call stack", "INT64", frinfo)
+
+static const struct packet_field heap_fields[] = {
+	HEAD_FIELDS(heap_packet),
+	FIELD(heap_packet, "HTYPE", "Heap event type", "INT32", type),
+	FIELD(heap_packet, "HSIZE", "Bytes", "UINT64", size),
+	FIELD(heap_packet, "HVADDR", "Address", "UINT64", address),
+	FIELD(heap_packet, "HOVADDR", "Old address", "UINT64", old_address),
+};
+
+static const struct packet_field sync_fields[] = {
+	HEAD_FIELDS(sync_packet),
+	FIELD(sync_packet, "SRQST", "Time of the request", "INT64", since),
+	FIELD(sync_packet, "SOBJ", "Address of the object", "UINT64", object),
+	FIELD(sync_packet, "SOWNER", "Thread that had it", "INT32", owner),
+};
+
+static const struct packet_field io_fields[] = {
+	HEAD_FIELDS(io_packet),
+	FIELD(io_packet, "IOTYPE", "I/O event type", "INT32", type),
+	FIELD(io_packet, "IOFD", "File descriptor", "INT32", fd),
+	FIELD(io_packet, "IONBYTE", "Bytes", "INT64", bytes),
+	FIELD(io_packet, "IORQST", "Time of the request", "INT64", since),
+	FIELD(io_packet, "IOOFD", "Old file descriptor", "INT32", old_fd),
+	FIELD(io_packet, "IOFSTYPE", "File system", "INT32", fs_type),
+	{ "IOFNAME", "File name", "STRING", sizeof(struct io_packet) },
+};
+
+static const struct {
+	const char *name, *text;
+	int kind;
+	const struct packet_field *fields;
+	size_t n;
+} files[CALL_FILES] = {
+	[CALL_HEAP] = { "heaptrace", "Heap tracing data", PACKET_HEAP,
+			heap_fields, ARRAY_LEN(heap_fields) },
+	[CALL_SYNC] = { "synctrace", "Synchronization tracing data",
+			PACKET_SYNC, sync_fields, ARRAY_LEN(sync_fields) },
+	[CALL_IO] = { "iotrace", "I/O tracing data", PACKET_IO, io_fields,
+		      ARRAY_LEN(io_fields) },
+};
+
 static void
-declare_heap(struct experiment *exp)
+declare(struct experiment *exp, enum call_file file)
 {
-	static const struct packet_field fields[] = {
-#define FIELD(name, text, type, member) \
-		{ name, text, type, offsetof(struct heap_packet, member) }
-		FIELD("LWPID", "Lightweight process id", "INT32", thread),
-		FIELD("THRID", "Thread number", "INT32", thread),
-		FIELD("CPUID", "CPU id", "INT32", cpu),
-		FIELD("TSTAMP", "High resolution timestamp", "INT64", time),
-		FIELD("FRINFO", "Call stack", "INT64", frinfo),
-		FIELD("HTYPE", "Heap event type", "INT32", type),
-		FIELD("HSIZE", "Bytes", "UINT64", size),
-		FIELD("HVADDR", "Address", "UINT64", address),
-		FIELD("HOVADDR", "Old address", "UINT64", old_address),
-#undef FIELD
-	};
+	enum { NATIVE = 1 };
 	struct str out = {0};
 
-	str_addf(&out, "<profile name=\"heaptrace\">\n"
-		 "  <profdata fname=\"heaptrace\"/>\n"
-		 "  <profpckt kind=\"%d\" uname=\"Heap tracing data\">\n",
-		 PACKET_HEAP);
-	header_fields(&out, fields, ARRAY_LEN(fields));
+	str_addf(&out, "<profile name=\"%s\"", files[file].name);
+	if (file == CALL_SYNC)
+		str_addf(&out, " threshold=\"%lld\" scope=\"%d\"",
+			 (long long)exp->sync_us, NATIVE);
+	str_addf(&out, ">\n  <profdata fname=\"%s\"/>\n"
+		 "  <profpckt kind=\"%d\" uname=\"%s\">\n", files[file].name,
+		 files[file].kind, files[file].text);
+	header_fields(&out, files[file].fields, files[file].n);
 	str_add(&out, "  </profpckt>\n</profile>");
 	writer_line(exp, &exp->log, &out);
 }
 
 /* Its owner is the log's. */
 static bool
-open_heap(struct experiment *exp)
+open_file(struct experiment *exp, enum call_file file)
 {
+	struct sink *sink = &exp->calls[file];
 	struct stat st;
 
-	if (exp->heap.fd >= 0)
+	if (sink->fd >= 0)
 		return true;
-	if (sink_open(&exp->heap, exp->dir_fd, "heaptrace", sink_packet) < 0)
+	if (sink_open(sink, exp->dir_fd, files[file].name, sink_packet) < 0)
 		return false;
 	if (fstat(exp->log.fd, &st) == 0 &&
-	    fchown(exp->heap.fd, st.st_uid, st.st_gid) < 0)
-		exp->heap.error = errno;
-	declare_heap(exp);
+	    fchown(sink->fd, st.st_uid, st.st_gid) < 0)
+		sink->error = errno;
+	declare(exp, file);
 	return true;
 }
 
 /* ---- packets ------------------------------------------------------------- */
 
-int
-writer_calls(struct experiment *exp)
+static int
+flush(struct experiment *exp, struct sink *sink)
 {
-	if (exp->heap.fd < 0 || !exp->heap.len)
+	if (sink->fd < 0 || !sink->len)
 		return 0;
-	if (sink_flush(&exp->frames) == 0 && sink_flush(&exp->heap) == 0)
+	if (sink_flush(&exp->frames) == 0 && sink_flush(sink) == 0)
 		return 0;
 
-	const uint64_t n = sink_drop(&exp->heap);
+	const uint64_t n = sink_drop(sink);
 
 	exp->refused += n;
 	exp->refused_calls += n;
 	return -1;
 }
+
+int
+writer_calls(struct experiment *exp)
+{
+	int res = 0;
+
+	for (int i = 0; i < CALL_FILES; i++)
+		if (flush(exp, &exp->calls[i]) < 0)
+			res = -1;
+	return res;
+}
+
+static void
+put(struct experiment *exp, enum call_file file, uint64_t time_ns,
+    const void *packet, size_t n)
+{
+	struct sink *sink = &exp->calls[file];
+
+	if (!open_file(exp, file)) {
+		exp->refused++;
+		exp->refused_calls++;
+		return;
+	}
+	if (time_ns > exp->last_ns)
+		exp->last_ns = time_ns;
+	sink_put(sink, packet, n);
+	if (sink->len >= FLUSH_AT)
+		(void)flush(exp, sink);
+}
+
+/* ---- the door ------------------------------------------------------------ */
 
 void
 experiment_heap(struct experiment *exp, const struct experiment_allocation *a)
@@ -91,14 +164,46 @@ experiment_heap(struct experiment *exp, const struct experiment_allocation *a)
 		.old_address = a->old_address,
 	};
 
-	if (!open_heap(exp)) {
-		exp->refused++;
-		exp->refused_calls++;
-		return;
-	}
-	if (a->time_ns > exp->last_ns)
-		exp->last_ns = a->time_ns;
-	sink_put(&exp->heap, &packet, sizeof packet);
-	if (exp->heap.len >= FLUSH_AT)
-		(void)writer_calls(exp);
+	put(exp, CALL_HEAP, a->time_ns, &packet, sizeof packet);
+}
+
+void
+experiment_sync_threshold(struct experiment *exp, int64_t us)
+{
+	exp->sync_us = us;
+}
+
+void
+experiment_wait(struct experiment *exp, const struct experiment_wait *w)
+{
+	const struct sync_packet packet = {
+		.head = { sizeof packet, PACKET_SYNC },
+		.thread = w->tid, .time = (int64_t)w->time_ns,
+		.frinfo = w->frinfo, .cpu = -1, .owner = w->owner,
+		.since = (int64_t)w->since_ns, .object = w->object,
+	};
+
+	put(exp, CALL_SYNC, w->time_ns, &packet, sizeof packet);
+}
+
+void
+experiment_io(struct experiment *exp, const struct experiment_transfer *t)
+{
+	struct {
+		struct io_packet fixed;
+		char name[NAME_BYTES_MAX + 8];
+	} packet;
+	const size_t n = t->name ? strnlen(t->name, NAME_BYTES_MAX - 1) : 0;
+	const size_t size = sizeof packet.fixed + (n + 1 + 7) / 8 * 8;
+
+	packet.fixed = (struct io_packet){
+		.head = { (uint16_t)size, PACKET_IO },
+		.thread = t->tid, .time = (int64_t)t->time_ns,
+		.frinfo = t->frinfo, .cpu = -1, .type = t->type,
+		.bytes = t->bytes, .since = (int64_t)t->since_ns,
+		.fd = t->fd, .old_fd = t->old_fd, .fs_type = FS_UNKNOWN,
+	};
+	memset(packet.name, 0, size - sizeof packet.fixed);
+	memcpy(packet.name, t->name ? t->name : "", n);
+	put(exp, CALL_IO, t->time_ns, &packet, size);
 }

@@ -121,7 +121,9 @@ writer_new(const char *path)
 	exp->path = xstrdup(path);
 	exp->dir_fd = -1;
 	exp->log.fd = exp->map.fd = exp->frames.fd = exp->profile.fd =
-		exp->overview.fd = exp->heap.fd = -1;
+		exp->overview.fd = -1;
+	for (int i = 0; i < CALL_FILES; i++)
+		exp->calls[i].fd = -1;
 	return exp;
 }
 

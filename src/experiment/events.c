@@ -187,7 +187,8 @@ const char *
 writer_disk_error(const struct experiment *exp)
 {
 	const struct sink *const sinks[] = { &exp->profile, &exp->frames,
-		&exp->log, &exp->map, &exp->overview, &exp->heap };
+		&exp->log, &exp->map, &exp->overview, &exp->calls[CALL_HEAP],
+		&exp->calls[CALL_SYNC], &exp->calls[CALL_IO] };
 
 	for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
 		if (sinks[i]->error)
@@ -204,9 +205,12 @@ experiment_profile_bytes(const struct experiment *exp)
 uint64_t
 experiment_size(const struct experiment *exp)
 {
-	return exp->profile.size + exp->profile.len + exp->frames.size +
-		exp->frames.len + exp->overview.size + exp->heap.size +
-		exp->heap.len;
+	uint64_t size = exp->profile.size + exp->profile.len +
+		exp->frames.size + exp->frames.len + exp->overview.size;
+
+	for (int i = 0; i < CALL_FILES; i++)
+		size += exp->calls[i].size + exp->calls[i].len;
+	return size;
 }
 
 /* ---- the end --------------------------------------------------------- */
@@ -265,7 +269,8 @@ int
 writer_free(struct experiment *exp)
 {
 	struct sink *const sinks[] = { &exp->map, &exp->frames, &exp->profile,
-		&exp->overview, &exp->heap, &exp->log };
+		&exp->overview, &exp->calls[CALL_HEAP], &exp->calls[CALL_SYNC],
+		&exp->calls[CALL_IO], &exp->log };
 	int res = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
@@ -299,7 +304,8 @@ void
 writer_abandon(struct experiment *exp)
 {
 	struct sink *const sinks[] = { &exp->map, &exp->frames, &exp->profile,
-		&exp->overview, &exp->heap, &exp->log };
+		&exp->overview, &exp->calls[CALL_HEAP], &exp->calls[CALL_SYNC],
+		&exp->calls[CALL_IO], &exp->log };
 
 	for (size_t i = 0; i < ARRAY_LEN(sinks); i++) {
 		if (sinks[i]->fd >= 0)

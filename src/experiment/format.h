@@ -60,6 +60,33 @@ struct heap_packet {
 };
 _Static_assert(sizeof(struct heap_packet) == 56, "heap packet");
 
+struct sync_packet {
+	struct packet_head head;
+	int32_t thread;
+	int64_t time;		/* granted */
+	uint64_t frinfo;
+	int32_t cpu;		/* not known: -1 */
+	int32_t owner;		/* thread; 0: not known */
+	int64_t since;		/* asked for */
+	uint64_t object;
+};
+_Static_assert(sizeof(struct sync_packet) == 48, "sync packet");
+
+struct io_packet {		/* the file's name follows, with its '\0' */
+	struct packet_head head;
+	int32_t thread;
+	int64_t time;		/* of its end */
+	uint64_t frinfo;
+	int32_t cpu;		/* not known: -1 */
+	int32_t type;		/* IO_READ ..., + IO_FAILED */
+	int64_t bytes;
+	int64_t since;		/* of its begin */
+	int32_t fd, old_fd;	/* -1: none */
+	int32_t fs_type;
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct io_packet) == 64, "io packet");
+
 /* A frame packet holds infos; an info of kind 1 is a native stack. */
 struct frame_packet {
 	struct packet_head head;

@@ -28,6 +28,9 @@ struct loss {
 	uint64_t said_at;
 };
 
+/* Data files of traced calls. */
+enum call_file { CALL_HEAP, CALL_SYNC, CALL_IO, CALL_FILES };
+
 struct experiment {
 	char *path;
 	int dir_fd;
@@ -38,7 +41,8 @@ struct experiment {
 
 	/* log and map take a line at once; frames go out before profile */
 	struct sink log, map, frames, profile, overview;
-	struct sink heap;		/* from the first event on */
+	struct sink calls[CALL_FILES];	/* from the first event on */
+	int64_t sync_us;		/* threshold, as it is declared */
 	uint64_t samples;		/* sample points so far */
 
 	struct map by_hash;		/* hash -> index into pieces */

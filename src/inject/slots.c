@@ -21,38 +21,6 @@
 enum { DYNAMIC_MAX = 512, RELAS_AT_ONCE = 256, NAME_MAX_BYTES = 64 };
 enum { RELAS_MAX = 1 << 22 };
 
-/* By enum trace_function. */
-static const char *const names[TRACE_FUNCTIONS][2] = {
-	[TRACE_MALLOC] = { "malloc" },
-	[TRACE_FREE] = { "free", "cfree" },
-	[TRACE_CALLOC] = { "calloc" },
-	[TRACE_REALLOC] = { "realloc" },
-	[TRACE_REALLOCARRAY] = { "reallocarray" },
-	[TRACE_MEMALIGN] = { "memalign" },
-	[TRACE_ALIGNED_ALLOC] = { "aligned_alloc" },
-	[TRACE_POSIX_MEMALIGN] = { "posix_memalign" },
-	[TRACE_VALLOC] = { "valloc" },
-	[TRACE_PVALLOC] = { "pvalloc" },
-	[TRACE_MMAP] = { "mmap", "mmap64" },
-	[TRACE_MUNMAP] = { "munmap" },
-	[TRACE_NEW] = { "_Znwm" },
-	[TRACE_NEW_ARRAY] = { "_Znam" },
-	[TRACE_NEW_NOTHROW] = { "_ZnwmRKSt9nothrow_t" },
-	[TRACE_NEW_ARRAY_NOTHROW] = { "_ZnamRKSt9nothrow_t" },
-	[TRACE_NEW_ALIGNED] = { "_ZnwmSt11align_val_t" },
-	[TRACE_NEW_ARRAY_ALIGNED] = { "_ZnamSt11align_val_t" },
-	[TRACE_DELETE] = { "_ZdlPv" },
-	[TRACE_DELETE_ARRAY] = { "_ZdaPv" },
-	[TRACE_DELETE_SIZED] = { "_ZdlPvm" },
-	[TRACE_DELETE_ARRAY_SIZED] = { "_ZdaPvm" },
-	[TRACE_DELETE_NOTHROW] = { "_ZdlPvRKSt9nothrow_t" },
-	[TRACE_DELETE_ARRAY_NOTHROW] = { "_ZdaPvRKSt9nothrow_t" },
-	[TRACE_DELETE_ALIGNED] = { "_ZdlPvSt11align_val_t" },
-	[TRACE_DELETE_ARRAY_ALIGNED] = { "_ZdaPvSt11align_val_t" },
-	[TRACE_DELETE_SIZED_ALIGNED] = { "_ZdlPvmSt11align_val_t" },
-	[TRACE_DELETE_ARRAY_SIZED_ALIGNED] = { "_ZdaPvmSt11align_val_t" },
-};
-
 /* ---- definitions --------------------------------------------------------- */
 
 static bool
@@ -88,7 +56,8 @@ calls_another(const struct plan *p, enum trace_function f,
 
 	if (f == TRACE_REALLOCARRAY)
 		return img->header == p->libc.header;
-	return f >= TRACE_NEW && definer(p, "malloc", &address) != img;
+	return f >= TRACE_NEW && f < TRACE_SYNC_FIRST &&
+		definer(p, "malloc", &address) != img;
 }
 
 static void
@@ -96,7 +65,10 @@ find_originals(const struct plan *p, struct slots *s)
 {
 	for (int f = 0; f < TRACE_FUNCTIONS; f++) {
 		uint64_t address;
-		const struct image *img = definer(p, names[f][0], &address);
+		const struct image *img =
+			s->families & 1u << trace_family((unsigned)f) ?
+			definer(p, traced_name((enum trace_function)f),
+				&address) : NULL;
 
 		if (img && !calls_another(p, (enum trace_function)f, img))
 			s->originals[f] = address;
@@ -139,16 +111,6 @@ read_tables(struct table *t)
 }
 
 static int
-function_of_name(const char *name)
-{
-	for (int f = 0; f < TRACE_FUNCTIONS; f++)
-		for (int i = 0; i < 2; i++)
-			if (names[f][i] && strcmp(names[f][i], name) == 0)
-				return f;
-	return TRACE_FUNCTIONS;
-}
-
-static int
 function_of(struct table *t, uint32_t symbol)
 {
 	uint64_t *slot = map_slot_of(&t->known, symbol);
@@ -170,7 +132,7 @@ function_of(struct table *t, uint32_t symbol)
 			break;
 	}
 	name[sizeof name - 1] = '\0';
-	*slot = (uint64_t)function_of_name(name) + 1;
+	*slot = (uint64_t)traced_function(name) + 1;
 	return (int)*slot - 1;
 }
 
@@ -246,9 +208,9 @@ slots_add(struct slots *s, const struct trace_patch *patch)
 }
 
 void
-slots_find(const struct plan *p, struct slots *s)
+slots_find(const struct plan *p, unsigned families, struct slots *s)
 {
-	*s = (struct slots){0};
+	*s = (struct slots){ .families = families };
 	find_originals(p, s);
 	for (size_t i = 0; i < p->nimages; i++) {
 		struct table t = { .p = p, .img = &p->images[i], .s = s };

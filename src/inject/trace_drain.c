@@ -35,33 +35,90 @@ time_of(const struct tracing *tr, uint64_t ticks)
 
 static const uint32_t least[] = {
 	[TRACE_REST] = 1, [TRACE_STACK] = 3, [TRACE_ALLOC] = 5,
-	[TRACE_RELEASE] = 4, [TRACE_MOVE] = 7,
+	[TRACE_RELEASE] = 4, [TRACE_MOVE] = 7, [TRACE_WAIT] = 6,
+	[TRACE_CALL] = 6,
 };
 
+static pid_t
+owner_of(struct tracing *tr, pid_t inner)
+{
+	const pid_t tid = inner ? guest_outer_tid(tr->g, inner) : 0;
+
+	return tid ? tid : inner;
+}
+
 static void
-tell(struct tracing *tr, pid_t tid, const uint64_t *w, uint32_t words,
+tell_wait(struct tracing *tr, struct trace_event *ev, const uint64_t *w)
+{
+	ev->stack = w[2];
+	ev->since_ns = time_of(tr, w[3]);
+	ev->object = w[4];
+	ev->owner = owner_of(tr, (pid_t)w[5]);
+}
+
+static void
+tell_call(struct tracing *tr, struct trace_event *ev, uint64_t *w,
+	  uint32_t words)
+{
+	ev->stack = w[2];
+	ev->since_ns = time_of(tr, w[3]);
+	ev->fd = (int32_t)w[4];
+	ev->other_fd = (int32_t)(w[4] >> 32);
+	ev->result = (int64_t)w[5];
+	if (words > 6) {
+		((char *)(w + words))[-1] = '\0';
+		ev->path = (const char *)(w + 6);
+	}
+}
+
+static void
+tell_memory(struct tracing *tr, struct trace_event *ev, const uint64_t *w)
+{
+	ev->address = w[2];
+	ev->size = w[3];
+	if (ev->kind != TRACE_RELEASE)
+		ev->stack = w[4];
+	if (ev->kind != TRACE_MOVE)
+		return;
+	ev->old_address = w[5];
+	ev->old_time_ns = time_of(tr, w[6]);
+}
+
+static void
+tell_stack(struct trace_event *ev, const uint64_t *w, uint32_t words,
+	   uint32_t end)
+{
+	ev->stack = w[1];
+	ev->pcs = w + 2;
+	ev->depth = words - 2;
+	ev->end = end < RECORD_ENDS ? end : RECORD_WILD;
+}
+
+/* false: there is no such record. */
+static bool
+tell(struct tracing *tr, pid_t tid, uint64_t *w, uint32_t words,
      trace_sink sink, void *arg)
 {
 	const uint32_t kind = (uint8_t)w[0], detail = (uint32_t)(w[0] >> 32);
 	struct trace_event ev = { .kind = kind, .tid = tid };
 
 	if (kind == TRACE_STACK) {
-		ev.stack = w[1];
-		ev.pcs = w + 2;
-		ev.depth = words - 2;
-		ev.end = detail < RECORD_ENDS ? detail : RECORD_WILD;
-	} else {
-		ev.function = detail < TRACE_FUNCTIONS ? detail : TRACE_MALLOC;
-		ev.time_ns = time_of(tr, w[1]);
-		ev.address = w[2];
-		ev.size = w[3];
-		ev.stack = kind == TRACE_RELEASE ? 0 : w[4];
+		tell_stack(&ev, w, words, detail);
+		sink(arg, &ev);
+		return true;
 	}
-	if (kind == TRACE_MOVE) {
-		ev.old_address = w[5];
-		ev.old_time_ns = time_of(tr, w[6]);
-	}
+	if (detail >= TRACE_FUNCTIONS)
+		return false;
+	ev.function = detail;
+	ev.time_ns = time_of(tr, w[1]);
+	if (kind == TRACE_WAIT)
+		tell_wait(tr, &ev, w);
+	else if (kind == TRACE_CALL)
+		tell_call(tr, &ev, w, words);
+	else
+		tell_memory(tr, &ev, w);
 	sink(arg, &ev);
+	return true;
 }
 
 enum chunk_end { MORE_MAY_COME, AT_ITS_END };
@@ -83,14 +140,14 @@ read_chunk(struct tracing *tr, size_t i, pid_t tid, trace_sink sink, void *arg)
 			tr->chunks[i].at = at;
 			return head ? AT_ITS_END : MORE_MAY_COME;
 		}
-		if (kind > TRACE_MOVE || words < least[kind] ||
+		if (kind >= TRACE_KINDS || words < least[kind] ||
 		    words > (TRACE_ROOM - at) / WORD) {
 			tr->spoiled++;
 			return AT_ITS_END;
 		}
 		memcpy(copy, from, words * WORD);
 		copy[0] = head;
-		tell(tr, tid, copy, words, sink, arg);
+		tr->spoiled += !tell(tr, tid, copy, words, sink, arg);
 		at += words * WORD;
 	}
 	tr->chunks[i].at = at;

@@ -80,9 +80,11 @@ lay_out(struct tracing *tr, const struct tracing_options *opt)
 		.magic = TRACE_MAGIC, .version = TRACE_VERSION,
 		.header_bytes = TRACE_HEADER_BYTES,
 		.chunks = (uint32_t)chunks, .patches_max = PATCHES_MAX,
-		.stacks = STACKS, .beat = 1, .on = 1,
+		.stacks = STACKS, .beat = 1, .on = opt->families,
 		.lease_ticks = ticks_of(tr, RECORD_LEASE_NS),
 		.wait_ticks = ticks_of(tr, opt->wait_ns),
+		.sync_ticks = ticks_of(tr, opt->sync_ns),
+		.sync_all = opt->sync_all,
 	};
 	a->seen_at = tracing_ticks();
 	a->chunks_at = at;
@@ -155,7 +157,7 @@ find_slots(struct tracing *tr, struct slots *s)
 	const int r = plan_make(tr->g->t, &p);
 
 	if (r == 0)
-		slots_find(&p, s);
+		slots_find(&p, tr->families, s);
 	plan_fini(&p);
 	return r;
 }
@@ -227,6 +229,7 @@ tracing_counts(const struct tracing *tr, struct tracing_counts *c)
 					tr->ns_per_tick),
 	};
 	memcpy(c->lost, tr->area->lost, sizeof c->lost);
+	c->short_waits = tr->area->short_waits;
 	for (uint32_t i = 0; i < tr->patches; i++)
 		if (p[i].state == TRACE_PATCH_IN)
 			c->slots++;
@@ -253,19 +256,22 @@ static void
 refuse(const struct tracing *tr)
 {
 	const pid_t pid = target_pid(tr->g->t);
+	const char *const what = tr->families & 1u << TRACE_HEAP ? "malloc" :
+		tr->families & 1u << TRACE_SYNC ? "pthread_mutex_lock" : "read";
 
 	if (tr->slots.others)
-		(void)fail(FAIL_UNSUITABLE, "all %zu import slots of malloc "
+		(void)fail(FAIL_UNSUITABLE, "all %zu import slots of %s "
 			   "and its like in process %d lead elsewhere, as "
 			   "those of a child whose parent was traced at the "
-			   "fork", tr->slots.others, pid);
+			   "fork", tr->slots.others, what, pid);
 	else
-		(void)fail(FAIL_UNSUITABLE, "nothing in process %d calls "
-			   "malloc through an import slot that can be traced: "
-			   "it is static, or of musl, or has an allocator of "
-			   "its own", pid);
-	(void)fail_remedy("record it without --heap (in the shell: collector "
-			  "heaptrace off)");
+		(void)fail(FAIL_UNSUITABLE, "nothing in process %d calls %s "
+			   "or its like through an import slot that can be "
+			   "traced: it is static, or of musl, or has them of "
+			   "its own", pid, what);
+	(void)fail_remedy("record it without --heap, --sync and --io (in the "
+			  "shell: collector heaptrace off, synctrace off, "
+			  "iotrace off)");
 }
 
 struct tracing *
@@ -277,6 +283,7 @@ tracing_open(struct guest *g, const struct tracing_options *opt,
 
 	tr->g = g;
 	tr->fd = -1;
+	tr->families = opt->families;
 	g->tracing = tr;
 	calibrate_first(tr);
 	if (find_slots(tr, &tr->slots) < 0)

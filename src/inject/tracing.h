@@ -22,6 +22,7 @@ struct tracing {
 	struct guest *g;
 	struct trace_area *area;	/* NULL: not yet mapped */
 	struct trace_area layout;	/* our own copy: nobody changes it */
+	unsigned families;		/* 1 << enum trace_family */
 	int fd;				/* the area's, while it is opened */
 	struct slots slots;		/* found first */
 	uint32_t patches;		/* used */

@@ -29,6 +29,7 @@ struct calls {
 	const struct recorder_options *opt;
 	struct guest *guest, *own;	/* own: NULL, or the same */
 	struct tracing *tracing;
+	struct calls_io *io;
 	uint64_t originals[TRACE_FUNCTIONS];
 	struct map stacks;	/* id -> struct kept */
 	struct map frames;	/* id and function -> FRINFO */
@@ -94,15 +95,34 @@ type_of(const struct trace_event *ev)
 }
 
 static void
-put(struct calls *c, const struct trace_event *ev)
+put_heap(struct calls *c, const struct trace_event *ev, uint64_t frinfo)
 {
-	c->events++;
 	experiment_heap(c->opt->exp, &(struct experiment_allocation){
 		.time_ns = ev->time_ns, .tid = ev->tid, .type = type_of(ev),
 		.size = ev->size, .address = ev->address,
-		.old_address = ev->old_address,
-		.frinfo = ev->stack ? frame_of(c, ev) : 0,
+		.old_address = ev->old_address, .frinfo = frinfo,
 	});
+}
+
+static void
+put(struct calls *c, const struct trace_event *ev)
+{
+	const uint64_t frinfo = ev->stack ? frame_of(c, ev) : 0;
+
+	c->events++;
+	switch (trace_family(ev->function)) {
+	case TRACE_HEAP:
+		put_heap(c, ev, frinfo);
+		break;
+	case TRACE_SYNC:
+		calls_put_wait(c->opt->exp, ev, frinfo);
+		break;
+	case TRACE_IO:
+		calls_io_put(c->io, ev, frinfo);
+		break;
+	case TRACE_FAMILIES:
+		break;
+	}
 }
 
 static void
@@ -181,19 +201,38 @@ look_again(struct calls *c)
 
 /* ---- the door ------------------------------------------------------------ */
 
+bool
+calls_wanted(const struct settings *s)
+{
+	return s->heap || s->sync || s->io;
+}
+
+static struct tracing_options
+options_of(const struct settings *s)
+{
+	return (struct tracing_options){
+		.families = (s->heap ? 1u << TRACE_HEAP : 0) |
+			(s->sync ? 1u << TRACE_SYNC : 0) |
+			(s->io ? 1u << TRACE_IO : 0),
+		.bytes = ROOM_BYTES, .wait_ns = WAIT_NS,
+		.sync_ns = s->sync_us > 0 ? (uint64_t)s->sync_us * 1000 : 0,
+		.sync_all = s->sync_us == 0,
+	};
+}
+
 struct calls *
 calls_new(struct recorder *rec, const struct recorder_options *o,
 	  struct guest *shared)
 {
-	const struct tracing_options options = {
-		.bytes = ROOM_BYTES, .wait_ns = WAIT_NS,
-	};
+	const struct tracing_options options = options_of(o->settings);
 	struct calls *c = xcalloc(1, sizeof *c);
 	struct inject_report report = {0};
 	struct str ignored = {0};
 
 	c->rec = rec;
 	c->opt = o;
+	c->io = calls_io_new(o->exp, target_pid(o->target));
+	experiment_sync_threshold(o->exp, o->settings->sync_us);
 	c->tables = unwind_space_tables(o->space)->count;
 	c->guest = shared ? shared : (c->own = open_guest(c));
 	if (c->guest)
@@ -228,11 +267,11 @@ calls_drain(struct calls *c)
 static void
 tell_counts(struct calls *c, const struct tracing_counts *n)
 {
-	char words[7][24];
+	char words[8][24];
 	const uint64_t values[] = {
 		c->events, n->slots, n->others, n->refused,
 		n->lost[TRACE_LOST_FULL], n->lost[TRACE_LOST_LEASE],
-		n->waited_ns,
+		n->waited_ns, n->short_waits,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
@@ -241,7 +280,8 @@ tell_counts(struct calls *c, const struct tracing_counts *n)
 			 (const char *const[]){
 		"calls", words[0], "slots", words[1], "others", words[2],
 		"refused", words[3], "lost_full", words[4],
-		"lost_lease", words[5], "waited_ns", words[6], NULL });
+		"lost_lease", words[5], "waited_ns", words[6],
+		"short_waits", words[7], NULL });
 }
 
 static void
@@ -278,6 +318,7 @@ calls_end(struct calls *c, struct str *text)
 	}
 	while (map_next(&c->stacks, &at, &key, &kept))
 		free((void *)(uintptr_t)kept);
+	calls_io_free(c->io);
 	free(c->pending);
 	map_fini(&c->stacks);
 	map_fini(&c->frames);

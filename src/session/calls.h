@@ -9,6 +9,9 @@
 
 struct calls;
 struct guest;
+struct trace_event;
+
+bool calls_wanted(const struct settings *s);
 
 /* shared: the engine's guest, which outlives this; NULL: one of our own. NULL:
  * it cannot be done. */
@@ -18,5 +21,18 @@ void calls_drain(struct calls *c);
 /* All of it out of the target; text says what could not be. NULL is nothing;
  * frees. */
 void calls_end(struct calls *c, struct str *text);
+
+/* ---- calls_sync.c, calls_io.c: packets of an event ------------------------ */
+
+/* frinfo: of the stack with the function as its leaf; 0: not known. */
+void calls_put_wait(struct experiment *exp, const struct trace_event *ev,
+		    uint64_t frinfo);
+
+struct calls_io;
+
+struct calls_io *calls_io_new(struct experiment *exp, pid_t pid);
+void calls_io_put(struct calls_io *io, const struct trace_event *ev,
+		  uint64_t frinfo);
+void calls_io_free(struct calls_io *io);
 
 #endif

@@ -116,7 +116,8 @@ session_salvaged(const struct session *s)
 bool
 session_wants_preload(const struct settings *s)
 {
-	return s->profile && (s->heap || s->engine == ENGINE_INJECT ||
+	return s->profile && (s->heap || s->sync || s->io ||
+		s->engine == ENGINE_INJECT ||
 		(s->engine == ENGINE_AUTO && clock_is_refused()));
 }
 

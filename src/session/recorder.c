@@ -293,7 +293,7 @@ recorder_new(const struct recorder_options *o, enum session_engine engine)
 	note_not_sampled(rec);
 	/* the guest has come by threads of its own */
 	creators_forget(rec->creators);
-	if (rec->opt.settings->heap && start_calls(rec) < 0) {
+	if (calls_wanted(rec->opt.settings) && start_calls(rec) < 0) {
 		recorder_free(rec);
 		return NULL;
 	}

@@ -19,6 +19,7 @@
 #define STACK_BYTES_MAX	65528u	/* the kernel copies no more */
 #define DEPTH_MAX	65536	/* gprofng: man, LIMITS */
 #define SAMPLE_PERIOD	1000000000ull
+#define SYNC_US_MAX	1000000000
 
 void
 settings_init(struct settings *s)
@@ -26,6 +27,7 @@ settings_init(struct settings *s)
 	*s = (struct settings){
 		.profile = true,
 		.states = true,
+		.sync_us = SESSION_CALIBRATE,
 		.interval_ns = INTERVAL_ON,
 		.engine = ENGINE_AUTO,
 		.directory = xstrdup("."),
@@ -194,4 +196,58 @@ settings_duration(const char *word, uint64_t *ns)
 	}
 	fail(FAIL_USAGE, "'%s' is no duration", word);
 	return fail_remedy("write 30s, 500ms, 2m or 1h");
+}
+
+/* ---- tracing ------------------------------------------------------------- */
+
+static int
+take_switch(bool *to, const char *word, const char *what, const char *others)
+{
+	*to = strcmp(word, "on") == 0;
+	if (*to || strcmp(word, "off") == 0)
+		return 0;
+	fail(FAIL_USAGE, "%s is on or off%s, not '%s'", what, others, word);
+	return fail_remedy("sonde help record");
+}
+
+int
+settings_heap(struct settings *s, const char *word)
+{
+	return take_switch(&s->heap, word, "tracing of the heap", "");
+}
+
+int
+settings_io(struct settings *s, const char *word)
+{
+	return take_switch(&s->io, word, "tracing of input and output", "");
+}
+
+int
+settings_sync_threshold(struct settings *s, const char *word)
+{
+	long long us = 0;
+
+	if (strcmp(word, "calibrate") == 0)
+		us = SESSION_CALIBRATE;
+	else if (strcmp(word, "all") != 0 &&
+		 !str_number(word, 0, SYNC_US_MAX, &us)) {
+		fail(FAIL_USAGE, "the threshold of waits is calibrate, all, or "
+		     "microseconds up to %d, not '%s'", SYNC_US_MAX, word);
+		return fail_remedy("collector synctrace threshold calibrate");
+	}
+	s->sync_us = us;
+	return 0;
+}
+
+int
+settings_sync(struct settings *s, const char *word)
+{
+	if (strcmp(word, "calibrate") != 0 && strcmp(word, "all") != 0 &&
+	    (*word < '0' || *word > '9'))
+		return take_switch(&s->sync, word, "tracing of waits",
+				   ", calibrate, all, or microseconds");
+	if (settings_sync_threshold(s, word) < 0)
+		return -1;
+	s->sync = true;
+	return 0;
 }

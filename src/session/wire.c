@@ -186,6 +186,9 @@ wire_put_settings(struct wire_message *m, const struct settings *s)
 	wire_put(m, s->states);
 	wire_put(m, s->creators);
 	wire_put(m, s->heap);
+	wire_put(m, s->sync);
+	wire_put(m, s->io);
+	wire_put(m, (uint64_t)s->sync_us);
 	wire_put(m, s->interval_ns);
 	wire_put(m, s->engine);
 	wire_put_text(m, s->directory);
@@ -215,6 +218,9 @@ wire_take_settings(struct wire_message *m, struct settings *s)
 	s->states = wire_take(m);
 	s->creators = wire_take(m);
 	s->heap = wire_take(m);
+	s->sync = wire_take(m);
+	s->io = wire_take(m);
+	s->sync_us = (int64_t)wire_take(m);
 	s->interval_ns = wire_take(m);
 	s->engine = (enum session_engine)wire_take(m);
 	s->directory = copy_text(wire_take_text(m));

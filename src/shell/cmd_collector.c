@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static enum result
-refuse_active(struct shell *sh, size_t n, char **words)
+enum result
+collector_refuse(struct shell *sh, size_t n, char **words)
 {
 	char *line = words_joined(n, words);
 	char *what = xasprintf("collector %s", line);
@@ -31,7 +31,7 @@ sub_enable(struct shell *sh, size_t n, char **words)
 	if (n != 1)
 		return USAGE;
 	if (target_is_recorded(sh))
-		return refuse_active(sh, n, words);
+		return collector_refuse(sh, n, words);
 	sh->armed = true;
 	if (!target_alive(sh))
 		return DONE;
@@ -108,7 +108,7 @@ sub_sample(struct shell *sh, size_t n, char **words)
 			0 ? FAILED : DONE;
 	}
 	if (target_is_recorded(sh))
-		return refuse_active(sh, n, words);
+		return collector_refuse(sh, n, words);
 	if (n == 2 && strcmp(words[1], "manual") == 0)
 		sh->settings.sample_period_ns = 0;
 	else if (n == 2 && strcmp(words[1], "periodic") == 0)
@@ -139,7 +139,7 @@ static enum result
 sub_profile(struct shell *sh, size_t n, char **words)
 {
 	if (target_is_recorded(sh))
-		return refuse_active(sh, n, words);
+		return collector_refuse(sh, n, words);
 	if (n == 2 && strcmp(words[1], "on") == 0)
 		sh->settings.profile = true;
 	else if (n == 2 && strcmp(words[1], "off") == 0)
@@ -155,7 +155,7 @@ static enum result
 sub_engine(struct shell *sh, size_t n, char **words)
 {
 	if (target_is_recorded(sh))
-		return refuse_active(sh, n, words);
+		return collector_refuse(sh, n, words);
 	if (n != 2)
 		return USAGE;
 	return settings_engine(&sh->settings, words[1]) < 0 ? FAILED : DONE;
@@ -199,7 +199,7 @@ static enum result
 sub_store(struct shell *sh, size_t n, char **words)
 {
 	if (target_is_recorded(sh))
-		return refuse_active(sh, n, words);
+		return collector_refuse(sh, n, words);
 	if (n != 3)
 		return USAGE;
 	if (strcmp(words[1], "directory") == 0)
@@ -226,7 +226,7 @@ sub_limit(struct shell *sh, size_t n, char **words)
 	long long mb;
 
 	if (target_is_recorded(sh))
-		return refuse_active(sh, n, words);
+		return collector_refuse(sh, n, words);
 	if (n != 2)
 		return USAGE;
 	if (strcmp(words[1], "unlimited") == 0 || strcmp(words[1], "none") == 0)
@@ -241,7 +241,7 @@ static enum result
 sub_depth(struct shell *sh, size_t n, char **words)
 {
 	if (target_is_recorded(sh))
-		return refuse_active(sh, n, words);
+		return collector_refuse(sh, n, words);
 	if (n != 2 && n != 3)
 		return USAGE;
 	return settings_depth(&sh->settings, words[1],
@@ -254,7 +254,7 @@ sub_archive(struct shell *sh, size_t n, char **words)
 	static const char *const modes[] = { "off", "on", "copy" };
 
 	if (target_is_recorded(sh))
-		return refuse_active(sh, n, words);
+		return collector_refuse(sh, n, words);
 	for (size_t i = 0; n == 2 && i < ARRAY_LEN(modes); i++) {
 		if (strcmp(words[1], modes[i]) == 0) {
 			sh->settings.archive = (enum session_archive)i;
@@ -268,7 +268,7 @@ static enum result
 set_switch(struct shell *sh, size_t n, char **words, bool *to)
 {
 	if (target_is_recorded(sh))
-		return refuse_active(sh, n, words);
+		return collector_refuse(sh, n, words);
 	if (n != 2 || (strcmp(words[1], "on") && strcmp(words[1], "off")))
 		return USAGE;
 	*to = strcmp(words[1], "on") == 0;
@@ -291,12 +291,6 @@ static enum result
 sub_creators(struct shell *sh, size_t n, char **words)
 {
 	return set_switch(sh, n, words, &sh->settings.creators);
-}
-
-static enum result
-sub_heaptrace(struct shell *sh, size_t n, char **words)
-{
-	return set_switch(sh, n, words, &sh->settings.heap);
 }
 
 /* ---- looking ----------------------------------------------------------------------------------- */
@@ -328,7 +322,9 @@ const struct command collector_subcommands[] = {
 	{ "engine", "auto|ring|inject|remote", "how samples are taken", 0, sub_engine,
 	  "collector engine ring" },
 	{ "heaptrace", "on|off", "each call that gives or takes memory", 0,
-	  sub_heaptrace, "collector heaptrace on" },
+	  collector_heaptrace, "collector heaptrace on" },
+	{ "iotrace", "on|off", "each call that reads, writes, opens or closes",
+	  0, collector_iotrace, "collector iotrace on" },
 	{ "limit", "MB|unlimited", "stop sampling at this size", 0, sub_limit,
 	  "collector limit 2000" },
 	{ "pause", "", "stop recording, keep the experiment open", 0,
@@ -339,7 +335,7 @@ const struct command collector_subcommands[] = {
 	{ "resume", "", "go on recording", 0, sub_resume, NULL },
 	{ "sample", "periodic|manual|period SECONDS|record [NAME]",
 	  "resource samples", 0, sub_sample, "collector sample record start" },
-	{ "show", "[all|archive|depth|limit|profile|sample|store]",
+	{ "show", "[all|archive|depth|limit|profile|sample|store|tracing]",
 	  "show the settings", 0, collector_show, NULL },
 	{ "states", "on|off", "time of threads that wait, too: for what, and "
 	  "where", 0, sub_states, NULL },
@@ -347,6 +343,9 @@ const struct command collector_subcommands[] = {
 	{ "store", "directory DIR|experiment NAME.er|group NAME.erg",
 	  "where experiments go, and the group that names them", 0, sub_store,
 	  "collector store experiment run.1.er" },
+	{ "synctrace", "on|off|threshold calibrate|all|MICROSECONDS",
+	  "waits for locks and their like, from so long on", 0,
+	  collector_synctrace, "collector synctrace threshold 100" },
 	{ "version", "", "show the collector's version", 0, sub_version,
 	  NULL },
 	{ 0 }

@@ -18,7 +18,21 @@ show_profile(const struct shell *sh)
 		settings_engine_name(sh->settings.engine));
 	fprintf(sh->out, "states   %s\n", sh->settings.states ? "on" : "off");
 	fprintf(sh->out, "creators %s\n", sh->settings.creators ? "on" : "off");
+}
+
+static void
+show_tracing(const struct shell *sh)
+{
+	const int64_t us = sh->settings.sync_us;
+
 	fprintf(sh->out, "heap     %s\n", sh->settings.heap ? "on" : "off");
+	fprintf(sh->out, "sync     %s, threshold ",
+		sh->settings.sync ? "on" : "off");
+	if (us > 0)
+		fprintf(sh->out, "%lld us\n", (long long)us);
+	else
+		fprintf(sh->out, "%s\n", us ? "calibrate" : "all");
+	fprintf(sh->out, "io       %s\n", sh->settings.io ? "on" : "off");
 }
 
 static void
@@ -76,7 +90,8 @@ collector_show(struct shell *sh, size_t n, char **words)
 		const char *topic;
 		void (*show)(const struct shell *sh);
 	} topics[] = {
-		{ "profile", show_profile }, { "sample", show_sample },
+		{ "profile", show_profile }, { "tracing", show_tracing },
+		{ "sample", show_sample },
 		{ "store", show_store }, { "limit", show_limit },
 		{ "archive", show_archive }, { "depth", show_depth },
 	};

@@ -340,6 +340,14 @@ int group_check(const struct shell *sh);
 /* Settings of views: the system's, the user's, the directory's .er.rc. */
 void rc_read(struct shell *sh);
 
+/* ---- cmd_collector.c, cmd_tracing.c ----------------------------------------- */
+
+/* A setting that holds for a whole recording, while one is made. */
+enum result collector_refuse(struct shell *sh, size_t n, char **words);
+enum result collector_heaptrace(struct shell *sh, size_t n, char **words);
+enum result collector_iotrace(struct shell *sh, size_t n, char **words);
+enum result collector_synctrace(struct shell *sh, size_t n, char **words);
+
 /* ---- collector_show.c ------------------------------------------------------- */
 
 enum result collector_show(struct shell *sh, size_t n, char **words);

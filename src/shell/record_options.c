@@ -76,8 +76,11 @@ take_option(struct recording *r, int letter, const char *value)
 		s->creators = true;
 		return 0;
 	case 'H':
-		s->heap = true;
-		return 0;
+		return settings_heap(s, value ? value : "on");
+	case 'Y':
+		return settings_sync(s, value ? value : "on");
+	case 'I':
+		return settings_io(s, "on");
 	case 'q':
 		r->sh->quiet = true;
 		return 0;
@@ -103,7 +106,9 @@ record_options(struct recording *r, int argc, char **argv)
 		{ "states", no_argument, NULL, 'T' },
 		{ "no-states", no_argument, NULL, 'N' },
 		{ "creators", no_argument, NULL, 'R' },
-		{ "heap", no_argument, NULL, 'H' },
+		{ "heap", optional_argument, NULL, 'H' },
+		{ "sync", optional_argument, NULL, 'Y' },
+		{ "io", no_argument, NULL, 'I' },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "donor-seed", required_argument, NULL, 'S' },
 		{ 0 }

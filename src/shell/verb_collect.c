@@ -41,15 +41,6 @@ opt_profile(struct collect *c, const char *value)
 }
 
 static int
-opt_heap(struct collect *c, const char *value)
-{
-	c->sh->settings.heap = strcmp(value, "on") == 0;
-	if (c->sh->settings.heap || strcmp(value, "off") == 0)
-		return 0;
-	return fail(FAIL_USAGE, "collect: -H takes on or off: '%s'", value);
-}
-
-static int
 opt_sample(struct collect *c, const char *value)
 {
 	long long seconds = 1;
@@ -240,38 +231,39 @@ static const struct letter {
 	bool has_value;
 	int (*take)(struct collect *c, const char *value); /* 1: not built */
 	const char *what;
+	int (*set)(struct settings *s, const char *value);
 } letters[] = {
-	{ 'A', true, opt_archive, "archive load objects" },
-	{ 'C', true, opt_comment, "a comment for the notes" },
-	{ 'F', true, opt_only_off, "following descendants" },
-	{ 'H', true, opt_heap, "heap tracing" },
-	{ 'I', true, NULL, "instrumentation output" },
-	{ 'J', true, NULL, "options for a JVM" },
-	{ 'L', true, opt_limit, "size limit in MB" },
-	{ 'M', true, opt_only_off, "MPI experiments" },
-	{ 'N', true, NULL, "libraries left out" },
-	{ 'O', true, opt_log, "file for our own messages" },
-	{ 'P', true, opt_pid, "record a running process" },
-	{ 'R', false, NULL, "the readme" },
-	{ 'S', true, opt_sample, "resource samples" },
-	{ 'V', false, opt_version, "version" },
-	{ 'c', true, opt_only_off, "instruction counts" },
-	{ 'd', true, opt_directory, "directory of the experiment" },
-	{ 'g', true, NULL, "experiment groups" },
-	{ 'h', true, opt_only_off, "hardware counters" },
-	{ 'i', true, opt_only_off, "I/O tracing" },
-	{ 'j', true, opt_only_off, "Java profiling" },
-	{ 'l', true, NULL, "samples by signal" },
-	{ 'm', true, opt_only_off, "MPI tracing" },
-	{ 'n', false, opt_dry_run, "dry run" },
-	{ 'o', true, opt_output, "name of the experiment" },
-	{ 'p', true, opt_profile, "clock profiling" },
-	{ 'r', true, opt_only_off, "race detection" },
-	{ 's', true, opt_only_off, "synchronisation tracing" },
-	{ 't', true, opt_time, "duration" },
-	{ 'v', false, opt_verbose, "verbose" },
-	{ 'x', false, NULL, "leaving the target stopped" },
-	{ 'y', true, NULL, "pause and resume by signal" },
+	{ 'A', true, opt_archive, "archive load objects", NULL },
+	{ 'C', true, opt_comment, "a comment for the notes", NULL },
+	{ 'F', true, opt_only_off, "following descendants", NULL },
+	{ 'H', true, NULL, "heap tracing", settings_heap },
+	{ 'I', true, NULL, "instrumentation output", NULL },
+	{ 'J', true, NULL, "options for a JVM", NULL },
+	{ 'L', true, opt_limit, "size limit in MB", NULL },
+	{ 'M', true, opt_only_off, "MPI experiments", NULL },
+	{ 'N', true, NULL, "libraries left out", NULL },
+	{ 'O', true, opt_log, "file for our own messages", NULL },
+	{ 'P', true, opt_pid, "record a running process", NULL },
+	{ 'R', false, NULL, "the readme", NULL },
+	{ 'S', true, opt_sample, "resource samples", NULL },
+	{ 'V', false, opt_version, "version", NULL },
+	{ 'c', true, opt_only_off, "instruction counts", NULL },
+	{ 'd', true, opt_directory, "directory of the experiment", NULL },
+	{ 'g', true, NULL, "experiment groups", NULL },
+	{ 'h', true, opt_only_off, "hardware counters", NULL },
+	{ 'i', true, NULL, "I/O tracing", settings_io },
+	{ 'j', true, opt_only_off, "Java profiling", NULL },
+	{ 'l', true, NULL, "samples by signal", NULL },
+	{ 'm', true, opt_only_off, "MPI tracing", NULL },
+	{ 'n', false, opt_dry_run, "dry run", NULL },
+	{ 'o', true, opt_output, "name of the experiment", NULL },
+	{ 'p', true, opt_profile, "clock profiling", NULL },
+	{ 'r', true, opt_only_off, "race detection", NULL },
+	{ 's', true, NULL, "synchronisation tracing", settings_sync },
+	{ 't', true, opt_time, "duration", NULL },
+	{ 'v', false, opt_verbose, "verbose", NULL },
+	{ 'x', false, NULL, "leaving the target stopped", NULL },
+	{ 'y', true, NULL, "pause and resume by signal", NULL },
 };
 
 static const struct letter *
@@ -297,7 +289,8 @@ take_letter(struct collect *c, const char *word, const char *value, bool *used)
 	if (l->has_value && !value)
 		return fail(FAIL_USAGE, "collect: %s needs a value", word);
 
-	const int result = l->take ? l->take(c, value) : 1;
+	const int result = l->set ? l->set(&c->sh->settings, value) :
+		l->take ? l->take(c, value) : 1;
 
 	if (result == 1) {
 		fail(FAIL_USAGE, "collect: %s%s%s (%s) is not built yet",

@@ -169,7 +169,8 @@ const struct verb verb_table[] = {
 	  "[ARGUMENTS])\n"
 	  "         [-o EXP.er | -O EXP.er] [-d 30s] [-i 1ms | -F 997]\n"
 	  "         [--engine auto|ring|inject|remote] [--depth FRAMES[,KB]]\n"
-	  "         [--no-states] [--creators] [--heap] [-q]",
+	  "         [--no-states] [--creators] [--heap]\n"
+	  "         [--sync[=all|MICROSECONDS]] [--io] [-q]",
 	  "profile a running process, or a program from its start",
 	  "  -p PID         the process; several with commas, or its name\n"
 	  "  --children     its children too\n"
@@ -184,6 +185,9 @@ const struct verb verb_table[] = {
 	  "wait\n"
 	  "  --creators     also who created each thread, and where\n"
 	  "  --heap         also each call that gives or takes memory\n"
+	  "  --sync         also waits for locks and their like: those that\n"
+	  "                 had to wait; =all each call; =N from N us on\n"
+	  "  --io           also calls that read, write, open or close\n"
 	  "  -q             only failures are told\n"
 	  "  for example: sonde record -p 4711 -d 10s\n"
 	  "  then:        sonde report test.1.er -functions\n",
