@@ -142,6 +142,16 @@ is_in(const struct image *img, uint64_t address)
 	return address >= img->text && address < img->text_end;
 }
 
+/* A hook: a parent was traced when it forked. */
+static bool
+is_ours(const struct plan *p, uint64_t address)
+{
+	for (size_t i = 0; p->library_map && i < p->nimages; i++)
+		if (p->images[i].link_map == p->library_map)
+			return is_in(&p->images[i], address);
+	return false;
+}
+
 static void
 consider(struct table *t, const Elf64_Rela *r)
 {
@@ -162,6 +172,8 @@ consider(struct table *t, const Elf64_Rela *r)
 	m = modules_find(&t->p->mods, slot);
 	if (!m || m->prot & MODULE_EXEC)
 		return;
+	if (is_ours(t->p, value))
+		value = t->s->originals[f];
 	if (value != t->s->originals[f] &&
 	    !(type == R_X86_64_JUMP_SLOT && is_in(t->img, value))) {
 		t->s->others += !is_in(&t->p->images[0], value);
