@@ -94,13 +94,30 @@ type_of(const struct trace_event *ev)
 		ev->kind == TRACE_RELEASE ? HEAP_FREE : HEAP_ALLOC;
 }
 
+/* A block that moved was somebody else's from the moment on when realloc gave
+ * it back, which is before it returned. */
+static void
+put_moved(struct calls *c, const struct trace_event *ev)
+{
+	experiment_heap(c->opt->exp, &(struct experiment_allocation){
+		.time_ns = ev->old_time_ns, .tid = ev->tid, .type = HEAP_FREE,
+		.address = ev->old_address,
+	});
+}
+
 static void
 put_heap(struct calls *c, const struct trace_event *ev, uint64_t frinfo)
 {
+	const bool moved = ev->kind == TRACE_MOVE &&
+		ev->address != ev->old_address;
+
+	if (moved)
+		put_moved(c, ev);
 	experiment_heap(c->opt->exp, &(struct experiment_allocation){
 		.time_ns = ev->time_ns, .tid = ev->tid, .type = type_of(ev),
 		.size = ev->size, .address = ev->address,
-		.old_address = ev->old_address, .frinfo = frinfo,
+		.old_address = moved ? 0 : ev->old_address,
+		.frinfo = frinfo,
 	});
 }
 
