@@ -10,6 +10,7 @@
 
 #include "calls.h"
 #include "inject.h"
+#include "look_back.h"
 
 enum {
 	ROOM_BYTES = 64 << 20,
@@ -261,11 +262,11 @@ calls_new(struct recorder *rec, const struct recorder_options *o,
 		return c;
 	}
 
-	struct failure *first = fail_keep();
+	struct failure *why = fail_keep();
 
 	calls_end(c, &ignored);
 	str_fini(&ignored);
-	fail_again(first);
+	fail_again(why);
 	return NULL;
 }
 
@@ -328,8 +329,12 @@ calls_end(struct calls *c, struct str *text)
 		tell_counts(c, &counts);
 	}
 	if (c->own) {
-		if (guest_is_there(c->own) &&
-		    guest_stop(c->own, &report) < 0)
+		const int r = guest_is_there(c->own) ?
+			guest_stop(c->own, &report) : 0;
+
+		if (guest_is_parting(c->own))
+			look_back_parting(c->opt->look);
+		else if (r < 0)
 			unclean(text);
 		guest_close(c->own);
 	}

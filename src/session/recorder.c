@@ -275,6 +275,17 @@ start_calls(struct recorder *rec)
 	return rec->calls ? 0 : -1;
 }
 
+/* What went wrong first is why. */
+static struct recorder *
+give_up(struct recorder *rec)
+{
+	struct failure *why = fail_keep();
+
+	recorder_free(rec);
+	fail_again(why);
+	return NULL;
+}
+
 struct recorder *
 recorder_new(const struct recorder_options *o, enum session_engine engine)
 {
@@ -286,17 +297,13 @@ recorder_new(const struct recorder_options *o, enum session_engine engine)
 	/* first: an engine makes do with what memory is left for rings */
 	if (rec->opt.settings->creators)
 		rec->creators = creators_new(rec, &rec->opt);
-	if (engine_start(rec, &rec->opt, engine, &rec->engine) < 0) {
-		recorder_free(rec);
-		return NULL;
-	}
+	if (engine_start(rec, &rec->opt, engine, &rec->engine) < 0)
+		return give_up(rec);
 	note_not_sampled(rec);
 	/* the guest has come by threads of its own */
 	creators_forget(rec->creators);
-	if (calls_wanted(rec->opt.settings) && start_calls(rec) < 0) {
-		recorder_free(rec);
-		return NULL;
-	}
+	if (calls_wanted(rec->opt.settings) && start_calls(rec) < 0)
+		return give_up(rec);
 	if (rec->opt.settings->states)
 		rec->waits = waits_new(rec, &rec->opt);
 	return rec;

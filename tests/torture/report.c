@@ -76,9 +76,9 @@ visit_print_harm(const struct visit *v, const struct outcome *o)
 		[THE_TRACER] = "the tracer", [BOTH] = "both",
 	};
 
-	printf("    harmed by seed %u: engine %s%s%s%s%s, killed %s after %u "
+	printf("    harmed by seed %u: engine %s%s%s%s%s%s, killed %s after %u "
 	       "us of %u\n", v->seed, v->engine, v->states ? ", states" : "",
-	       v->creators ? ", creators" : "", v->by_shell ? ", by shell" : "",
-	       v->stands ? ", standing" : "", whom[v->kill], v->kill_us,
-	       o->took_us);
+	       v->creators ? ", creators" : "", v->traced ? ", traced" : "",
+	       v->by_shell ? ", by shell" : "", v->stands ? ", standing" : "",
+	       whom[v->kill], v->kill_us, o->took_us);
 }

@@ -55,6 +55,7 @@ draw(const struct situation *s, bool last)
 		.stands = random_below(100) < 50,
 		.states = random_below(100) < 50,
 		.creators = random_below(100) < 50,
+		.traced = random_below(100) < 40,
 	};
 
 	if (!last && random_below(100) < opt.kill_percent &&
@@ -82,20 +83,32 @@ said(const char *reason, const char *patterns)
 	return false;
 }
 
+/* Static programs and those that call nothing of it; and where no engine would
+ * have needed it those that the collector cannot be loaded into. */
+static bool
+is_not_traceable(const struct visit *v, const struct outcome *o)
+{
+	return v->traced &&
+		(said(o->reason, "through an import slot that can be traced") ||
+		 (strcmp(v->engine, "inject") != 0 &&
+		  said(o->reason, "load the collector: ")));
+}
+
 static void
 note_refusal(struct count *c, const struct situation *s,
 	     const struct outcome *o, const struct visit *v)
 {
 	c->refused++;
-	if (said(o->reason, s->refusal)) {
+	if (said(o->reason, s->refusal) || is_not_traceable(v, o)) {
 		snprintf(c->reason, sizeof c->reason, "%s", o->reason);
 		return;
 	}
 	c->unexpected++;
 	snprintf(c->reason, sizeof c->reason, "UNEXPECTED: %s", o->reason);
-	printf("    seed %u, engine %s%s%s, status %x: %s\n", v->seed,
+	printf("    seed %u, engine %s%s%s%s, status %x: %s\n", v->seed,
 	       v->engine, v->states ? ", states" : "",
-	       v->creators ? ", creators" : "", o->status, o->reason);
+	       v->creators ? ", creators" : "", v->traced ? ", traced" : "",
+	       o->status, o->reason);
 }
 
 static void

@@ -103,6 +103,7 @@ struct visit {
 	bool stands;		/* ... to a program that they have stopped */
 	bool states;		/* time of those that wait, too */
 	bool creators;		/* who created each thread */
+	bool traced;		/* its heap, locks, input and output */
 	enum who kill;
 	unsigned kill_us;	/* after its begin */
 };

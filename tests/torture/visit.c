@@ -36,22 +36,40 @@ speak_into(const char *name)
 static void
 become_record(pid_t pid, const struct visit *v, const char *exp)
 {
+	const char *words[24] = { sonde, "record", "-p" };
 	char p[16], d[16], s[16];
+	size_t n = 3;
 
 	snprintf(p, sizeof p, "%d", pid);
 	snprintf(d, sizeof d, "%ums", v->ms);
 	snprintf(s, sizeof s, "%u", v->seed);
-	execl(sonde, sonde, "record", "-p", p, "-d", d, "-i", "1ms",
-	      "--engine", v->engine, "--donor-seed", s, "-O", exp,
-	      v->states ? "--states" : "--no-states",
-	      v->creators ? "--creators" : (char *)NULL, (char *)NULL);
+	words[n++] = p;
+	words[n++] = "-d";
+	words[n++] = d;
+	words[n++] = "-i";
+	words[n++] = "1ms";
+	words[n++] = "--engine";
+	words[n++] = v->engine;
+	words[n++] = "--donor-seed";
+	words[n++] = s;
+	words[n++] = "-O";
+	words[n++] = exp;
+	words[n++] = v->states ? "--states" : "--no-states";
+	if (v->creators)
+		words[n++] = "--creators";
+	if (v->traced) {
+		words[n++] = "--heap";
+		words[n++] = "--sync=all";
+		words[n++] = "--io";
+	}
+	execv(sonde, (char *const *)words);
 }
 
 /* Where it stands from the beginning, it runs on for a moment in between. */
 static void
 become_shell(pid_t pid, const struct visit *v, const char *exp)
 {
-	char attach[64], between[64], commands[512];
+	char attach[64], between[64], commands[640];
 
 	snprintf(attach, sizeof attach, "attach%s %d", v->stands ? " -stop" :
 		 "", pid);
@@ -61,9 +79,13 @@ become_shell(pid_t pid, const struct visit *v, const char *exp)
 	snprintf(commands, sizeof commands,
 		 "%s; collector engine %s; collector store experiment %s; "
 		 "collector profile timer 1m; collector states %s; "
-		 "collector creators %s; collector enable; where; %s; "
+		 "collector creators %s; collector heaptrace %s; "
+		 "collector synctrace %s; collector iotrace %s; "
+		 "collector enable; where; %s; "
 		 "collector disable; detach", attach, v->engine, exp,
 		 v->states ? "on" : "off", v->creators ? "on" : "off",
+		 v->traced ? "on" : "off", v->traced ? "all" : "off",
+		 v->traced ? "on" : "off",
 		 between);
 	execl(sonde, sonde, "--batch", "-c", commands, (char *)NULL);
 }
