@@ -23,10 +23,25 @@ enum { RELAS_MAX = 1 << 22 };
 
 /* ---- definitions --------------------------------------------------------- */
 
+/* Its libc is its loader. */
+static bool
+is_musl(const struct plan *p)
+{
+	return p->ldso.header == p->libc.header;
+}
+
+/* There allocators call each other by slots, and what they are called by has
+ * no unwind data: what it calls in itself is not seen. */
+static bool
+is_musl_itself(const struct plan *p, const struct image *img)
+{
+	return is_musl(p) && img->header == p->libc.header;
+}
+
 static bool
 is_traced_object(const struct plan *p, const struct image *img)
 {
-	return img->header != p->ldso.header &&
+	return (img->header != p->ldso.header || is_musl(p)) &&
 		(!p->library_map || img->link_map != p->library_map) &&
 		img->dynamic;
 }
@@ -55,9 +70,18 @@ calls_another(const struct plan *p, enum trace_function f,
 	uint64_t address;
 
 	if (f == TRACE_REALLOCARRAY)
-		return img->header == p->libc.header;
+		return img->header == p->libc.header && !is_musl(p);
 	return f >= TRACE_NEW && f < TRACE_SYNC_FIRST &&
 		definer(p, "malloc", &address) != img;
+}
+
+/* No unwinder of the program's knows a library that was mapped by hand, and
+ * exceptions and the cancellation of glibc pass these functions. */
+static bool
+must_be_known(const struct plan *p, enum trace_function f)
+{
+	return p->by_hand && f >= TRACE_NEW &&
+		(f < TRACE_SYNC_FIRST || !is_musl(p));
 }
 
 static void
@@ -70,7 +94,8 @@ find_originals(const struct plan *p, struct slots *s)
 			definer(p, traced_name((enum trace_function)f),
 				&address) : NULL;
 
-		if (img && !calls_another(p, (enum trace_function)f, img))
+		if (img && !must_be_known(p, (enum trace_function)f) &&
+		    !calls_another(p, (enum trace_function)f, img))
 			s->originals[f] = address;
 	}
 }
@@ -227,8 +252,8 @@ slots_find(const struct plan *p, unsigned families, struct slots *s)
 	for (size_t i = 0; i < p->nimages; i++) {
 		struct table t = { .p = p, .img = &p->images[i], .s = s };
 
-		if (is_traced_object(p, t.img) && t.img->symtab &&
-		    t.img->strtab)
+		if (is_traced_object(p, t.img) && !is_musl_itself(p, t.img) &&
+		    t.img->symtab && t.img->strtab)
 			read_object(&t);
 	}
 }
