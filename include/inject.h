@@ -195,14 +195,15 @@ struct tracing *tracing_open(struct guest *g,
 			     const struct tracing_options *opt,
 			     struct inject_report *report);
 /* Objects that have come since. A visit, if there is any. */
-int tracing_look_again(struct tracing *tr);
+int tracing_look_again(struct tracing *tr, struct inject_report *report);
 void tracing_drain(struct tracing *tr, trace_sink sink, void *arg);
 /* Where the function is that a hook stands before. */
 uint64_t tracing_original(const struct tracing *tr, enum trace_function f);
 void tracing_counts(const struct tracing *tr, struct tracing_counts *counts);
 /* Slots as they were, records out, all of it unmapped. -1: something of it
  * stays, which is said. Frees. */
-int tracing_close(struct tracing *tr, trace_sink sink, void *arg);
+int tracing_close(struct tracing *tr, trace_sink sink, void *arg,
+		  struct inject_report *report);
 
 /* ---- salvage.c: records that a killed visit did not take ------------------ */
 

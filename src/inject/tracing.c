@@ -194,10 +194,9 @@ drop_known(const struct tracing *tr, struct slots *s)
 }
 
 int
-tracing_look_again(struct tracing *tr)
+tracing_look_again(struct tracing *tr, struct inject_report *report)
 {
 	struct collector_call call = { .command = COLLECTOR_BIND };
-	struct inject_report report = {0};
 	struct slots s;
 	int r = find_slots(tr, &s);
 
@@ -206,7 +205,7 @@ tracing_look_again(struct tracing *tr)
 	drop_known(tr, &s);
 	if (s.len) {
 		want(tr, &s);
-		r = guest_command(tr->g, &call, NULL, &report);
+		r = guest_command(tr->g, &call, NULL, report);
 	}
 	slots_fini(&s);
 	return r;
@@ -320,15 +319,15 @@ left_in(const struct tracing *tr)
 }
 
 int
-tracing_close(struct tracing *tr, trace_sink sink, void *arg)
+tracing_close(struct tracing *tr, trace_sink sink, void *arg,
+	      struct inject_report *report)
 {
 	struct collector_call call = { .command = COLLECTOR_UNTRACE };
-	struct inject_report report = {0};
 	const bool there = guest_is_there(tr->g);
 	int r = 0;
 
 	if (there)
-		r = guest_command(tr->g, &call, NULL, &report);
+		r = guest_command(tr->g, &call, NULL, report);
 	if (r < 0 && call.result == -EBUSY)
 		r = 0;		/* a thread stands in it: guest_stop tells */
 	__atomic_store_n(&tr->area->on, 0, __ATOMIC_RELEASE);

@@ -15,7 +15,7 @@
 enum {
 	ROOM_BYTES = 64 << 20,
 	WAIT_NS = 20 * 1000 * 1000,
-	LOOK_EVERY_NS = 300 * 1000 * 1000,
+	LOOK_SHARE = 20,	/* of the time, at most, we look for slots */
 	TABLE_MARGIN = 4 << 20,
 };
 
@@ -39,7 +39,7 @@ struct calls {
 	struct trace_event *pending;
 	size_t npending, cap;
 	uint64_t events;
-	uint64_t looked_ns;
+	uint64_t looked_ns, look_ns;	/* when last, and how long it took */
 	uint32_t tables;	/* ranges published */
 };
 
@@ -177,6 +177,14 @@ put_pending(struct calls *c, bool last)
 
 /* ---- the guest ----------------------------------------------------------- */
 
+static void
+note_report(struct calls *c, const struct inject_report *report)
+{
+	look_back_visit(c->opt->look, report);
+	if (report->donor_stop_ns)
+		recorder_stopped(c->rec, report->donor_stop_ns);
+}
+
 static struct guest *
 open_guest(struct calls *c)
 {
@@ -194,8 +202,7 @@ open_guest(struct calls *c)
 		guest_open_preloaded(c->opt->target, &options, &report) :
 		guest_open(c->opt->target, &options, &report);
 
-	if (report.tries)
-		recorder_stopped(c->rec, report.donor_stop_ns);
+	note_report(c, &report);
 	c->tables = tables->count;
 	return g;
 }
@@ -206,15 +213,20 @@ look_again(struct calls *c)
 {
 	const struct step_tables *tables = unwind_space_tables(c->opt->space);
 
-	if (now_ns() - c->looked_ns < LOOK_EVERY_NS)
-		return;
-	c->looked_ns = now_ns();
-	if (tables->count == c->tables || !guest_is_there(c->guest))
+	const uint64_t now = now_ns();
+	struct inject_report report = {0};
+
+	if (tables->count == c->tables || !guest_is_there(c->guest) ||
+	    now - c->looked_ns < LOOK_SHARE * c->look_ns)
 		return;
 	c->tables = tables->count;
 	if (c->own)
 		(void)guest_publish(c->guest, tables);
-	(void)tracing_look_again(c->tracing);	/* what is missing is told */
+	/* what is missing is told */
+	(void)tracing_look_again(c->tracing, &report);
+	note_report(c, &report);
+	c->looked_ns = now_ns();
+	c->look_ns = c->looked_ns - now;
 }
 
 /* ---- the door ------------------------------------------------------------ */
@@ -258,7 +270,7 @@ calls_new(struct recorder *rec, const struct recorder_options *o,
 	if (c->tracing) {
 		for (int f = 0; f < TRACE_FUNCTIONS; f++)
 			c->originals[f] = tracing_original(c->tracing, f);
-		recorder_stopped(rec, report.donor_stop_ns);
+		note_report(c, &report);
 		return c;
 	}
 
@@ -323,8 +335,9 @@ calls_end(struct calls *c, struct str *text)
 
 		tracing_drain(c->tracing, take, c);
 		tracing_counts(c->tracing, &counts);
-		if (tracing_close(c->tracing, take, c) < 0)
+		if (tracing_close(c->tracing, take, c, &report) < 0)
 			unclean(text);
+		note_report(c, &report);
 		put_pending(c, true);
 		tell_counts(c, &counts);
 	}
@@ -336,6 +349,7 @@ calls_end(struct calls *c, struct str *text)
 			look_back_parting(c->opt->look);
 		else if (r < 0)
 			unclean(text);
+		note_report(c, &report);
 		guest_close(c->own);
 	}
 	while (map_next(&c->stacks, &at, &key, &kept))
