@@ -13,7 +13,7 @@
 #include "tracing.h"
 
 enum { PAGE = 4096, STACKS = 1 << 18, PATCHES_MAX = 1 << 14 };
-enum { CALIBRATE_NS = 2 * 1000 * 1000 };
+enum { CALIBRATE_NS = 2 * 1000 * 1000, LEAST_BYTES = 4 << 20 };
 
 /* ---- time ---------------------------------------------------------------- */
 
@@ -67,10 +67,10 @@ round_page(uint64_t n)
 }
 
 static void
-lay_out(struct tracing *tr, const struct tracing_options *opt)
+lay_out(struct tracing *tr, const struct tracing_options *opt, uint64_t bytes)
 {
 	struct trace_area *a = &tr->layout;
-	uint64_t chunks = (opt->bytes / TRACE_CHUNK_BYTES + 63) / 64 * 64;
+	uint64_t chunks = (bytes / TRACE_CHUNK_BYTES + 63) / 64 * 64;
 	uint64_t at = TRACE_HEADER_BYTES;
 
 	if (chunks == 0)
@@ -99,6 +99,20 @@ lay_out(struct tracing *tr, const struct tracing_options *opt)
 	memcpy(a->originals, tr->slots.originals, sizeof a->originals);
 	for (size_t i = 0; i < chunks / 64; i++)
 		a->free[i] = UINT64_MAX;
+}
+
+/* As large as its address space may grow. */
+static int
+fit(struct tracing *tr, const struct tracing_options *opt)
+{
+	uint64_t bytes;
+
+	for (bytes = opt->bytes; bytes >= LEAST_BYTES; bytes /= 2) {
+		lay_out(tr, opt, bytes);
+		if (room_check(tr->g->t, tr->layout.size) == 0)
+			return 0;
+	}
+	return fail_in("process %d: trace its calls", target_pid(tr->g->t));
 }
 
 struct trace_patch *
@@ -292,7 +306,8 @@ tracing_open(struct guest *g, const struct tracing_options *opt,
 		refuse(tr);
 		goto failed;
 	}
-	lay_out(tr, opt);
+	if (fit(tr, opt) < 0)
+		goto failed;
 	tr->chunks = xcalloc(tr->layout.chunks, sizeof *tr->chunks);
 	if (guest_command(g, &call, prepare_trace, report) < 0) {
 		(void)fail_in("process %d: trace its calls", target_pid(g->t));
