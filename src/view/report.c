@@ -111,10 +111,14 @@ view_printmode(struct viewer *v, size_t n, const char *const *words, FILE *out)
 
 /* ---- one run -------------------------------------------------------- */
 
+/* Only lines without text from there on. A longer title that stood there once
+ * may have left its end in the buffer, behind the text. */
 static bool
-is_blank(const char *text)
+is_blank(const struct report *r, size_t from)
 {
-	return !text[strspn(text, "\n")];
+	while (from < r->rest_size && r->rest_text[from] == '\n')
+		from++;
+	return from >= r->rest_size;
 }
 
 void
@@ -124,8 +128,7 @@ report_title(struct report *r, const char *text)
 	if (!r->first_title)
 		r->first_title = xstrdup(text);
 	/* what stands behind a title that nothing took is text of that one */
-	if (r->title.len && !is_blank(r->rest_text + r->title_at +
-				      r->title.len))
+	if (r->title.len && !is_blank(r, r->title_at + r->title.len))
 		str_clear(&r->title);
 	if (!r->title.len)
 		r->title_at = r->rest_size;
@@ -140,7 +143,7 @@ take_title(struct report *r)
 	if (!r->title.len)
 		return;
 	fflush(r->rest);
-	if (is_blank(r->rest_text + r->title_at + r->title.len))
+	if (is_blank(r, r->title_at + r->title.len))
 		fseeko(r->rest, (off_t)r->title_at, SEEK_SET);
 	else
 		str_clear(&r->title);
