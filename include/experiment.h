@@ -249,8 +249,8 @@ struct experiment_packet {	/* one event of a data file */
 	int mstate;			/* clock; below MSTATE_COUNT */
 	uint64_t ticks;			/* clock: NTICK */
 	uint64_t weight_ns;		/* clock: NTICK * ptimer */
-	/* other kinds: heap HTYPE HSIZE HVADDR HOVADDR; sync SRQST SOBJ;
-	 * io IOTYPE IOFD IONBYTE IORQST IOOFD IOFSTYPE; hwc HWCTAG HWCINT
+	/* other kinds: heap HTYPE HSIZE HVADDR HOVADDR; sync SRQST SOBJ SOWNER
+	 * (thread that held it, 0: not known); io IOTYPE IOFD IONBYTE IORQST IOOFD IOFSTYPE; hwc HWCTAG HWCINT
 	 * VADDR PADDR VIRTPC PHYSPC. Times (SRQST, IORQST) are relative to
 	 * start too, modulo 2^64; 0 stays 0. */
 	uint64_t value[EXPERIMENT_VALUES];

@@ -83,6 +83,10 @@ bool symfile_gap(struct symfile *sf, uint64_t vaddr, struct symbol *out);
 /* All names of the function that starts there, the chosen one first, ended
  * by NULL; a view. No function: the list is empty. */
 const char *const *symfile_aliases(struct symfile *sf, uint64_t start);
+/* The variable around an ELF virtual address; false: none has a name there. */
+bool symfile_data(struct symfile *sf, uint64_t vaddr, struct symbol *out);
+/* Behind all that is mapped of the object, by ELF virtual addresses. */
+uint64_t symfile_extent(struct symfile *sf);
 /* ELF virtual address of a file offset, by program headers; offset itself
  * when no segment holds it. */
 uint64_t symfile_vaddr(struct symfile *sf, uint64_t offset);

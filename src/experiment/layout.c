@@ -21,6 +21,7 @@ static const struct {
 	{ "HTYPE", ROLE_VALUE, 0 }, { "HSIZE", ROLE_VALUE + 1, 0 },
 	{ "HVADDR", ROLE_VALUE + 2, 0 }, { "HOVADDR", ROLE_VALUE + 3, 0 },
 	{ "SRQST", ROLE_VALUE, IS_TIME }, { "SOBJ", ROLE_VALUE + 1, 0 },
+	{ "SOWNER", ROLE_VALUE + 2, 0 },
 	{ "IOTYPE", ROLE_VALUE, 0 }, { "IOFD", ROLE_VALUE + 1, 0 },
 	{ "IONBYTE", ROLE_VALUE + 2, 0 },
 	{ "IORQST", ROLE_VALUE + 3, IS_TIME },

@@ -60,6 +60,8 @@ static const struct expr_field fields[] = {
 	{ "NTICK_USEC", "their microseconds", CLOCK, MICROSECONDS },
 	{ "SRQST", "when it was asked for, as ETSTAMP", SYNC, VALUE },
 	{ "SOBJ", "address of the object waited for", SYNC, VALUE + 1 },
+	{ "SOWNER", "thread id of who held it then; 0: not known", SYNC,
+	  VALUE + 2 },
 	{ "HTYPE", "what was called: 0 malloc, 1 free, 2 realloc, 3 mmap, "
 	  "4 munmap", HEAP, VALUE },
 	{ "HSIZE", "bytes asked for", HEAP, VALUE + 1 },

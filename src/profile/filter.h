@@ -32,6 +32,10 @@ void records_stacks(struct profile *prof, struct source *src);
 void records_each(struct profile *prof, struct source *src,
 		  void (*visit)(void *arg, const struct expr_record *r),
 		  void *arg);
+/* The same of every packet. */
+void records_all(struct profile *prof, struct source *src,
+		 void (*visit)(void *arg, const struct expr_record *r),
+		 void *arg);
 
 /* ---- index.c --------------------------------------------------------- */
 

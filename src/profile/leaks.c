@@ -27,6 +27,8 @@ struct region {			/* a piece of a mapping */
 
 struct matching {
 	struct leaks *leaks;
+	leaks_change *changed;	/* NULL: nobody wants to know */
+	void *arg;
 	struct event *events;	/* none, while they come in order */
 	size_t len, cap;
 	uint64_t time_ns;	/* of the last one */
@@ -92,6 +94,21 @@ sort_events(struct matching *m)
 	m->events = from;
 }
 
+/* ---- what lives ------------------------------------------------------ */
+
+/* 0 is nobody's number. */
+static void
+set_live(struct matching *m, uint64_t number, uint64_t bytes, uint64_t time_ns)
+{
+	const uint64_t before = m->leaks->bytes[number];
+
+	if (!number)
+		return;
+	m->leaks->bytes[number] = bytes;
+	if (m->changed && before != bytes)
+		m->changed(m->arg, number, time_ns, before, bytes);
+}
+
 /* ---- mappings: parts of them may go --------------------------------- */
 
 /* The first region that ends behind that address. */
@@ -129,7 +146,21 @@ remove_region(struct matching *m, size_t at)
 }
 
 static void
-unmap(struct matching *m, uint64_t start, uint64_t end)
+lose(struct matching *m, const struct region *r, uint64_t start, uint64_t end,
+     uint64_t time_ns)
+{
+	const uint64_t from = r->start > start ? r->start : start;
+	const uint64_t to = r->end < end ? r->end : end;
+
+	const uint64_t left = m->leaks->bytes[r->number] - (to - from);
+
+	set_live(m, r->number, left, time_ns);
+	if (!left)
+		m->leaks->until[r->number] = time_ns;
+}
+
+static void
+unmap(struct matching *m, uint64_t start, uint64_t end, uint64_t time_ns)
 {
 	size_t at = region_at(m, start);
 
@@ -137,6 +168,7 @@ unmap(struct matching *m, uint64_t start, uint64_t end)
 		struct region *r = &m->regions[at];
 		const struct region behind = { end, r->end, r->number };
 
+		lose(m, r, start, end, time_ns);
 		if (r->start < start) {
 			r->end = start;
 			at++;
@@ -158,19 +190,19 @@ end_of(const struct event *ev)
 static void
 map_region(struct matching *m, const struct event *ev)
 {
-	unmap(m, ev->address, end_of(ev));
+	unmap(m, ev->address, end_of(ev), ev->time_ns);
 	if (ev->size)
 		insert_region(m, region_at(m, ev->address), (struct region){
 			      ev->address, end_of(ev), ev->number });
+	set_live(m, ev->number, end_of(ev) - ev->address, ev->time_ns);
 }
 
 /* ---- one event ------------------------------------------------------- */
 
-/* 0 is nobody's number. */
 static void
 end_block(struct matching *m, uint64_t number, const struct event *by)
 {
-	m->leaks->bytes[number] = 0;
+	set_live(m, number, 0, by->time_ns);
 	m->leaks->until[number] = by->time_ns;
 }
 
@@ -182,6 +214,8 @@ release(struct matching *m, const struct event *ev)
 	if (map_get(&m->live, ev->address, &number)) {
 		end_block(m, number, ev);
 		map_remove(&m->live, ev->address);
+	} else {
+		m->leaks->older++;
 	}
 }
 
@@ -191,9 +225,11 @@ take(struct matching *m, const struct event *ev)
 	uint64_t *number = map_slot_of(&m->live, ev->address);
 
 	/* a block that nobody freed there was freed all the same */
+	if (*number)
+		m->leaks->reused++;
 	end_block(m, *number, ev);
 	*number = ev->number;
-	m->leaks->bytes[ev->number] = ev->size;
+	set_live(m, ev->number, ev->size, ev->time_ns);
 }
 
 static void
@@ -207,7 +243,7 @@ match(struct matching *m, const struct event *ev)
 		map_region(m, ev);
 		break;
 	case HEAP_MUNMAP:
-		unmap(m, ev->address, end_of(ev));
+		unmap(m, ev->address, end_of(ev), ev->time_ns);
 		break;
 	default:
 		take(m, ev);
@@ -278,6 +314,7 @@ start(struct matching *m, bool disordered)
 	m->regions_len = 0;
 	m->disordered = disordered;
 	m->leaks->len = 0;
+	m->leaks->older = m->leaks->reused = 0;
 	(void)next_number(m->leaks);
 }
 
@@ -289,25 +326,48 @@ match_sorted(struct matching *m)
 		match(m, &m->events[i]);
 }
 
+static bool
+run(struct matching *m, const struct source *src, bool disordered)
+{
+	start(m, disordered);
+
+	const bool whole = experiment_packets_of(src->reader, PACKET_HEAP,
+						 collect, m);
+
+	if (disordered)
+		match_sorted(m);
+	return whole;
+}
+
+static void
+matching_fini(struct matching *m)
+{
+	m->leaks->next = 1;
+	map_fini(&m->live);
+	free(m->events);
+	free(m->regions);
+}
+
 void
 leaks_find(struct source *src)
 {
 	struct matching m = { .leaks = &src->leaks };
 
-	start(&m, false);
-	if (!experiment_packets_of(src->reader, PACKET_HEAP, collect, &m)) {
-		start(&m, true);
-		(void)experiment_packets_of(src->reader, PACKET_HEAP, collect,
-					    &m);
-		match_sorted(&m);
+	if (!run(&m, src, src->heap_disordered)) {
+		src->heap_disordered = true;
+		(void)run(&m, src, true);
 	}
-	for (size_t i = 0; i < m.regions_len; i++)
-		src->leaks.bytes[m.regions[i].number] +=
-			m.regions[i].end - m.regions[i].start;
-	src->leaks.next = 1;
-	map_fini(&m.live);
-	free(m.events);
-	free(m.regions);
+	matching_fini(&m);
+}
+
+void
+leaks_follow(struct source *src, leaks_change *changed, void *arg)
+{
+	struct matching m = { .leaks = &src->leaks, .changed = changed,
+			      .arg = arg };
+
+	(void)run(&m, src, src->heap_disordered);
+	matching_fini(&m);
 }
 
 void

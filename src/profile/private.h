@@ -104,6 +104,7 @@ struct grown {			/* a stack of threads created in one way */
 struct leaks {			/* by number of the heap packet in its file */
 	uint64_t *bytes, *until;	/* of it never freed; when all was */
 	size_t len, cap, until_cap, next;
+	uint64_t older, reused;	/* as struct traced_process has them */
 };
 
 enum { COUNTER_TAGS = 32, KINDS = 32 };
@@ -131,6 +132,7 @@ struct source {			/* one experiment */
 	struct bank periods;
 	size_t period_count;
 	struct leaks leaks;
+	bool heap_disordered;	/* its packets are not in order of time */
 	uint32_t counter_of[COUNTER_TAGS];	/* tag -> value; 0: none */
 	uint64_t events[KINDS];	/* how many there are, by kind of packet */
 };
@@ -269,6 +271,10 @@ void values_add(struct profile *prof, struct source *src,
 /* ---- leaks.c: allocations that were never freed --------------------- */
 
 void leaks_find(struct source *src);
+/* Once they have been found: each change of what lives, in order of time. */
+typedef void leaks_change(void *arg, uint64_t number, uint64_t time_ns,
+			  uint64_t before, uint64_t after);
+void leaks_follow(struct source *src, leaks_change *changed, void *arg);
 void leaks_free(struct leaks *leaks);
 /* Put them into the next packet of the heap, in the order of the file. */
 void leaks_next(struct leaks *leaks, struct experiment_packet *p);

@@ -29,6 +29,7 @@ records_stacks(struct profile *prof, struct source *src)
 
 struct passing {
 	struct reading rd;
+	const struct expr *filter;	/* NULL: all count */
 	void (*visit)(void *arg, const struct expr_record *r);
 	void *arg;
 };
@@ -50,19 +51,34 @@ pass(void *arg, const struct experiment_packet *p)
 		prof, ps->rd.src, p, reading_stack(&ps->rd, p, &ignored),
 		prof->threads[thread].ordinal);
 
-	if (!prof->filter || expr_keeps(prof->filter, &r))
+	if (!ps->filter || expr_keeps(prof->filter, &r))
 		ps->visit(ps->arg, &r);
 	return true;
+}
+
+static void
+pass_over(struct passing *ps)
+{
+	struct source *src = ps->rd.src;
+
+	leaks_find(src);
+	experiment_packets(src->reader, pass, ps);
+	free(ps->rd.pcs);
+	leaks_free(&src->leaks);
 }
 
 void
 records_each(struct profile *prof, struct source *src,
 	     void (*visit)(void *arg, const struct expr_record *r), void *arg)
 {
-	struct passing ps = { { .prof = prof, .src = src }, visit, arg };
+	pass_over(&(struct passing){ { .prof = prof, .src = src },
+				     prof->filter, visit, arg });
+}
 
-	leaks_find(src);
-	experiment_packets(src->reader, pass, &ps);
-	free(ps.rd.pcs);
-	leaks_free(&src->leaks);
+void
+records_all(struct profile *prof, struct source *src,
+	    void (*visit)(void *arg, const struct expr_record *r), void *arg)
+{
+	pass_over(&(struct passing){ { .prof = prof, .src = src },
+				     NULL, visit, arg });
 }

@@ -47,6 +47,16 @@ rank_of(const GElf_Sym *sym, const char *name, unsigned *rank)
 	}
 }
 
+static bool
+rank_of_data(const GElf_Sym *sym, const char *name, unsigned *rank)
+{
+	*rank = GELF_ST_BIND(sym->st_info) == STB_LOCAL ? RANK_LOCAL :
+							  RANK_GLOBAL;
+	return sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_ABS &&
+	       sym->st_shndx != SHN_COMMON && !is_mark(sym, name) &&
+	       sym->st_size > 0 && GELF_ST_TYPE(sym->st_info) == STT_OBJECT;
+}
+
 /* The name without its version, and said to be a resolver if it is one. */
 static const char *
 clean_name(struct symfile *sf, const char *name, unsigned rank)
@@ -66,12 +76,20 @@ clean_name(struct symfile *sf, const char *name, unsigned rank)
 }
 
 static void
-add_symbol(struct symfile *sf, struct raws *raws, const GElf_Sym *sym,
-	   uint64_t addr, const char *name)
+add_raw(struct raws *raws, struct raw raw)
+{
+	raws->items = xgrow(raws->items, &raws->cap, raws->len + 1,
+			    sizeof *raws->items);
+	raws->items[raws->len++] = raw;
+}
+
+static void
+add_code(struct symfile *sf, struct raws *raws, const GElf_Sym *sym,
+	 uint64_t addr, const char *name)
 {
 	unsigned rank;
 
-	if (!name || !rank_of(sym, name, &rank))
+	if (!rank_of(sym, name, &rank))
 		return;
 
 	const struct section *sec = symfile_section(sf, addr);
@@ -81,14 +99,26 @@ add_symbol(struct symfile *sf, struct raws *raws, const GElf_Sym *sym,
 
 	const uint64_t room = sec->at.end - addr;
 
-	raws->items = xgrow(raws->items, &raws->cap, raws->len + 1,
-			    sizeof *raws->items);
-	raws->items[raws->len++] = (struct raw){
+	add_raw(raws, (struct raw){
 		.addr = addr,
 		.size = sym->st_size < room ? sym->st_size : room,
 		.name = clean_name(sf, name, rank),
 		.rank = rank,
-	};
+	});
+}
+
+static void
+add_symbol(struct symfile *sf, struct raws *raws, const GElf_Sym *sym,
+	   uint64_t addr, const char *name)
+{
+	unsigned rank;
+
+	if (name && !raws->of_data)
+		add_code(sf, raws, sym, addr, name);
+	else if (name && rank_of_data(sym, name, &rank))
+		add_raw(raws, (struct raw){ addr, sym->st_size,
+					    clean_name(sf, name, rank),
+					    rank });
 }
 
 static void
@@ -247,4 +277,19 @@ raws_collect(struct symfile *sf, struct raws *raws)
 	sf->source = add_full(sf, raws);
 	if (sf->source == SYMFILE_NONE && dynamic)
 		sf->source = SYMFILE_DYNSYM;
+}
+
+/* .gnu_debugdata has functions only. */
+void
+raws_collect_data(struct symfile *sf, struct raws *raws)
+{
+	raws->of_data = true;
+	(void)add_table(sf, raws, sf->main.elf, SHT_DYNSYM);
+	if (add_table(sf, raws, sf->main.elf, SHT_SYMTAB) > 0)
+		return;
+
+	Elf *debug = symfile_debug_elf(sf);
+
+	if (debug)
+		(void)add_table(sf, raws, debug, SHT_SYMTAB);
 }

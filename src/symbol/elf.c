@@ -311,6 +311,7 @@ symfile_free(struct symfile *sf)
 		return;
 	operands_free(sf->operands);
 	functions_fini(&sf->functions);
+	free(sf->data.items);
 	lines_free(sf->lines);
 	if (sf->mini)
 		dwfl_end(sf->mini);

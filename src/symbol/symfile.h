@@ -56,6 +56,19 @@ struct functions {
 	bool loaded;
 };
 
+/* One entry of a symbol table. */
+struct raw {
+	uint64_t addr, size;
+	const char *name;
+	unsigned rank;
+};
+
+struct raws {
+	struct raw *items;
+	size_t len, cap;
+	bool of_data;		/* else of code */
+};
+
 struct lines;
 struct operands;
 
@@ -71,11 +84,12 @@ struct symfile {
 	struct section *sections;
 	size_t section_len;
 	struct functions functions;
+	struct raws data;	/* sorted, once it is loaded */
 	struct lines *lines;
 	struct operands *operands;
 	enum symfile_source source;
 	struct symbol_server *server;	/* NULL: none is asked */
-	bool debug_sought, debug_fetched, trouble_made;
+	bool debug_sought, debug_fetched, trouble_made, data_loaded;
 };
 
 /* ---- elf.c -------------------------------------------------------------- */
@@ -122,26 +136,17 @@ struct range *fde_list(const struct symfile *sf, size_t *len);
 
 /* ---- collect.c ---------------------------------------------------------- */
 
-/* One entry of a symbol table that names code. */
-struct raw {
-	uint64_t addr, size;
-	const char *name;
-	unsigned rank;
-};
-
 enum raw_rank {			/* the lowest at an address has the name */
 	RANK_RESOLVER, RANK_LOCAL_RESOLVER, RANK_GLOBAL, RANK_LOCAL,
 	RANK_LABEL, RANK_LOCAL_LABEL,
 };
 
-struct raws {
-	struct raw *items;
-	size_t len, cap;
-};
 
 /* All symbols that name code, unsorted, of every table there is; sets
  * sf->source. */
 void raws_collect(struct symfile *sf, struct raws *raws);
+/* The same of those that name data, but for sf->source. */
+void raws_collect_data(struct symfile *sf, struct raws *raws);
 
 /* ---- dwarf.c, bodies.c, inline.c ---------------------------------------- */
 

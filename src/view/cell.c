@@ -30,7 +30,7 @@ cell_relation(char *buf, size_t size, const struct column *col,
 	return snprintf(buf, size, "%+.3f", value / 1e9 - base / 1e9);
 }
 
-/* Seconds with three decimals; an exact zero is "0.", so that what is small
+/* Seconds with three decimals, or six; an exact zero is "0.", so that what is small
  * differs from what is not there. */
 int
 cell_value(char *buf, size_t size, const struct column *col,
@@ -42,7 +42,8 @@ cell_value(char *buf, size_t size, const struct column *col,
 	case CELL_TIME:
 		if (!cell->value)
 			return snprintf(buf, size, "0.");
-		return snprintf(buf, size, "%.3f", (double)cell->value / 1e9);
+		return snprintf(buf, size, "%.*f", col->precise ? 6 : 3,
+				(double)cell->value / 1e9);
 	case CELL_COUNT:
 		return snprintf(buf, size, "%" PRIu64, cell->value);
 	case CELL_MARK:

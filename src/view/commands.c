@@ -50,6 +50,24 @@ const struct view view_table[] = {
 	  "cost", "disasm main", view_disasm, false },
 	{ "dis", "FUNCTION [N]", "the same as disasm", "dis main",
 	  view_disasm, false },
+	{ "leaks", "", "blocks that were never freed, by the stack that "
+	  "allocated them", "leaks", view_leaks, false },
+	{ "allocs", "", "what was allocated, by stack", "allocs",
+	  view_allocs, false },
+	{ "heap", "", "both together, by stack", "heap", view_heap, false },
+	{ "heapstat", "", "when most memory was in use and by which stacks; "
+	  "sizes of blocks and leaks", "heapstat", view_heapstat, false },
+	{ "ioactivity", "", "input and output by file", "ioactivity",
+	  view_ioactivity, false },
+	{ "iodetail", "", "the same by open file: each open is one, also "
+	  "where a descriptor has its number again", "iodetail",
+	  view_iodetail, false },
+	{ "iocallstack", "", "the same by stack", "iocallstack",
+	  view_iocallstack, false },
+	{ "iostat", "", "the same in all: sizes, the longest and the "
+	  "largest", "iostat", view_iostat, false },
+	{ "locks", "", "what was waited for: how long, by whom, and who held "
+	  "it", "locks", view_locks, false },
 	{ "objects", "", "load objects with their cost and what is wrong "
 	  "with them", "objects", view_objects, false },
 	{ "object_list", "", "load objects, and how much of each is shown",

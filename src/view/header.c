@@ -3,7 +3,7 @@
  * What was recorded, by whom, how, how it ended and what is missing. Whatever
  * makes the numbers of other views less than the truth is said here.
  */
-#include "private.h"
+#include "calls.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -231,40 +231,22 @@ print_looks(const struct experiment_reader *rd, FILE *out)
 			strtod(every, NULL) / 1e3);
 }
 
-static uint64_t
-count_of(const struct experiment_log_event *ev, const char *name)
-{
-	const char *text = ev->attr(ev, name);
-
-	return text ? strtoull(text, NULL, 10) : 0;
-}
-
 /* Traced calls: how many, and what is not among them. */
 static void
 print_calls(const struct experiment_reader *rd, FILE *out)
 {
-	const struct experiment_log_event *said = NULL;
+	const struct calls_lost calls = calls_lost(rd);
+	const uint64_t lost = calls.full + calls.lease;
 
-	for (size_t i = 0; i < experiment_log_count(rd); i++) {
-		const struct experiment_log_event *ev =
-			experiment_log_at(rd, i);
-
-		if (strcmp(ev->kind, "sonde_calls") == 0)
-			said = ev;
-	}
-	if (!said)
+	if (!calls.told)
 		return;
-
-	const uint64_t lost = count_of(said, "lost_full") +
-		count_of(said, "lost_lease"), others = count_of(said, "others");
-
 	fprintf(out, "Traced calls: %" PRIu64 " through %" PRIu64
-		" import slots; %" PRIu64 " lost%s\n", count_of(said, "calls"),
-		count_of(said, "slots"), lost, lost ?
+		" import slots; %" PRIu64 " lost%s\n", calls.calls,
+		calls.slots, lost, lost ?
 		": leaks and what is freed are not reliable" : "");
-	if (others)
+	if (calls.others)
 		fprintf(out, "  %" PRIu64 " slots lead to other definitions, "
-			"and are not traced\n", others);
+			"and are not traced\n", calls.others);
 }
 
 static void

@@ -19,11 +19,11 @@ layout_value(char *buf, size_t size, const struct column *col,
 
 	const int n = cell_value(buf, size, col, cell);
 
-	if (n < 2 || (size_t)n + 4 > size || buf[n - 1] != '.' ||
+	if (n < 2 || (size_t)n + 7 > size || buf[n - 1] != '.' ||
 	    (col->kind != CELL_TIME && col->relation != RATIO))
 		return n;
-	memcpy(buf + n, "   ", 4);
-	return n + 3;
+	return n + snprintf(buf + n, size - (size_t)n, "%*s",
+			    col->precise ? 6 : 3, "");
 }
 
 static size_t

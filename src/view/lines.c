@@ -153,30 +153,31 @@ offset_text(uint64_t offset)
 					       "0x%08" PRIX64, offset);
 }
 
-static char *
-pc_name(struct viewer *v, const struct location_cost *pc)
+char *
+pc_name(struct viewer *v, const struct profile_location *where,
+	const char *file, int line)
 {
-	const struct profile_function *fn =
-		profile_function(v->prof, pc->where.function);
-	const char *name = viewer_name(v, pc->where.function);
-	const bool lost = fn->object != pc->where.object;
+	const struct profile_function *fn = profile_function(v->prof,
+							     where->function);
+	const char *name = viewer_name(v, where->function);
+	const bool lost = fn->object != where->object;
 
 	/* <Truncated-stack> has no inside; <Unknown> has its addresses */
 	if (is_pseudo(fn) && (strcmp(fn->linkage, "<Unknown>") ||
-			      pc->where.object->show == OBJECT_HIDDEN))
+			      where->object->show == OBJECT_HIDDEN))
 		return xstrdup(name);
 
-	char *offset = offset_text(pc->where.offset);
+	char *offset = offset_text(where->offset);
 	char *text = xasprintf("%s%s%s%s + %s", name, lost ? " (<" : "",
-			       lost ? pc->where.object->name : "",
+			       lost ? where->object->name : "",
 			       lost ? ">)" : "", offset);
 
 	free(offset);
-	if (!pc->file)
+	if (!file)
 		return text;
 
-	char *full = xasprintf("%s, line %d in \"%s\"", text, pc->line,
-			       path_base(pc->file));
+	char *full = xasprintf("%s, line %d in \"%s\"", text, line,
+			       path_base(file));
 
 	free(text);
 	return full;
@@ -197,7 +198,8 @@ pcs_items(struct viewer *v, const struct location_cost *costs, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		items[i] = (struct item){
-			.name = pc_name(v, &costs[i]),
+			.name = pc_name(v, &costs[i].where, costs[i].file,
+					costs[i].line),
 			.cost = costs[i].cost,
 			.function = profile_function(v->prof,
 						     costs[i].where.function),

@@ -231,9 +231,10 @@ add_item(struct table *t, const struct viewer *v, const struct specs *specs,
 				    specs->items[i].flavor, &item->place);
 }
 
-static void
-write_items(struct viewer *v, const char *what, const struct specs *specs,
-	    const struct sort *sort, struct item *items, size_t n, FILE *out)
+void
+list_write_specs(struct viewer *v, const char *what,
+		 const struct specs *specs, const struct sort *sort,
+		 struct item *items, size_t n, FILE *out)
 {
 	const struct cost total = profile_total(v->prof);
 	struct table t = { .color = v->color };
@@ -283,7 +284,7 @@ list_write(struct viewer *v, const char *what, struct item *items, size_t n,
 
 	struct specs specs = specs_plain(v);
 
-	write_items(v, what, &specs, &v->sort, items, n, out);
+	list_write_specs(v, what, &specs, &v->sort, items, n, out);
 	specs_fini(&specs);
 }
 
@@ -298,6 +299,6 @@ list_write_flavored(struct viewer *v, const char *what, enum flavor flavor,
 
 	struct specs specs = specs_folded(v, flavor);
 
-	write_items(v, what, &specs, &sort, items, n, out);
+	list_write_specs(v, what, &specs, &sort, items, n, out);
 	specs_fini(&specs);
 }

@@ -34,7 +34,15 @@ static const struct step {
 	{ "overview", "functions", false, "where the time went" },
 	{ "statistics", "functions", false, "where the time went" },
 	{ "experiment_list", "functions", false, "where the time went" },
-	{ "leaks", "source", true, "the lines of a function" },
+	{ "leaks", "heapstat", false, "when most was in use, and by whom" },
+	{ "allocs", "leaks", false, "what of it was never freed" },
+	{ "heap", "heapstat", false, "when most was in use, and by whom" },
+	{ "heapstat", "leaks", false, "what was never freed" },
+	{ "ioactivity", "iodetail", false, "each time a file was open" },
+	{ "iodetail", "iocallstack", false, "which calls they were" },
+	{ "iocallstack", "iostat", false, "how large and how long" },
+	{ "iostat", "ioactivity", false, "which files" },
+	{ "locks", "calltree", false, "where they were waited for" },
 };
 
 static bool

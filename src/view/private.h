@@ -253,6 +253,8 @@ view_run view_fsummary, view_fsingle, view_lsummary, view_psummary,
 	view_csingle, view_cprepend, view_cappend, view_crmfirst, view_crmlast,
 	view_object_list, view_object_show, view_object_hide, view_object_api,
 	view_object_select, view_objects_default, view_caller_metrics;
+view_run view_leaks, view_allocs, view_heap, view_heapstat, view_ioactivity,
+	view_iodetail, view_iocallstack, view_iostat, view_locks;
 view_run view_source, view_disasm, view_setpath, view_addpath, view_pathmap,
 	view_scc, view_dcc, view_cc, view_sthresh, view_dthresh;
 

@@ -19,6 +19,7 @@ struct column {
 	char *heading;		/* "Excl. Total CPU" */
 	const char *key;	/* its name for programs; NULL: made from the
 				 * heading */
+	bool precise;		/* of times: to the microsecond */
 	const char *group;	/* what it is compared with others as, or NULL;
 				 * outlives the table */
 	enum relation relation;	/* of the cells' values to their bases */
@@ -162,6 +163,10 @@ void list_write(struct viewer *v, const char *what, struct item *items,
 void list_write_flavored(struct viewer *v, const char *what,
 			 enum flavor flavor, struct item *items, size_t n,
 			 FILE *out);
+/* These columns in this order, even where experiments are compared. */
+void list_write_specs(struct viewer *v, const char *what,
+		      const struct specs *specs, const struct sort *sort,
+		      struct item *items, size_t n, FILE *out);
 /* Rows are in this order: mark the column. */
 void table_sorted(struct table *t, const struct specs *specs,
 		  const struct sort *sort);
@@ -176,6 +181,10 @@ struct item *lines_items(struct viewer *v, const struct line_cost *costs,
 /* Give items of lines the places of their lines. */
 void lines_places(struct viewer *v, const struct line_cost *lines,
 		  struct item *items, size_t n);
+/* What an instruction is called; file NULL: it has no line. The caller frees
+ * it. */
+char *pc_name(struct viewer *v, const struct profile_location *where,
+	      const char *file, int line);
 struct item *pcs_items(struct viewer *v, const struct location_cost *costs,
 		       size_t n);
 

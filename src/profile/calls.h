@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the files that answer include/traced.h share.
+ */
+#ifndef PROFILE_CALLS_H
+#define PROFILE_CALLS_H
+
+#include "expr.h"
+#include "traced.h"
+
+/* Numbers of stacks, such that those which look the same have the same; the
+ * caller frees them. All stacks have their functions then. */
+uint32_t *traced_same(struct profile *prof);
+void traced_sizes_init(struct traced_sizes *s);
+void traced_size_add(struct traced_sizes *s, uint64_t bytes);
+
+/* ---- descriptors.c: which file a number was at a moment ----------------- */
+
+/*
+ * Each open of a process, from when to when its number was it. Found from the
+ * records that open, duplicate and close, whatever their order in the file.
+ * A descriptor that nobody opened was inherited, or is older than the
+ * recording: it is one as long as nothing else has its number.
+ */
+struct descriptors {
+	struct opening {
+		int fd;
+		uint64_t from, until;
+		uint32_t open;	/* its number among those of all, + 1; 0: not
+				 * asked for yet */
+		const char *name;	/* NULL: not told */
+	} *items;		/* sorted by fd, then time */
+	size_t len, cap;
+	struct descriptors *parent;	/* whose child it was, or NULL */
+	uint64_t born;		/* then, by the parent's clock */
+};
+
+struct traced_names {		/* each once, and alive with the answer */
+	struct map known;
+	struct vec names;
+};
+
+const char *name_keep(struct traced_names *names, const char *text);
+/* Of a descriptor that nobody was seen to open. */
+const char *name_unseen(struct traced_names *names, int fd);
+/* d is empty, but for its parent, which has been made. */
+void descriptors_init(struct descriptors *d, const struct source *src,
+		      struct traced_names *names);
+void descriptors_fini(struct descriptors *d);
+/* The opening that a record is about; one is made where none is known. NULL:
+ * its descriptor is none. */
+struct opening *descriptors_of(struct descriptors *d,
+			       const struct experiment_packet *p);
+
+/* Values of packets of I/O. */
+enum { IO_KIND, IO_FD, IO_BYTES, IO_SINCE, IO_OLD_FD };
+enum { PACKET_SYNC = 2, PACKET_HEAP = 5, PACKET_IO = 19 };
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What views of traced calls share: lists of stacks, the sentence where nothing
+ * was traced, and what is not known of the calls.
+ */
+#ifndef VIEW_CALLS_H
+#define VIEW_CALLS_H
+
+#include "private.h"
+#include "traced.h"
+
+/* ---- stack_list.c ------------------------------------------------------ */
+
+enum { STACK_VALUES = 10 };
+
+struct stack_entry {
+	const char *what;	/* "Leak": it has a number behind it */
+	uint32_t stack;
+	uint64_t values[STACK_VALUES];
+};
+
+struct stack_list {
+	const char *title;
+	const char *notes;	/* lines about all of them; "" for none */
+	struct column columns[STACK_VALUES];	/* their headings stay the
+						 * caller's */
+	size_t columns_len;
+	size_t always;		/* the first ones; others are not said of
+				 * entries where they are zero */
+	struct stack_entry *items;
+	size_t len, cap;
+};
+
+void stack_list_add(struct stack_list *list, struct stack_entry entry);
+/* By these values, the first that differ; the largest first. */
+void stack_list_sort(struct stack_list *list, size_t first, size_t second);
+/* As many as the limit says. */
+void stack_list_write(struct viewer *v, const struct stack_list *list,
+		      FILE *out);
+void stack_list_fini(struct stack_list *list);
+/* The function that asked the allocator, in a stack; NULL: not known. */
+const char *stack_caller(struct viewer *v, uint32_t stack);
+
+/* ---- lost.c ------------------------------------------------------------- */
+
+/* No experiment has records of that kind that count: the sentence that says so
+ * and what to record with has been written. */
+bool nothing_traced(const struct viewer *v, enum metric_kind kind, FILE *out);
+/* Calls that were not recorded, by cause, as the log says. */
+struct calls_lost {
+	bool told;
+	uint64_t calls, slots, others, full, lease;
+};
+struct calls_lost calls_lost(const struct experiment_reader *rd);
+/* The sentences about experiments whose list of calls is not whole. */
+void calls_lost_add(const struct viewer *v, const char *so_what,
+		    struct str *notes);
+
+/* ---- heap.c ------------------------------------------------------------- */
+
+/* "leaked at exit: ..." */
+const char *heap_end_words(enum traced_end end);
+/* What makes the numbers of the heap less than the truth. */
+void heap_notes(const struct viewer *v, const struct traced_heap *heap,
+		struct str *notes);
+/* The heap as it was traced; NULL: *rc says whether that is a failure. */
+struct traced_heap *heap_begin(struct viewer *v, size_t n,
+			       const char *const *words, FILE *out, int *rc);
+
+/* ---- io.c --------------------------------------------------------------- */
+
+/* As heap_begin. */
+struct traced_files *io_begin(struct viewer *v, size_t n,
+			      const char *const *words, FILE *out, int *rc);
+
+#endif

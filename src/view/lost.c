@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What is not known of traced calls: that none were traced, and those that
+ * were lost, by cause.
+ */
+#include "calls.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- nothing -------------------------------------------------------------- */
+
+static const struct {
+	enum metric_kind kind;
+	const char *what, *option;
+} recipes[] = {
+	{ METRIC_HEAP, "calls that give and take memory", "--heap" },
+	{ METRIC_SYNC, "waits for locks", "--sync" },
+	{ METRIC_IO, "input and output", "--io" },
+};
+
+static void
+write_nothing(const struct viewer *v, size_t which, uint64_t events, FILE *out)
+{
+	const char *what = recipes[which].what, *option = recipes[which].option;
+
+	if (!events)
+		fprintf(out, "Nothing to show: %s were not traced, or there "
+			"were none; record with `sonde record %s -p PID` or "
+			"`sonde record %s -- PROGRAM`.\n", what, option,
+			option);
+	else if (v->filter || v->selections.len)
+		fprintf(out, "Nothing to show: none of %" PRIu64 " records of "
+			"%s passes the filter and the selections; `filters 1` "
+			"and `thread_select all` end them.\n", events, what);
+	else
+		fprintf(out, "Nothing to show: none of %" PRIu64 " records of "
+			"%s counts; `header` tells what was lost.\n", events,
+			what);
+}
+
+bool
+nothing_traced(const struct viewer *v, enum metric_kind kind, FILE *out)
+{
+	const struct cost total = profile_total(v->prof);
+	uint64_t events = 0;
+	size_t which = 0;
+
+	for (size_t s = 0; s < v->slots; s++)
+		if (profile_metric(v->prof, v->metrics[s])->packet_kind ==
+		    kind && total.incl[s])
+			return false;
+	while (recipes[which].kind != kind)
+		which++;
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++)
+		events += profile_events(v->prof, e, kind);
+	write_nothing(v, which, events, out);
+	return true;
+}
+
+/* ---- calls that are lost --------------------------------------------------- */
+
+static uint64_t
+count_of(const struct experiment_log_event *ev, const char *name)
+{
+	const char *text = ev->attr(ev, name);
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+/* The last event tells all. */
+struct calls_lost
+calls_lost(const struct experiment_reader *rd)
+{
+	struct calls_lost lost = {0};
+
+	for (size_t i = 0; i < experiment_log_count(rd); i++) {
+		const struct experiment_log_event *ev =
+			experiment_log_at(rd, i);
+
+		if (strcmp(ev->kind, "sonde_calls") == 0)
+			lost = (struct calls_lost){
+				.told = true,
+				.calls = count_of(ev, "calls"),
+				.slots = count_of(ev, "slots"),
+				.others = count_of(ev, "others"),
+				.full = count_of(ev, "lost_full"),
+				.lease = count_of(ev, "lost_lease"),
+			};
+	}
+	return lost;
+}
+
+void
+calls_lost_add(const struct viewer *v, const char *so_what, struct str *notes)
+{
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		const struct experiment_reader *rd =
+			profile_experiment(v->prof, e);
+		const struct calls_lost lost = calls_lost(rd);
+
+		if (lost.full || lost.lease)
+			str_addf(notes, "NOT RELIABLE: of %s %" PRIu64 " calls "
+				 "are missing (%" PRIu64 " while the buffer was "
+				 "full, %" PRIu64 " while the recorder did not "
+				 "look): %s.\n", experiment_reader_path(rd),
+				 lost.full + lost.lease, lost.full, lost.lease,
+				 so_what);
+	}
+}
