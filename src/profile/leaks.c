@@ -7,18 +7,12 @@
  * An address that is handed out again was free before: collectors that miss a
  * free, or the old address of a realloc, make no leak of that.
  */
-#include "private.h"
+#include "heap_order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { PACKET_HEAP = 5 };
-
-struct event {
-	uint64_t time_ns, address, size;
-	uint32_t type;		/* HTYPE */
-	uint32_t number;	/* of the packet */
-};
 
 struct region {			/* a piece of a mapping */
 	uint64_t start, end;
@@ -29,70 +23,11 @@ struct matching {
 	struct leaks *leaks;
 	leaks_change *changed;	/* NULL: nobody wants to know */
 	void *arg;
-	struct event *events;	/* none, while they come in order */
-	size_t len, cap;
-	uint64_t time_ns;	/* of the last one */
-	bool disordered;
+	struct heap_order order;
 	struct map live;	/* address -> number */
 	struct region *regions;	/* sorted, none overlap */
 	size_t regions_len, regions_cap;
 };
-
-/* ---- order of time -------------------------------------------------- */
-
-/* The end of the run of sorted events from there. */
-static size_t
-run_end(const struct event *ev, size_t from, size_t n)
-{
-	size_t to = from + 1;
-
-	while (to < n && ev[to - 1].time_ns <= ev[to].time_ns)
-		to++;
-	return to;
-}
-
-static void
-merge(const struct event *from, size_t a, size_t b, size_t end,
-      struct event *to)
-{
-	const size_t middle = b;
-
-	for (size_t i = a; i < end; i++)
-		if (a < middle && (b == end ||
-				   from[a].time_ns <= from[b].time_ns))
-			to[i] = from[a++];
-		else
-			to[i] = from[b++];
-}
-
-/*
- * Each thread writes its own runs of packets, so there are few runs: merge
- * neighbours until one is left. Equals keep their order.
- */
-static void
-sort_events(struct matching *m)
-{
-	const size_t n = m->len;
-	struct event *from = m->events, *to = NULL;
-
-	while (n && run_end(from, 0, n) < n) {
-		to = to ? to : xcalloc(n, sizeof *to);
-		for (size_t a = 0; a < n;) {
-			const size_t b = run_end(from, a, n);
-			const size_t end = b < n ? run_end(from, b, n) : n;
-
-			merge(from, a, b, end, to);
-			a = end;
-		}
-
-		struct event *const sorted = to;
-
-		to = from;
-		from = sorted;
-	}
-	free(to);
-	m->events = from;
-}
 
 /* ---- what lives ------------------------------------------------------ */
 
@@ -181,14 +116,14 @@ unmap(struct matching *m, uint64_t start, uint64_t end, uint64_t time_ns)
 }
 
 static uint64_t
-end_of(const struct event *ev)
+end_of(const struct heap_event *ev)
 {
 	return ev->size > UINT64_MAX - ev->address ? UINT64_MAX :
 						     ev->address + ev->size;
 }
 
 static void
-map_region(struct matching *m, const struct event *ev)
+map_region(struct matching *m, const struct heap_event *ev)
 {
 	unmap(m, ev->address, end_of(ev), ev->time_ns);
 	if (ev->size)
@@ -200,14 +135,14 @@ map_region(struct matching *m, const struct event *ev)
 /* ---- one event ------------------------------------------------------- */
 
 static void
-end_block(struct matching *m, uint64_t number, const struct event *by)
+end_block(struct matching *m, uint64_t number, const struct heap_event *by)
 {
 	set_live(m, number, 0, by->time_ns);
 	m->leaks->until[number] = by->time_ns;
 }
 
 static void
-release(struct matching *m, const struct event *ev)
+release(struct matching *m, const struct heap_event *ev)
 {
 	uint64_t number;
 
@@ -220,7 +155,7 @@ release(struct matching *m, const struct event *ev)
 }
 
 static void
-take(struct matching *m, const struct event *ev)
+take(struct matching *m, const struct heap_event *ev)
 {
 	uint64_t *number = map_slot_of(&m->live, ev->address);
 
@@ -233,7 +168,7 @@ take(struct matching *m, const struct event *ev)
 }
 
 static void
-match(struct matching *m, const struct event *ev)
+match(struct matching *m, const struct heap_event *ev)
 {
 	switch (ev->type) {
 	case HEAP_FREE:
@@ -252,22 +187,6 @@ match(struct matching *m, const struct event *ev)
 
 /* ---- the whole ------------------------------------------------------ */
 
-static void
-store(struct matching *m, const struct event *ev)
-{
-	m->events = xgrow(m->events, &m->cap, m->len + 1, sizeof *m->events);
-	m->events[m->len++] = *ev;
-}
-
-static void
-add_event(struct matching *m, const struct event *ev)
-{
-	if (m->disordered)
-		store(m, ev);
-	else
-		match(m, ev);
-}
-
 /* The number of a new packet. 0 is nobody's: what is empty points to it. */
 static uint32_t
 next_number(struct leaks *leaks)
@@ -281,12 +200,18 @@ next_number(struct leaks *leaks)
 	return (uint32_t)leaks->len++;
 }
 
-/* False: they are not in order of time, and must be sorted first. */
+static void
+match_next(void *arg, const struct heap_event *ev)
+{
+	match(arg, ev);
+}
+
+/* False: they are less in order of time than was thought. */
 static bool
 collect(void *arg, const struct experiment_packet *p)
 {
 	struct matching *m = arg;
-	const struct event ev = {
+	const struct heap_event ev = {
 		.time_ns = p->time_ns, .type = (uint32_t)p->value[HEAP_TYPE],
 		.size = p->value[HEAP_SIZE], .address = p->value[HEAP_ADDRESS],
 		.number = next_number(m->leaks),
@@ -296,47 +221,30 @@ collect(void *arg, const struct experiment_packet *p)
 	const bool moved = ev.type == HEAP_REALLOC && old &&
 		(ev.address || !ev.size);
 
-	if (!m->disordered && ev.time_ns < m->time_ns)
+	if (moved && !heap_order_add(&m->order, &(struct heap_event){
+		    .time_ns = ev.time_ns, .type = HEAP_FREE,
+		    .address = old }))
 		return false;
-	m->time_ns = ev.time_ns;
-	if (moved)
-		add_event(m, &(struct event){ .time_ns = ev.time_ns,
-			  .type = HEAP_FREE, .address = old });
-	if (ev.address)
-		add_event(m, &ev);
-	return true;
-}
-
-static void
-start(struct matching *m, bool disordered)
-{
-	map_fini(&m->live);
-	m->regions_len = 0;
-	m->disordered = disordered;
-	m->leaks->len = 0;
-	m->leaks->older = m->leaks->reused = 0;
-	(void)next_number(m->leaks);
-}
-
-static void
-match_sorted(struct matching *m)
-{
-	sort_events(m);
-	for (size_t i = 0; i < m->len; i++)
-		match(m, &m->events[i]);
+	return !ev.address || heap_order_add(&m->order, &ev);
 }
 
 static bool
-run(struct matching *m, const struct source *src, bool disordered)
+run(struct matching *m, const struct source *src, enum heap_ordered how)
 {
-	start(m, disordered);
+	map_fini(&m->live);
+	m->regions_len = 0;
+	m->leaks->len = 0;
+	m->leaks->older = m->leaks->reused = 0;
+	(void)next_number(m->leaks);
+	heap_order_init(&m->order, how, match_next, m);
 
-	const bool whole = experiment_packets_of(src->reader, PACKET_HEAP,
-						 collect, m);
+	const bool done = experiment_packets_of(src->reader, PACKET_HEAP,
+						collect, m);
 
-	if (disordered)
-		match_sorted(m);
-	return whole;
+	if (done)
+		heap_order_end(&m->order);
+	heap_order_fini(&m->order);
+	return done;
 }
 
 static void
@@ -344,7 +252,6 @@ matching_fini(struct matching *m)
 {
 	m->leaks->next = 1;
 	map_fini(&m->live);
-	free(m->events);
 	free(m->regions);
 }
 
@@ -353,10 +260,8 @@ leaks_find(struct source *src)
 {
 	struct matching m = { .leaks = &src->leaks };
 
-	if (!run(&m, src, src->heap_disordered)) {
-		src->heap_disordered = true;
-		(void)run(&m, src, true);
-	}
+	while (!run(&m, src, src->heap_ordered))
+		src->heap_ordered++;
 	matching_fini(&m);
 }
 
@@ -366,7 +271,7 @@ leaks_follow(struct source *src, leaks_change *changed, void *arg)
 	struct matching m = { .leaks = &src->leaks, .changed = changed,
 			      .arg = arg };
 
-	(void)run(&m, src, src->heap_disordered);
+	(void)run(&m, src, src->heap_ordered);
 	matching_fini(&m);
 }
 

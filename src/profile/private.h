@@ -132,7 +132,9 @@ struct source {			/* one experiment */
 	struct bank periods;
 	size_t period_count;
 	struct leaks leaks;
-	bool heap_disordered;	/* its packets are not in order of time */
+	enum heap_ordered {	/* how far its packets are in order of time */
+		HEAP_IN_ORDER, HEAP_NEARLY_SO, HEAP_IN_ANY_ORDER
+	} heap_ordered;
 	uint32_t counter_of[COUNTER_TAGS];	/* tag -> value; 0: none */
 	uint64_t events[KINDS];	/* how many there are, by kind of packet */
 };
