@@ -93,6 +93,8 @@ uint64_t *hot_chunk_reserve(const struct trace_turn *turn, uint32_t words);
 void *hot_heap_hook(enum trace_function function);
 void *hot_sync_hook(enum trace_function function);
 void *hot_io_hook(enum trace_function function);
+/* Before hooks of this area are bound. */
+void hot_sync_begin(const struct trace_area *a);
 /* What they stand before. Hooks may be called for ever: it stays. */
 extern void *hot_originals[TRACE_FUNCTIONS];
 

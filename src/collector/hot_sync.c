@@ -1,12 +1,256 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hooks of the functions that wait for another thread.
+ * Hooks of the functions that wait for another thread. Time is taken only
+ * where there is something to wait for: a lock that is free is had by its
+ * try-function, which asks no clock and leaves no record. While a thread waits
+ * it is in nothing of ours: it may be cancelled there, or jump out, and then
+ * leaves no record either.
+ *
+ * What a try-function says of a lock is what the lock would say, but for
+ * `busy`, which is asked again of the real one. Functions with a time limit
+ * look at it first, and are always asked themselves.
  */
 #include "hooks.h"
 
+#include <errno.h>
+
+/* All arguments there are, as they came. */
+#define ARGUMENTS uint64_t a, uint64_t b, uint64_t c, uint64_t d
+typedef int wait_function(ARGUMENTS);
+typedef int try_function(uint64_t a);
+typedef void testcancel_function(void);
+typedef int *errno_function(void);
+
+enum { THRD_BUSY = 1 };			/* of C11, as glibc has it */
+enum { OWNER_AT = 8, WRITER_AT = 24 };	/* in glibc's mutex and rwlock */
+
+/* Of the recording that began last. */
+static uint32_t all;		/* locks that are free are recorded, too */
+static int32_t tid_at;		/* in what a pthread_t points to; 0: unknown */
+
+void
+hot_sync_begin(const struct trace_area *a)
+{
+	__atomic_store_n(&all, a->sync_all, __ATOMIC_RELAXED);
+	__atomic_store_n(&tid_at, a->own_threads ? a->tid_offset : 0,
+			 __ATOMIC_RELAXED);
+}
+
+/* ---- records ------------------------------------------------------------- */
+
+static __attribute__((noinline)) void
+waited(enum trace_function function, uint64_t object, uint64_t since,
+       uint64_t owner, const struct trace_caller *caller)
+{
+	const uint64_t now = hot_trace_now();
+	struct trace_turn turn;
+
+	if (!hot_trace_begin(&turn, TRACE_SYNC, now))
+		return;
+	if (now - since < turn.area->sync_ticks) {
+		__atomic_fetch_add(&turn.area->short_waits, 1,
+				   __ATOMIC_RELAXED);
+	} else {
+		const uint64_t words[] = {
+			now, hot_trace_stack(&turn, caller), since, object,
+			owner,
+		};
+
+		hot_trace_write(&turn, TRACE_WAIT, function, words, 5);
+	}
+	hot_trace_end(&turn);
+}
+
+static int
+wait_for(enum trace_function function, ARGUMENTS, uint64_t owner,
+	 const struct trace_caller *caller)
+{
+	const uint64_t since = hot_trace_now();
+	const int r = ((wait_function *)hot_originals[function])(a, b, c, d);
+
+	waited(function, a, since, owner, caller);
+	return r;
+}
+
+/* ---- who has it ---------------------------------------------------------- */
+
+static uint32_t
+word_at(uint64_t address)
+{
+	return __atomic_load_n((const uint32_t *)address, __ATOMIC_RELAXED);
+}
+
+/* In what is not libc's own, the numbers of threads are not where it has
+ * them. */
+static uint64_t
+mutex_owner(uint64_t mutex)
+{
+	return hot_originals[TRACE_MUTEX_TRYLOCK] ? word_at(mutex + OWNER_AT) :
+		0;
+}
+
+static uint64_t
+mtx_owner(uint64_t mtx)
+{
+	return hot_originals[TRACE_MTX_TRYLOCK] ? word_at(mtx + OWNER_AT) : 0;
+}
+
+static uint64_t
+writer(uint64_t rwlock)
+{
+	return hot_originals[TRACE_RWLOCK_TRYWRLOCK] ?
+		word_at(rwlock + WRITER_AT) : 0;
+}
+
+static uint64_t
+joined(uint64_t thread)
+{
+	const int32_t at = __atomic_load_n(&tid_at, __ATOMIC_RELAXED);
+
+	return at ? word_at(thread + (uint64_t)(int64_t)at) : 0;
+}
+
+static uint64_t
+nobody(uint64_t object)
+{
+	(void)object;
+	return 0;
+}
+
+/* ---- what always waits, or looks at the clock ---------------------------- */
+
+#define WAITS(name, function, owner) \
+static int \
+name(ARGUMENTS) \
+{ \
+	const struct trace_caller caller = TRACE_CALLER(); \
+\
+	return wait_for(function, a, b, c, d, owner(a), &caller); \
+}
+
+WAITS(hook_mutex_timedlock, TRACE_MUTEX_TIMEDLOCK, mutex_owner)
+WAITS(hook_mutex_clocklock, TRACE_MUTEX_CLOCKLOCK, mutex_owner)
+WAITS(hook_rwlock_timedrdlock, TRACE_RWLOCK_TIMEDRDLOCK, writer)
+WAITS(hook_rwlock_clockrdlock, TRACE_RWLOCK_CLOCKRDLOCK, writer)
+WAITS(hook_rwlock_timedwrlock, TRACE_RWLOCK_TIMEDWRLOCK, writer)
+WAITS(hook_rwlock_clockwrlock, TRACE_RWLOCK_CLOCKWRLOCK, writer)
+WAITS(hook_cond_wait, TRACE_COND_WAIT, nobody)
+WAITS(hook_cond_timedwait, TRACE_COND_TIMEDWAIT, nobody)
+WAITS(hook_cond_clockwait, TRACE_COND_CLOCKWAIT, nobody)
+WAITS(hook_sem_timedwait, TRACE_SEM_TIMEDWAIT, nobody)
+WAITS(hook_sem_clockwait, TRACE_SEM_CLOCKWAIT, nobody)
+WAITS(hook_barrier_wait, TRACE_BARRIER_WAIT, nobody)
+WAITS(hook_join, TRACE_JOIN, joined)
+WAITS(hook_timedjoin, TRACE_TIMEDJOIN, joined)
+WAITS(hook_clockjoin, TRACE_CLOCKJOIN, joined)
+WAITS(hook_mtx_timedlock, TRACE_MTX_TIMEDLOCK, mtx_owner)
+WAITS(hook_cnd_wait, TRACE_CND_WAIT, nobody)
+WAITS(hook_cnd_timedwait, TRACE_CND_TIMEDWAIT, nobody)
+WAITS(hook_thrd_join, TRACE_THRD_JOIN, joined)
+
+/* ---- what may be free ---------------------------------------------------- */
+
+/* The function to try by; NULL: wait, and take the time. */
+static inline try_function *
+trying(enum trace_function by)
+{
+	return __atomic_load_n(&all, __ATOMIC_RELAXED) ? NULL :
+		(try_function *)hot_originals[by];
+}
+
+static inline bool
+is_busy(int r)
+{
+	return r == EBUSY || r == EAGAIN;
+}
+
+#define TRIES(name, function, by, is_busy, owner) \
+static int \
+name(ARGUMENTS) \
+{ \
+	try_function *const try_it = trying(by); \
+\
+	if (try_it) { \
+		const int r = try_it(a); \
+\
+		if (!is_busy(r)) \
+			return r; \
+	} \
+\
+	const struct trace_caller caller = TRACE_CALLER(); \
+\
+	return wait_for(function, a, b, c, d, owner(a), &caller); \
+}
+
+#define IS_THRD_BUSY(r) ((r) == THRD_BUSY)
+
+TRIES(hook_mutex_lock, TRACE_MUTEX_LOCK, TRACE_MUTEX_TRYLOCK, is_busy,
+      mutex_owner)
+TRIES(hook_rwlock_rdlock, TRACE_RWLOCK_RDLOCK, TRACE_RWLOCK_TRYRDLOCK, is_busy,
+      writer)
+TRIES(hook_rwlock_wrlock, TRACE_RWLOCK_WRLOCK, TRACE_RWLOCK_TRYWRLOCK, is_busy,
+      writer)
+TRIES(hook_spin_lock, TRACE_SPIN_LOCK, TRACE_SPIN_TRYLOCK, is_busy, nobody)
+TRIES(hook_mtx_lock, TRACE_MTX_LOCK, TRACE_MTX_TRYLOCK, IS_THRD_BUSY,
+      mtx_owner)
+
+/* A point of cancellation, even where it is free; and who is told in vain
+ * that it is not must not find that in errno. */
+static int
+hook_sem_wait(ARGUMENTS)
+{
+	try_function *const try_it = trying(TRACE_SEM_TRYWAIT);
+
+	if (try_it) {
+		((testcancel_function *)hot_originals[TRACE_TESTCANCEL])();
+
+		int *const e = ((errno_function *)
+				hot_originals[TRACE_ERRNO])();
+		const int before = *e;
+
+		if (try_it(a) == 0)
+			return 0;
+		*e = before;
+	}
+
+	const struct trace_caller caller = TRACE_CALLER();
+
+	return wait_for(TRACE_SEM_WAIT, a, b, c, d, 0, &caller);
+}
+
+/* ---- by number ----------------------------------------------------------- */
+
+/* No table of addresses: it would have to be relocated. */
 void *
 hot_sync_hook(enum trace_function function)
 {
-	(void)function;
+	switch (function) {
+	case TRACE_MUTEX_LOCK: return hook_mutex_lock;
+	case TRACE_MUTEX_TIMEDLOCK: return hook_mutex_timedlock;
+	case TRACE_MUTEX_CLOCKLOCK: return hook_mutex_clocklock;
+	case TRACE_RWLOCK_RDLOCK: return hook_rwlock_rdlock;
+	case TRACE_RWLOCK_TIMEDRDLOCK: return hook_rwlock_timedrdlock;
+	case TRACE_RWLOCK_CLOCKRDLOCK: return hook_rwlock_clockrdlock;
+	case TRACE_RWLOCK_WRLOCK: return hook_rwlock_wrlock;
+	case TRACE_RWLOCK_TIMEDWRLOCK: return hook_rwlock_timedwrlock;
+	case TRACE_RWLOCK_CLOCKWRLOCK: return hook_rwlock_clockwrlock;
+	case TRACE_COND_WAIT: return hook_cond_wait;
+	case TRACE_COND_TIMEDWAIT: return hook_cond_timedwait;
+	case TRACE_COND_CLOCKWAIT: return hook_cond_clockwait;
+	case TRACE_SEM_WAIT: return hook_sem_wait;
+	case TRACE_SEM_TIMEDWAIT: return hook_sem_timedwait;
+	case TRACE_SEM_CLOCKWAIT: return hook_sem_clockwait;
+	case TRACE_BARRIER_WAIT: return hook_barrier_wait;
+	case TRACE_SPIN_LOCK: return hook_spin_lock;
+	case TRACE_JOIN: return hook_join;
+	case TRACE_TIMEDJOIN: return hook_timedjoin;
+	case TRACE_CLOCKJOIN: return hook_clockjoin;
+	case TRACE_MTX_LOCK: return hook_mtx_lock;
+	case TRACE_MTX_TIMEDLOCK: return hook_mtx_timedlock;
+	case TRACE_CND_WAIT: return hook_cnd_wait;
+	case TRACE_CND_TIMEDWAIT: return hook_cnd_timedwait;
+	case TRACE_THRD_JOIN: return hook_thrd_join;
+	default: break;
+	}
 	return NULL;
 }

@@ -181,6 +181,7 @@ trace_begin(const struct collector_call *call)
 			hot_originals[i] = (void *)a->originals[i];
 		a->hooks[i] = (uint64_t)hook_of((enum trace_function)i);
 	}
+	hot_sync_begin(a);
 	used = true;
 	confined = a->confined;
 	if (!confined)

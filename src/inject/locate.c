@@ -56,6 +56,8 @@ note_dynamic(struct image *img, const Elf64_Dyn *d)
 	case DT_GNU_HASH: img->gnu_hash = addr; break;
 	case DT_HASH: img->hash = addr; break;
 	case DT_VERDEF: img->verdef = addr; break;
+	case DT_VERNEED: img->verneed = addr; break;
+	case DT_VERSYM: img->versym = addr; break;
 	case DT_DEBUG: img->debug = value; break;
 	}
 }
@@ -155,26 +157,32 @@ name_is(struct look *k, const struct image *img, uint32_t offset,
 	       memcmp(text, name, n) == 0;
 }
 
-static bool
-symbol_matches(struct look *k, const struct image *img, uint32_t index,
-	       const char *name, struct symbol_at *out)
+/* The default of its versions is taken, or else the first that is found. */
+static void
+consider(struct look *k, const struct image *img, uint32_t index,
+	 const char *name, struct symbol_at *out)
 {
+	struct symbol_at was = *out;
 	Elf64_Sym sym;
 	int type;
 
 	if (look_read(k, img->symtab + (uint64_t)index * sizeof sym, &sym,
 			sizeof sym) < 0)
-		return false;
+		return;
 	type = ELF64_ST_TYPE(sym.st_info);
 	if (sym.st_shndx == SHN_UNDEF || type == STT_GNU_IFUNC ||
 	    type == STT_TLS || !name_is(k, img, sym.st_name, name))
-		return false;
-	out->addr = img->bias + sym.st_value;
-	out->size = sym.st_size;
-	return true;
+		return;
+	if (!was.addr || (version_is_hidden(k, img, was.index) &&
+			  !version_is_hidden(k, img, index)))
+		*out = (struct symbol_at){
+			.addr = img->bias + sym.st_value, .size = sym.st_size,
+			.index = index, .older = was.older,
+		};
+	out->older |= was.addr && was.addr != img->bias + sym.st_value;
 }
 
-static bool
+static void
 find_by_gnu_hash(struct look *k, const struct image *img, const char *name,
 		 struct symbol_at *out)
 {
@@ -187,30 +195,28 @@ find_by_gnu_hash(struct look *k, const struct image *img, const char *name,
 	if (look_read(k, img->gnu_hash, head, sizeof head) < 0 ||
 	    head[0] == 0 || head[0] > BUCKETS_MAX ||
 	    head[2] == 0 || head[2] > BUCKETS_MAX)
-		return false;
+		return;
 	/* most names are not there, and one word says so */
 	if (look_read(k, img->gnu_hash + sizeof head +
 		      8ull * (hash / 64 % head[2]), &filter, 8) < 0 ||
 	    !(filter >> hash % 64 & filter >> (hash >> head[3] % 32) % 64 & 1))
-		return false;
+		return;
 	buckets = img->gnu_hash + sizeof head + 8ull * head[2];
 	chains = buckets + 4ull * head[0];
 	if (look_read(k, buckets + 4ull * (hash % head[0]), &index, 4) < 0)
-		return false;
+		return;
 	for (; index >= head[1] && left > 0; index++, left--) {
 		if (look_read(k, chains + 4ull * (index - head[1]), &word,
 				4) < 0)
-			return false;
-		if ((word | 1) == (hash | 1) &&
-		    symbol_matches(k, img, index, name, out))
-			return true;
+			return;
+		if ((word | 1) == (hash | 1))
+			consider(k, img, index, name, out);
 		if (word & 1)
-			return false;
+			return;
 	}
-	return false;
 }
 
-static bool
+static void
 find_by_sysv_hash(struct look *k, const struct image *img, const char *name,
 		  struct symbol_at *out)
 {
@@ -224,29 +230,30 @@ find_by_sysv_hash(struct look *k, const struct image *img, const char *name,
 	}
 	if (look_read(k, img->hash, head, sizeof head) < 0 ||
 	    head[0] == 0 || head[0] > BUCKETS_MAX || head[1] > BUCKETS_MAX)
-		return false;
+		return;
 	buckets = img->hash + sizeof head;
 	chains = buckets + 4ull * head[0];
 	if (look_read(k, buckets + 4ull * (hash % head[0]), &index, 4) < 0)
-		return false;
+		return;
 	for (; index != 0 && index < head[1] && left > 0; left--) {
-		if (symbol_matches(k, img, index, name, out))
-			return true;
+		consider(k, img, index, name, out);
 		if (look_read(k, chains + 4ull * index, &index, 4) < 0)
-			return false;
+			return;
 	}
-	return false;
 }
 
 bool
 locate_symbol(struct look *k, const struct image *img, const char *name,
 	     struct symbol_at *out)
 {
+	*out = (struct symbol_at){0};
 	if (!img->symtab || !img->strtab || !img->strsz)
 		return false;
 	if (img->gnu_hash)
-		return find_by_gnu_hash(k, img, name, out);
-	return img->hash && find_by_sysv_hash(k, img, name, out);
+		find_by_gnu_hash(k, img, name, out);
+	else if (img->hash)
+		find_by_sysv_hash(k, img, name, out);
+	return out->addr != 0;
 }
 
 uint64_t

@@ -29,6 +29,7 @@ struct image {
 	uint64_t bias, dynamic, entry;
 	uint64_t text, text_end;
 	uint64_t symtab, strtab, strsz, gnu_hash, hash, verdef;
+	uint64_t verneed, versym;
 	uint64_t debug;		/* value of DT_DEBUG */
 	uint64_t tls_image, tls_filesz, tls_memsz, tls_align;
 	uint64_t link_map;	/* 0: none */
@@ -38,11 +39,14 @@ struct image {
 
 struct symbol_at {
 	uint64_t addr, size;
+	uint32_t index;		/* in the symbol table */
+	bool older;		/* there is an older one, elsewhere */
 };
 
 /* The image whose ELF header is mapped at `header`. */
 int locate_image(struct look *k, uint64_t header, struct image *img);
-/* A defined dynamic symbol, by the image's hash tables. */
+/* A defined dynamic symbol, by the image's hash tables: of its versions the
+ * default one, where there is one. */
 bool locate_symbol(struct look *k, const struct image *img, const char *name,
 		   struct symbol_at *out);
 /* Its address, or 0. */
@@ -55,6 +59,18 @@ uint64_t locate_code(struct target *t, const struct image *img,
 			 const void *code, size_t n);
 /* The start of the file mapping that `inside` belongs to. */
 uint64_t mapping_header(const struct modules *mods, uint64_t inside);
+
+/* ---- versions.c: of symbols ------------------------------------------------- */
+
+/* Nobody gets it who does not ask for its version. */
+bool version_is_hidden(struct look *k, const struct image *img, uint32_t index);
+/* Where the name of a defined symbol's version is; 0: it has none. */
+uint64_t version_of(struct look *k, const struct image *img, uint32_t index);
+/* The same, of a symbol that the image wants of others. */
+uint64_t version_wanted(struct look *k, const struct image *img,
+			uint32_t index);
+/* Have these two names the same text? */
+bool version_is(struct look *k, uint64_t a, uint64_t b);
 
 /* ---- preflight.c ----------------------------------------------------------- */
 

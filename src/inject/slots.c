@@ -47,15 +47,14 @@ is_traced_object(const struct plan *p, const struct image *img)
 }
 
 static const struct image *
-definer(const struct plan *p, const char *name, uint64_t *address)
+definer(const struct plan *p, const char *name, struct symbol_at *at)
 {
 	for (size_t i = 0; i < p->nimages; i++) {
 		const struct image *img = &p->images[i];
 
 		if (!is_traced_object(p, img))
 			continue;
-		*address = locate_address(p->look, img, name);
-		if (*address)
+		if (locate_symbol(p->look, img, name, at))
 			return img;
 	}
 	return NULL;
@@ -67,12 +66,12 @@ static bool
 calls_another(const struct plan *p, enum trace_function f,
 	      const struct image *img)
 {
-	uint64_t address;
+	struct symbol_at at;
 
 	if (f == TRACE_REALLOCARRAY)
 		return img->header == p->libc.header && !is_musl(p);
 	return f >= TRACE_NEW && f < TRACE_SYNC_FIRST &&
-		definer(p, "malloc", &address) != img;
+		definer(p, "malloc", &at) != img;
 }
 
 /* No unwinder of the program's knows a library that was mapped by hand, and
@@ -84,20 +83,67 @@ must_be_known(const struct plan *p, enum trace_function f)
 		(f < TRACE_SYNC_FIRST || !is_musl(p));
 }
 
+static bool
+is_in(const struct image *img, uint64_t address)
+{
+	return address >= img->text && address < img->text_end;
+}
+
+/* Before 2.34 its threads are a library of their own. */
+static bool
+is_glibc(const struct plan *p, const struct image *img)
+{
+	return !is_musl(p) && (img->header == p->libc.header ||
+			       is_in(img, p->pthread_create));
+}
+
+static bool
+is_wanted(const struct slots *s, int f)
+{
+	return s->families & 1u << trace_family((unsigned)f);
+}
+
+static void
+find_original(const struct plan *p, struct slots *s, enum trace_function f)
+{
+	struct symbol_at at;
+	const struct image *img = definer(p, traced_name(f), &at);
+
+	if (!img || must_be_known(p, f) || calls_another(p, f, img))
+		return;
+	s->originals[f] = at.addr;
+	if (at.older)
+		s->versions[f] = version_of(p->look, img, at.index);
+	if (f == TRACE_JOIN)
+		s->own_threads = is_glibc(p, img);
+}
+
+/* Somebody else's lock need not be the same one in all its functions. */
+static void
+find_helper(const struct plan *p, struct slots *s, enum trace_function f,
+	    const struct traced_helper *h)
+{
+	struct symbol_at at;
+	const struct image *img = definer(p, traced_name(h->beside), &at);
+
+	if (img && is_glibc(p, img) && p->glibc_minor >= h->minor)
+		s->originals[f] = locate_address(p->look, img, h->name);
+}
+
 static void
 find_originals(const struct plan *p, struct slots *s)
 {
 	for (int f = 0; f < TRACE_FUNCTIONS; f++) {
-		uint64_t address;
-		const struct image *img =
-			s->families & 1u << trace_family((unsigned)f) ?
-			definer(p, traced_name((enum trace_function)f),
-				&address) : NULL;
+		const struct traced_helper *h =
+			traced_helper((enum trace_function)f);
 
-		if (img && !must_be_known(p, (enum trace_function)f) &&
-		    !calls_another(p, (enum trace_function)f, img))
-			s->originals[f] = address;
+		if (is_wanted(s, f) && h)
+			find_helper(p, s, (enum trace_function)f, h);
+		else if (is_wanted(s, f))
+			find_original(p, s, (enum trace_function)f);
 	}
+	if (!s->originals[TRACE_TESTCANCEL] || !s->originals[TRACE_ERRNO])
+		s->originals[TRACE_SEM_TRYWAIT] = 0;
 }
 
 /* ---- relocations --------------------------------------------------------- */
@@ -161,10 +207,15 @@ function_of(struct table *t, uint32_t symbol)
 	return (int)*slot - 1;
 }
 
+/* Not bound yet; and it may become another one of the name. */
 static bool
-is_in(const struct image *img, uint64_t address)
+wants_another(struct table *t, int f, uint32_t symbol)
 {
-	return address >= img->text && address < img->text_end;
+	const uint64_t version = t->s->versions[f];
+
+	return version &&
+		!version_is(t->p->look, version,
+			    version_wanted(t->p->look, t->img, symbol));
 }
 
 /* A hook: a parent was traced when it forked. */
@@ -202,6 +253,10 @@ consider(struct table *t, const Elf64_Rela *r)
 	if (value != t->s->originals[f] &&
 	    !(type == R_X86_64_JUMP_SLOT && is_in(t->img, value))) {
 		t->s->others += !is_in(&t->p->images[0], value);
+		return;
+	}
+	if (value != t->s->originals[f] && wants_another(t, f, symbol)) {
+		t->s->others++;
 		return;
 	}
 	slots_add(t->s, &(struct trace_patch){

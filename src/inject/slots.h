@@ -14,6 +14,10 @@ struct slots {
 	struct trace_patch *items;
 	size_t len, cap;
 	size_t others;		/* that lead to another definition */
+	bool own_threads;	/* pthread_join is libc's own */
+	/* Where there are older definitions elsewhere: the version of the one
+	 * that was taken, in the target; 0: any will do. */
+	uint64_t versions[TRACE_FUNCTIONS];
 };
 
 /* By reading alone. */
@@ -23,6 +27,15 @@ void slots_fini(struct slots *s);
 
 /* ---- traced.c ------------------------------------------------------------ */
 
+/* What hooks call of the load object that has `beside`. */
+struct traced_helper {
+	const char *name;
+	enum trace_function beside;
+	unsigned minor;		/* of the first glibc whose is right */
+};
+/* NULL: it is none. */
+const struct traced_helper *traced_helper(enum trace_function f);
+/* "": a helper. */
 const char *traced_name(enum trace_function f);
 /* TRACE_FUNCTIONS: none of them. */
 int traced_function(const char *name);

@@ -39,12 +39,14 @@ static const uint32_t least[] = {
 	[TRACE_CALL] = 6,
 };
 
+/* 0: not known, or it says something else: a mutex whose owner has died. */
 static pid_t
 owner_of(struct tracing *tr, pid_t inner)
 {
-	const pid_t tid = inner ? guest_outer_tid(tr->g, inner) : 0;
+	enum { NUMBERS = 1 << 22 };	/* the kernel has no more */
 
-	return tid ? tid : inner;
+	return inner > 0 && inner <= NUMBERS ? guest_outer_tid(tr->g, inner) :
+		0;
 }
 
 static void

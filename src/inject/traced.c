@@ -37,7 +37,61 @@ static const char *const names[TRACE_FUNCTIONS][2] = {
 	[TRACE_DELETE_ARRAY_ALIGNED] = { "_ZdaPvSt11align_val_t" },
 	[TRACE_DELETE_SIZED_ALIGNED] = { "_ZdlPvmSt11align_val_t" },
 	[TRACE_DELETE_ARRAY_SIZED_ALIGNED] = { "_ZdaPvmSt11align_val_t" },
+	[TRACE_MUTEX_LOCK] = { "pthread_mutex_lock", "__pthread_mutex_lock" },
+	[TRACE_MUTEX_TIMEDLOCK] = { "pthread_mutex_timedlock" },
+	[TRACE_MUTEX_CLOCKLOCK] = { "pthread_mutex_clocklock" },
+	[TRACE_RWLOCK_RDLOCK] = { "pthread_rwlock_rdlock",
+				  "__pthread_rwlock_rdlock" },
+	[TRACE_RWLOCK_TIMEDRDLOCK] = { "pthread_rwlock_timedrdlock" },
+	[TRACE_RWLOCK_CLOCKRDLOCK] = { "pthread_rwlock_clockrdlock" },
+	[TRACE_RWLOCK_WRLOCK] = { "pthread_rwlock_wrlock",
+				  "__pthread_rwlock_wrlock" },
+	[TRACE_RWLOCK_TIMEDWRLOCK] = { "pthread_rwlock_timedwrlock" },
+	[TRACE_RWLOCK_CLOCKWRLOCK] = { "pthread_rwlock_clockwrlock" },
+	[TRACE_COND_WAIT] = { "pthread_cond_wait" },
+	[TRACE_COND_TIMEDWAIT] = { "pthread_cond_timedwait" },
+	[TRACE_COND_CLOCKWAIT] = { "pthread_cond_clockwait" },
+	[TRACE_SEM_WAIT] = { "sem_wait" },
+	[TRACE_SEM_TIMEDWAIT] = { "sem_timedwait" },
+	[TRACE_SEM_CLOCKWAIT] = { "sem_clockwait" },
+	[TRACE_BARRIER_WAIT] = { "pthread_barrier_wait" },
+	[TRACE_SPIN_LOCK] = { "pthread_spin_lock" },
+	[TRACE_JOIN] = { "pthread_join" },
+	[TRACE_TIMEDJOIN] = { "pthread_timedjoin_np" },
+	[TRACE_CLOCKJOIN] = { "pthread_clockjoin_np" },
+	[TRACE_MTX_LOCK] = { "mtx_lock" },
+	[TRACE_MTX_TIMEDLOCK] = { "mtx_timedlock" },
+	[TRACE_CND_WAIT] = { "cnd_wait" },
+	[TRACE_CND_TIMEDWAIT] = { "cnd_timedwait" },
+	[TRACE_THRD_JOIN] = { "thrd_join" },
 };
+
+static const struct traced_helper helpers[] = {
+#define HELPER(f) [(f) - TRACE_SYNC_HELPERS]
+	HELPER(TRACE_MUTEX_TRYLOCK) = { "pthread_mutex_trylock",
+					TRACE_MUTEX_LOCK, 0 },
+	/* others could wait for ever after an earlier one: sourceware 23844 */
+	HELPER(TRACE_RWLOCK_TRYRDLOCK) = { "pthread_rwlock_tryrdlock",
+					   TRACE_RWLOCK_RDLOCK, 30 },
+	HELPER(TRACE_RWLOCK_TRYWRLOCK) = { "pthread_rwlock_trywrlock",
+					   TRACE_RWLOCK_WRLOCK, 30 },
+	HELPER(TRACE_SEM_TRYWAIT) = { "sem_trywait", TRACE_SEM_WAIT, 0 },
+	HELPER(TRACE_SPIN_TRYLOCK) = { "pthread_spin_trylock",
+				       TRACE_SPIN_LOCK, 0 },
+	HELPER(TRACE_MTX_TRYLOCK) = { "mtx_trylock", TRACE_MTX_LOCK, 0 },
+	HELPER(TRACE_TESTCANCEL) = { "pthread_testcancel", TRACE_SEM_WAIT, 0 },
+	HELPER(TRACE_ERRNO) = { "__errno_location", TRACE_SEM_WAIT, 0 },
+#undef HELPER
+};
+
+const struct traced_helper *
+traced_helper(enum trace_function f)
+{
+	const unsigned i = (unsigned)f - TRACE_SYNC_HELPERS;
+
+	return f >= TRACE_SYNC_HELPERS && i < ARRAY_LEN(helpers) ?
+		&helpers[i] : NULL;
+}
 
 const char *
 traced_name(enum trace_function f)

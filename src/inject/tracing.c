@@ -86,6 +86,7 @@ lay_out(struct tracing *tr, const struct tracing_options *opt, uint64_t bytes)
 		.wait_ticks = ticks_of(tr, opt->wait_ns),
 		.sync_ticks = ticks_of(tr, opt->sync_ns),
 		.sync_all = opt->sync_all,
+		.own_threads = tr->slots.own_threads,
 	};
 	a->seen_at = tracing_ticks();
 	a->chunks_at = at;

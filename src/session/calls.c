@@ -39,6 +39,7 @@ struct calls {
 	struct trace_event *pending;
 	size_t npending, cap;
 	uint64_t events;
+	uint64_t sync_ns;	/* waits below are only counted */
 	uint64_t looked_ns, look_ns;	/* when last, and how long it took */
 	uint32_t tables;	/* ranges published */
 };
@@ -245,7 +246,7 @@ options_of(const struct settings *s)
 			(s->sync ? 1u << TRACE_SYNC : 0) |
 			(s->io ? 1u << TRACE_IO : 0),
 		.bytes = ROOM_BYTES, .wait_ns = WAIT_NS,
-		.sync_ns = s->sync_us > 0 ? (uint64_t)s->sync_us * 1000 : 0,
+		.sync_ns = calls_threshold(s),
 		.sync_all = s->sync_us == 0,
 	};
 }
@@ -261,6 +262,7 @@ calls_new(struct recorder *rec, const struct recorder_options *o,
 
 	c->rec = rec;
 	c->opt = o;
+	c->sync_ns = options.sync_ns;
 	c->io = calls_io_new(o->exp, target_pid(o->target));
 	experiment_sync_threshold(o->exp, o->settings->sync_us);
 	c->tables = unwind_space_tables(o->space)->count;
@@ -297,11 +299,11 @@ calls_drain(struct calls *c)
 static void
 tell_counts(struct calls *c, const struct tracing_counts *n)
 {
-	char words[8][24];
+	char words[9][24];
 	const uint64_t values[] = {
 		c->events, n->slots, n->others, n->refused,
 		n->lost[TRACE_LOST_FULL], n->lost[TRACE_LOST_LEASE],
-		n->waited_ns, n->short_waits,
+		n->waited_ns, n->short_waits, c->sync_ns,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
@@ -311,7 +313,7 @@ tell_counts(struct calls *c, const struct tracing_counts *n)
 		"calls", words[0], "slots", words[1], "others", words[2],
 		"refused", words[3], "lost_full", words[4],
 		"lost_lease", words[5], "waited_ns", words[6],
-		"short_waits", words[7], NULL });
+		"short_waits", words[7], "sync_ns", words[8], NULL });
 }
 
 static void

@@ -24,6 +24,9 @@ void calls_end(struct calls *c, struct str *text);
 
 /* ---- calls_sync.c, calls_io.c: packets of an event ------------------------ */
 
+/* Waits below are only counted, in nanoseconds. */
+uint64_t calls_threshold(const struct settings *s);
+
 /* frinfo: of the stack with the function as its leaf; 0: not known. */
 void calls_put_wait(struct experiment *exp, const struct trace_event *ev,
 		    uint64_t frinfo);
