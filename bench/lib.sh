@@ -98,7 +98,7 @@ build_programs()
 		-lunwind -lpthread)
 
 	mkdir -p "$PROGRAMS"
-	for name in burn gaps blocked pairs timed; do
+	for name in burn gaps blocked locking pairs timed; do
 		"$cc" -std=gnu11 -D_GNU_SOURCE -O2 -fomit-frame-pointer \
 			-o "$PROGRAMS/$name" "$here/$name.c" -lpthread ||
 			broken "cannot compile $name.c"
