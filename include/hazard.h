@@ -48,6 +48,10 @@ enum hazard {
 	HAZARD_LEASE,	/* nobody listens to our ticks any more */
 	HAZARD_LIBRARY_PATH,	/* a library that others could replace */
 	HAZARD_LIMITS,		/* no room for what we bring */
+	HAZARD_LOCK_CANCEL,	/* a point of cancellation that we step over */
+	HAZARD_LOCK_ERRNO,	/* errno of a call that succeeds */
+	HAZARD_LOCK_OWN,	/* the program's own lock, libc's other one */
+	HAZARD_LOCK_VERSION,	/* an older function of the same name */
 	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_NARROW,		/* 32-bit registers and addresses */
 	HAZARD_NO_ROOM,		/* we are killed, and it has no room for a frame */

@@ -10,6 +10,7 @@
  * `busy`, which is asked again of the real one. Functions with a time limit
  * look at it first, and are always asked themselves.
  */
+#include "hazard.h"
 #include "hooks.h"
 
 #include <errno.h>
@@ -202,7 +203,9 @@ hook_sem_wait(ARGUMENTS)
 	try_function *const try_it = trying(TRACE_SEM_TRYWAIT);
 
 	if (try_it) {
-		((testcancel_function *)hot_originals[TRACE_TESTCANCEL])();
+		if (handled(HAZARD_LOCK_CANCEL))
+			((testcancel_function *)
+			 hot_originals[TRACE_TESTCANCEL])();
 
 		int *const e = ((errno_function *)
 				hot_originals[TRACE_ERRNO])();
@@ -210,7 +213,8 @@ hook_sem_wait(ARGUMENTS)
 
 		if (try_it(a) == 0)
 			return 0;
-		*e = before;
+		if (handled(HAZARD_LOCK_ERRNO))
+			*e = before;
 	}
 
 	const struct trace_caller caller = TRACE_CALLER();

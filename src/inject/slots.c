@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hazard.h"
 #include "private.h"
 #include "slots.h"
 
@@ -126,7 +127,8 @@ find_helper(const struct plan *p, struct slots *s, enum trace_function f,
 	struct symbol_at at;
 	const struct image *img = definer(p, traced_name(h->beside), &at);
 
-	if (img && is_glibc(p, img) && p->glibc_minor >= h->minor)
+	if (img && (is_glibc(p, img) || !handled(HAZARD_LOCK_OWN)) &&
+	    p->glibc_minor >= h->minor)
 		s->originals[f] = locate_address(p->look, img, h->name);
 }
 
@@ -213,7 +215,7 @@ wants_another(struct table *t, int f, uint32_t symbol)
 {
 	const uint64_t version = t->s->versions[f];
 
-	return version &&
+	return version && handled(HAZARD_LOCK_VERSION) &&
 		!version_is(t->p->look, version,
 			    version_wanted(t->p->look, t->img, symbol));
 }
