@@ -50,6 +50,7 @@ bool nothing_traced(const struct viewer *v, enum metric_kind kind, FILE *out);
 struct calls_lost {
 	bool told;
 	uint64_t calls, slots, others, full, lease;
+	uint64_t short_waits;	/* below the threshold: counted only */
 };
 struct calls_lost calls_lost(const struct experiment_reader *rd);
 /* The sentences about experiments whose list of calls is not whole. */

@@ -166,6 +166,22 @@ add_lock(struct table *t, const struct viewer *v,
 }
 
 static void
+add_short(const struct viewer *v, struct str *notes)
+{
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		const struct experiment_reader *rd =
+			profile_experiment(v->prof, e);
+		const uint64_t n = calls_lost(rd).short_waits;
+
+		if (n)
+			str_addf(notes, "%" PRIu64 " waits of %s were shorter "
+				 "than what was to be recorded, and are not "
+				 "among these.\n", n,
+				 experiment_reader_path(rd));
+	}
+}
+
+static void
 write_locks(struct viewer *v, const struct traced_locks *locks, FILE *out)
 {
 	const struct sums sums = sum_up(locks);
@@ -186,6 +202,7 @@ write_locks(struct viewer *v, const struct traced_locks *locks, FILE *out)
 	table_write(&t, v->limit, out);
 	putc('\n', out);
 	calls_lost_add(v, "there were more waits than are shown", &notes);
+	add_short(v, &notes);
 	fputs(str_text(&notes), out);
 	str_fini(&notes);
 	table_fini(&t);

@@ -87,9 +87,23 @@ calls_lost(const struct experiment_reader *rd)
 				.others = count_of(ev, "others"),
 				.full = count_of(ev, "lost_full"),
 				.lease = count_of(ev, "lost_lease"),
+				.short_waits = count_of(ev, "short_waits"),
 			};
 	}
 	return lost;
+}
+
+/* The disk's share is of records of all kinds. */
+static bool
+disk_refused(const struct viewer *v, size_t e)
+{
+	const struct profile_loss *losses;
+	const size_t n = profile_losses(v->prof, e, &losses);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(losses[i].cause, "disk") == 0)
+			return true;
+	return false;
 }
 
 void
@@ -98,14 +112,17 @@ calls_lost_add(const struct viewer *v, const char *so_what, struct str *notes)
 	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
 		const struct experiment_reader *rd =
 			profile_experiment(v->prof, e);
+		const char *path = experiment_reader_path(rd);
 		const struct calls_lost lost = calls_lost(rd);
 
 		if (lost.full || lost.lease)
 			str_addf(notes, "NOT RELIABLE: of %s %" PRIu64 " calls "
 				 "are missing (%" PRIu64 " while the buffer was "
 				 "full, %" PRIu64 " while the recorder did not "
-				 "look): %s.\n", experiment_reader_path(rd),
-				 lost.full + lost.lease, lost.full, lost.lease,
-				 so_what);
+				 "look): %s.\n", path, lost.full + lost.lease,
+				 lost.full, lost.lease, so_what);
+		if (disk_refused(v, e))
+			str_addf(notes, "NOT RELIABLE: the disk refused "
+				 "records of %s: %s.\n", path, so_what);
 	}
 }
