@@ -20,7 +20,8 @@ SONDE, EXP = sys.argv[1:3]
 VIEWS = """functions fsummary callers-callees calltree lines pcs objects threads
     samples seconds cpus processes experiment_ids datasize duration header
     overview statistics sample_detail experiment_list dprofile dheap dsync
-    diotrace dhwc dmap object_list metric_list describe""".split()
+    diotrace dhwc dmap object_list metric_list describe leaks allocs heap
+    heapstat ioactivity iodetail iocallstack iostat locks""".split()
 OF_FILE = {'synctrace': ('sync',), 'heaptrace': ('heap',), 'iotrace': ('io',),
            'hwcounters': ('odd_', 'even_'), 'profile': ('totalcpu',)}
 ALL = 'e.sync:e+syncn:e+heapallocbytes:e+heapalloccnt:e+heapleakcnt:' \
