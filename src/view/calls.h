@@ -40,6 +40,8 @@ void stack_list_write(struct viewer *v, const struct stack_list *list,
 void stack_list_fini(struct stack_list *list);
 /* The function that asked the allocator, in a stack; NULL: not known. */
 const char *stack_caller(struct viewer *v, uint32_t stack);
+/* Is it where libc makes the buffer of a FILE? */
+bool stack_is_stdio(struct viewer *v, uint32_t stack);
 
 /* ---- lost.c ------------------------------------------------------------- */
 

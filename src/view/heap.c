@@ -146,24 +146,53 @@ heap_begin(struct viewer *v, size_t n, const char *const *words, FILE *out,
 						     traced_heap(v->prof);
 }
 
+/* Takes the notes. */
 static void
 finish(struct viewer *v, struct traced_heap *heap, struct stack_list *list,
-       FILE *out)
+       struct str *notes, FILE *out)
 {
-	struct str notes = {0};
-
-	heap_notes(v, heap, &notes);
-	list->notes = str_text(&notes);
+	heap_notes(v, heap, notes);
+	list->notes = str_text(notes);
 	stack_list_write(v, list, out);
-	str_fini(&notes);
+	str_fini(notes);
 	stack_list_fini(list);
 	traced_heap_free(heap);
+}
+
+/* Buffers of stdio are libc's, which keeps them for ever: the program can do
+ * nothing about them. They are shown, under their name. */
+static void
+add_kept(struct viewer *v, const struct traced_heap *heap,
+	 struct stack_list *list, struct str *notes)
+{
+	struct traced_amount stdio = {0};
+
+	for (size_t i = 0; i < heap->len; i++) {
+		const struct traced_blocks *b = &heap->blocks[i];
+		const bool is_stdio = b->kept.count &&
+			stack_is_stdio(v, b->stack);
+
+		if (!b->kept.count)
+			continue;
+		stack_list_add(list, (struct stack_entry){
+			is_stdio ? "Stdio Buffer" : ends[b->end].what,
+			b->stack, { b->kept.count, b->kept.bytes } });
+		if (!is_stdio)
+			continue;
+		stdio.count += b->kept.count;
+		stdio.bytes += b->kept.bytes;
+	}
+	if (stdio.count)
+		str_addf(notes, "%" PRIu64 " instances of these, %" PRIu64
+			 " bytes, are buffers of stdio, which libc keeps: no "
+			 "leaks of the program.\n", stdio.count, stdio.bytes);
 }
 
 int
 view_leaks(struct viewer *v, size_t n, const char *const *words, FILE *out)
 {
 	struct stack_list list = { .columns_len = 2, .always = 2 };
+	struct str notes = {0};
 	int rc;
 	struct traced_heap *heap = heap_begin(v, n, words, out, &rc);
 
@@ -175,16 +204,9 @@ view_leaks(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	list.title = title;
 	list.columns[0] = count_column;
 	list.columns[1] = kept_bytes_column(heap);
-	for (size_t i = 0; i < heap->len; i++) {
-		const struct traced_blocks *b = &heap->blocks[i];
-
-		if (b->kept.count)
-			stack_list_add(&list, (struct stack_entry){
-				ends[b->end].what, b->stack,
-				{ b->kept.count, b->kept.bytes } });
-	}
+	add_kept(v, heap, &list, &notes);
 	stack_list_sort(&list, 1, 0);
-	finish(v, heap, &list, out);
+	finish(v, heap, &list, &notes, out);
 	free(title);
 	return 0;
 }
@@ -225,6 +247,7 @@ int
 view_allocs(struct viewer *v, size_t n, const char *const *words, FILE *out)
 {
 	struct stack_list list = { .columns_len = 2, .always = 2 };
+	struct str notes = {0};
 	int rc;
 	struct traced_heap *heap = heap_begin(v, n, words, out, &rc);
 
@@ -241,7 +264,7 @@ view_allocs(struct viewer *v, size_t n, const char *const *words, FILE *out)
 				heap->allocated.count, heap->allocated.bytes);
 
 	list.title = title;
-	finish(v, heap, &list, out);
+	finish(v, heap, &list, &notes, out);
 	free(title);
 	return 0;
 }
@@ -250,6 +273,7 @@ int
 view_heap(struct viewer *v, size_t n, const char *const *words, FILE *out)
 {
 	struct stack_list list = { .columns_len = 4, .always = 2 };
+	struct str notes = {0};
 	int rc;
 	struct traced_heap *heap = heap_begin(v, n, words, out, &rc);
 
@@ -272,7 +296,7 @@ view_heap(struct viewer *v, size_t n, const char *const *words, FILE *out)
 				kept);
 
 	list.title = title;
-	finish(v, heap, &list, out);
+	finish(v, heap, &list, &notes, out);
 	free(title);
 	free(kept);
 	return 0;

@@ -111,6 +111,27 @@ stack_caller(struct viewer *v, uint32_t stack)
 	return name;
 }
 
+bool
+stack_is_stdio(struct viewer *v, uint32_t stack)
+{
+	static const char *const makers[] = { "_IO_file_doallocate",
+					      "_IO_wfile_doallocate" };
+	struct shown s = { .v = v };
+	bool found = false;
+
+	show(&s, stack);
+	for (size_t f = 0; f < s.len && !found; f++) {
+		const struct profile_function *fn = profile_function(
+			v->prof, s.frames[f].where.function);
+
+		for (size_t i = 0; i < ARRAY_LEN(makers); i++)
+			found |= strcmp(fn->linkage, makers[i]) == 0 &&
+				str_starts(fn->object->name, "libc");
+	}
+	free(s.frames);
+	return found;
+}
+
 /* ---- text ---------------------------------------------------------------- */
 
 static bool
