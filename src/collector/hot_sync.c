@@ -17,7 +17,6 @@
 
 /* All arguments there are, as they came. */
 #define ARGUMENTS uint64_t a, uint64_t b, uint64_t c, uint64_t d
-typedef int wait_function(ARGUMENTS);
 typedef int try_function(uint64_t a);
 typedef void testcancel_function(void);
 typedef int *errno_function(void);
@@ -37,40 +36,83 @@ hot_sync_begin(const struct trace_area *a)
 			 __ATOMIC_RELAXED);
 }
 
-/* ---- records ------------------------------------------------------------- */
+/* ---- a wait -------------------------------------------------------------- */
 
-static __attribute__((noinline)) void
-waited(enum trace_function function, uint64_t object, uint64_t since,
-       uint64_t owner, const struct trace_caller *caller)
+/* On the stack, right below the hook's return address. */
+struct waiting {
+	uint64_t object, function, owner, since;
+	int64_t result;
+	uint64_t fp;		/* the caller's */
+	uint64_t pad;
+};
+_Static_assert(sizeof(struct waiting) == 56, "as hot_wait has it");
+
+/* Calls the original with the first four, as they came. */
+int hot_wait(ARGUMENTS, uint64_t function, uint64_t owner);
+void hot_wait_over(const struct waiting *w);
+
+/*
+ * Who looks at a thread that waits knows its stack pointer, not its frame
+ * pointer: this frame is found without, and leaves that as the caller had it.
+ */
+__asm__(
+"	.pushsection .text\n"
+"	.hidden hot_wait\n"
+"	.globl hot_wait\n"
+"	.type hot_wait, @function\n"
+"hot_wait:\n"
+"	.cfi_startproc\n"
+"	subq $56, %rsp\n"
+"	.cfi_adjust_cfa_offset 56\n"
+"	movq %rdi, (%rsp)\n"
+"	movq %r8, 8(%rsp)\n"
+"	movq %r9, 16(%rsp)\n"
+"	movq %rbp, 40(%rsp)\n"
+"	movq %rdx, %r10\n"
+"	rdtsc\n"
+"	shlq $32, %rdx\n"
+"	orq %rdx, %rax\n"
+"	movq %rax, 24(%rsp)\n"
+"	movq %r10, %rdx\n"
+"	leaq hot_originals(%rip), %rax\n"
+"	call *(%rax,%r8,8)\n"
+"	movl %eax, 32(%rsp)\n"
+"	movq %rsp, %rdi\n"
+"	call hot_wait_over\n"
+"	movl 32(%rsp), %eax\n"
+"	addq $56, %rsp\n"
+"	.cfi_adjust_cfa_offset -56\n"
+"	ret\n"
+"	.cfi_endproc\n"
+"	.size hot_wait, . - hot_wait\n"
+"	.popsection\n"
+);
+
+void
+hot_wait_over(const struct waiting *w)
 {
 	const uint64_t now = hot_trace_now();
+	const uint64_t *const back = (const uint64_t *)(w + 1);
+	const struct trace_caller caller = {
+		.pc = *back, .sp = (uint64_t)(back + 1), .fp = w->fp,
+	};
 	struct trace_turn turn;
 
 	if (!hot_trace_begin(&turn, TRACE_SYNC, now))
 		return;
-	if (now - since < turn.area->sync_ticks) {
+	if (now - w->since < turn.area->sync_ticks) {
 		__atomic_fetch_add(&turn.area->short_waits, 1,
 				   __ATOMIC_RELAXED);
 	} else {
 		const uint64_t words[] = {
-			now, hot_trace_stack(&turn, caller), since, object,
-			owner,
+			now, hot_trace_stack(&turn, &caller), w->since,
+			w->object, w->owner,
 		};
 
-		hot_trace_write(&turn, TRACE_WAIT, function, words, 5);
+		hot_trace_write(&turn, TRACE_WAIT,
+				(enum trace_function)w->function, words, 5);
 	}
 	hot_trace_end(&turn);
-}
-
-static int
-wait_for(enum trace_function function, ARGUMENTS, uint64_t owner,
-	 const struct trace_caller *caller)
-{
-	const uint64_t since = hot_trace_now();
-	const int r = ((wait_function *)hot_originals[function])(a, b, c, d);
-
-	waited(function, a, since, owner, caller);
-	return r;
 }
 
 /* ---- who has it ---------------------------------------------------------- */
@@ -118,15 +160,15 @@ nobody(uint64_t object)
 	return 0;
 }
 
+/* Each hook goes over into hot_wait, and leaves no frame of its own. */
+
 /* ---- what always waits, or looks at the clock ---------------------------- */
 
 #define WAITS(name, function, owner) \
 static int \
 name(ARGUMENTS) \
 { \
-	const struct trace_caller caller = TRACE_CALLER(); \
-\
-	return wait_for(function, a, b, c, d, owner(a), &caller); \
+	return hot_wait(a, b, c, d, function, owner(a)); \
 }
 
 WAITS(hook_mutex_timedlock, TRACE_MUTEX_TIMEDLOCK, mutex_owner)
@@ -167,7 +209,7 @@ is_busy(int r)
 
 #define TRIES(name, function, by, is_busy, owner) \
 static int \
-name(ARGUMENTS) \
+name(uint64_t a) \
 { \
 	try_function *const try_it = trying(by); \
 \
@@ -177,10 +219,7 @@ name(ARGUMENTS) \
 		if (!is_busy(r)) \
 			return r; \
 	} \
-\
-	const struct trace_caller caller = TRACE_CALLER(); \
-\
-	return wait_for(function, a, b, c, d, owner(a), &caller); \
+	return hot_wait(a, 0, 0, 0, function, owner(a)); \
 }
 
 #define IS_THRD_BUSY(r) ((r) == THRD_BUSY)
@@ -198,7 +237,7 @@ TRIES(hook_mtx_lock, TRACE_MTX_LOCK, TRACE_MTX_TRYLOCK, IS_THRD_BUSY,
 /* A point of cancellation, even where it is free; and who is told in vain
  * that it is not must not find that in errno. */
 static int
-hook_sem_wait(ARGUMENTS)
+hook_sem_wait(uint64_t a)
 {
 	try_function *const try_it = trying(TRACE_SEM_TRYWAIT);
 
@@ -216,10 +255,7 @@ hook_sem_wait(ARGUMENTS)
 		if (handled(HAZARD_LOCK_ERRNO))
 			*e = before;
 	}
-
-	const struct trace_caller caller = TRACE_CALLER();
-
-	return wait_for(TRACE_SEM_WAIT, a, b, c, d, 0, &caller);
+	return hot_wait(a, 0, 0, 0, TRACE_SEM_WAIT, 0);
 }
 
 /* ---- by number ----------------------------------------------------------- */
