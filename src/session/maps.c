@@ -32,6 +32,7 @@ struct mapper {
 	struct experiment *exp;
 	struct vec files;
 	struct modules now;	/* executable mappings, sorted by start */
+	uint64_t hooks, hooks_end;	/* code of ours; 0: none */
 };
 
 static bool
@@ -180,6 +181,8 @@ tell_space(struct mapper *m, const struct module *mod)
 		return;
 	}
 	if (is_ours(mod)) {
+		m->hooks = mod->start;
+		m->hooks_end = mod->end;
 		object = object_of_neighbours(m, mod);
 		unwind_space_map(m->space, mod->start, mod->end, mod->offset,
 				 object);
@@ -211,6 +214,8 @@ static void
 forget(struct mapper *m, uint64_t time_ns, const struct module *old)
 {
 	unwind_space_unmap(m->space, old->start, old->end);
+	if (old->start == m->hooks)
+		m->hooks = m->hooks_end = 0;
 	if (m->exp && (has_file(old) || is_ours(old)))
 		experiment_unmap(m->exp, time_ns, old->start);
 }
@@ -311,6 +316,17 @@ bool
 mapper_knows(const struct mapper *m, uint64_t pc)
 {
 	return modules_find(&m->now, pc) != NULL;
+}
+
+size_t
+mapper_skip_hooks(const struct mapper *m, uint64_t *pcs, size_t n)
+{
+	size_t kept = n ? 1 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if (pcs[i] < m->hooks || pcs[i] >= m->hooks_end)
+			pcs[kept++] = pcs[i];
+	return kept;
 }
 
 static bool

@@ -171,6 +171,9 @@ int mapper_sync(struct mapper *m, uint64_t time_ns);
 void mapper_add(struct mapper *m, uint64_t time_ns, const struct module *mod);
 /* Is code at pc in a mapping that was told? */
 bool mapper_knows(const struct mapper *m, uint64_t pc);
+/* A function that a hook has called has the program's as its caller, as it had
+ * without us: hooks are left out where they are not the leaf. The rest. */
+size_t mapper_skip_hooks(const struct mapper *m, uint64_t *pcs, size_t n);
 /* Where libc has this function; false: nowhere (yet). */
 bool mapper_libc_function(const struct mapper *m, const char *name,
 			  uint64_t *address);

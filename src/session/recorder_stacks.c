@@ -38,6 +38,9 @@ walk(struct recorder *rec, const struct arch_regs *regs,
 		    under ? unwind_read_piece : NULL, under,
 		    rec->opt.settings->depth, trace);
 
+	trace->len = mapper_skip_hooks(rec->opt.mapper, trace->pcs,
+				       trace->len);
+
 	/*
 	 * A window that the kernel did not fill ends where the stack's memory
 	 * ends: a walk past it followed a wrong value, not a deep stack.
@@ -132,6 +135,7 @@ recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
 	for (size_t i = 1; i < n; i++)
 		if (!(exact[i / 8] & 1 << i % 8))
 			pcs[i] = unwind_call_address(rec->opt.space, pcs[i]);
+	n = mapper_skip_hooks(rec->opt.mapper, pcs, n);
 	switch (end) {
 	case STACK_COMPLETE:
 		rec->counts.complete++;
@@ -200,6 +204,9 @@ recorder_waiting_stack(struct recorder *rec, uint64_t pc, uint64_t sp,
 		return 0;
 
 	const enum stack_end end = end_of_waiting(trace->end, window_full);
+
+	trace->len = mapper_skip_hooks(rec->opt.mapper, trace->pcs,
+				       trace->len);
 
 	rec->counts.looks++;
 	rec->counts.looks_cut += end != STACK_COMPLETE;
