@@ -96,15 +96,30 @@ is_other_end(const struct ends *a, const struct ends *b)
 		strcmp(a->remote, b->local) == 0;
 }
 
+/* The line at *at, ended, which goes to the next one; NULL: there is none.
+ * sscanf looks for the end of all that it is given. */
+static char *
+next_line(char **at)
+{
+	char *line = *at, *end;
+
+	if (!line || !*line)
+		return NULL;
+	end = strchr(line, '\n');
+	*at = end ? end + 1 : NULL;
+	if (end)
+		*end = '\0';
+	return line;
+}
+
 static void
 read_table(struct why *y, pid_t pid, const char *kind)
 {
 	char *text = proc_text(process_living(pid), "net/%s", kind);
+	char *at = text;
 	struct ends e = { .kind = kind };
 
-	for (const char *line = text; line && *line;
-	     line = strchr(line, '\n')) {
-		line += *line == '\n';
+	for (const char *line; (line = next_line(&at));) {
 		if (!parse_ends(line, &e) || y->row_len >= SOCKETS_MAX)
 			continue;
 		y->rows = xgrow(y->rows, &y->row_cap, y->row_len + 1,
@@ -204,20 +219,19 @@ static bool
 take_unix(struct why *y, pid_t pid, uint64_t wanted)
 {
 	char *text = proc_text(process_living(pid), "net/unix");
+	char *at = text;
 	bool found = false;
 
-	for (char *line = text; line && *line; line = strchr(line, '\n')) {
+	for (const char *line; !found && (line = next_line(&at));) {
 		uint64_t inode;
 		char path[109] = "";
 
-		line += *line == '\n';
 		if (sscanf(line, "%*x: %*x %*x %*x %*x %*x %" SCNu64 "%*[ ]"
 			   "%108[^\n]", &inode, path) < 1 || inode != wanted)
 			continue;
 		add(y, wanted, *path ? xasprintf("unix %s", str_tame(path)) :
 		    xasprintf("unix socket"))->peer = unix_peer(wanted);
 		found = true;
-		break;
 	}
 	free(text);
 	return found;
