@@ -24,13 +24,6 @@ data_of(const struct tracing *tr, size_t i)
 	return (char *)tr->area + tr->layout.data_at + i * TRACE_CHUNK_BYTES;
 }
 
-static uint64_t
-time_of(const struct tracing *tr, uint64_t ticks)
-{
-	return tr->start.ns + (uint64_t)(int64_t)
-		((double)(int64_t)(ticks - tr->start.ticks) * tr->ns_per_tick);
-}
-
 /* ---- records ------------------------------------------------------------- */
 
 static const uint32_t least[] = {
@@ -53,7 +46,7 @@ static void
 tell_wait(struct tracing *tr, struct trace_event *ev, const uint64_t *w)
 {
 	ev->stack = w[2];
-	ev->since_ns = time_of(tr, w[3]);
+	ev->since_ns = tracing_time(tr, w[3]);
 	ev->object = w[4];
 	ev->owner = owner_of(tr, (pid_t)w[5]);
 }
@@ -63,7 +56,7 @@ tell_call(struct tracing *tr, struct trace_event *ev, uint64_t *w,
 	  uint32_t words)
 {
 	ev->stack = w[2];
-	ev->since_ns = time_of(tr, w[3]);
+	ev->since_ns = tracing_time(tr, w[3]);
 	ev->fd = (int32_t)w[4];
 	ev->other_fd = (int32_t)(w[4] >> 32);
 	ev->result = (int64_t)w[5];
@@ -83,7 +76,7 @@ tell_memory(struct tracing *tr, struct trace_event *ev, const uint64_t *w)
 	if (ev->kind != TRACE_MOVE)
 		return;
 	ev->old_address = w[5];
-	ev->old_time_ns = time_of(tr, w[6]);
+	ev->old_time_ns = tracing_time(tr, w[6]);
 }
 
 static void
@@ -112,7 +105,7 @@ tell(struct tracing *tr, pid_t tid, uint64_t *w, uint32_t words,
 	if (detail >= TRACE_FUNCTIONS)
 		return false;
 	ev.function = detail;
-	ev.time_ns = time_of(tr, w[1]);
+	ev.time_ns = tracing_time(tr, w[1]);
 	if (kind == TRACE_WAIT)
 		tell_wait(tr, &ev, w);
 	else if (kind == TRACE_CALL)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Traced functions: the memory for their records, the slots that lead to
- * hooks, and back. Reading the records out is trace_drain.c.
+ * hooks, and back. Reading the records out is trace_drain.c, their time
+ * tracing_time.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,50 +14,7 @@
 #include "tracing.h"
 
 enum { PAGE = 4096, STACKS = 1 << 18, PATCHES_MAX = 1 << 14 };
-enum { CALIBRATE_NS = 2 * 1000 * 1000, LEAST_BYTES = 4 << 20 };
-
-/* ---- time ---------------------------------------------------------------- */
-
-uint64_t
-tracing_ticks(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
-static struct instant
-instant_now(void)
-{
-	const uint64_t before = tracing_ticks();
-	const uint64_t ns = now_ns();
-
-	return (struct instant){ ns, before + (tracing_ticks() - before) / 2 };
-}
-
-static uint64_t
-ticks_of(const struct tracing *tr, uint64_t ns)
-{
-	return (uint64_t)((double)ns / tr->ns_per_tick);
-}
-
-/* The longer we are there the better it is known. */
-void
-tracing_calibrate(struct tracing *tr)
-{
-	const struct instant now = instant_now();
-
-	if (now.ticks > tr->start.ticks)
-		tr->ns_per_tick = (double)(now.ns - tr->start.ns) /
-			(double)(now.ticks - tr->start.ticks);
-}
-
-static void
-calibrate_first(struct tracing *tr)
-{
-	tr->start = instant_now();
-	while (now_ns() - tr->start.ns < CALIBRATE_NS)
-		;
-	tracing_calibrate(tr);
-}
+enum { LEAST_BYTES = 4 << 20 };
 
 /* ---- the area ------------------------------------------------------------ */
 
@@ -82,9 +40,9 @@ lay_out(struct tracing *tr, const struct tracing_options *opt, uint64_t bytes)
 		.header_bytes = TRACE_HEADER_BYTES,
 		.chunks = (uint32_t)chunks, .patches_max = PATCHES_MAX,
 		.stacks = STACKS, .beat = 1, .on = opt->families,
-		.lease_ticks = ticks_of(tr, RECORD_LEASE_NS),
-		.wait_ticks = ticks_of(tr, opt->wait_ns),
-		.sync_ticks = ticks_of(tr, opt->sync_ns),
+		.lease_ticks = tracing_ticks_of(tr, RECORD_LEASE_NS),
+		.wait_ticks = tracing_ticks_of(tr, opt->wait_ns),
+		.sync_ticks = tracing_ticks_of(tr, opt->sync_ns),
 		.sync_all = opt->sync_all,
 		.own_threads = tr->slots.own_threads,
 	};
@@ -300,7 +258,7 @@ tracing_open(struct guest *g, const struct tracing_options *opt,
 	tr->fd = -1;
 	tr->families = opt->families;
 	g->tracing = tr;
-	calibrate_first(tr);
+	tracing_calibrate_first(tr);
 	if (find_slots(tr, &tr->slots) < 0)
 		goto failed;
 	if (!tr->slots.len) {

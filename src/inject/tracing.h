@@ -12,6 +12,11 @@ struct instant {
 	uint64_t ns, ticks;
 };
 
+struct pace {			/* of time, from a moment on */
+	struct instant from;
+	double ns_per_tick;
+};
+
 struct chunk_state {		/* ours, of a chunk */
 	uint64_t serial;	/* that we read; 0: none */
 	uint32_t at;		/* bytes read */
@@ -28,13 +33,21 @@ struct tracing {
 	uint32_t patches;		/* used */
 	size_t refused;
 	struct instant start;
-	double ns_per_tick;
+	double ns_per_tick;		/* since then */
+	struct pace pace, pace_before;	/* from the last round on; until then */
 	struct chunk_state *chunks;
 	uint64_t spoiled;		/* chunks that made no sense */
 };
 
+/* ---- tracing_time.c */
 uint64_t tracing_ticks(void);
+/* Of a while. */
+uint64_t tracing_ticks_of(const struct tracing *tr, uint64_t ns);
+/* CLOCK_MONOTONIC; in the order of ticks. */
+uint64_t tracing_time(const struct tracing *tr, uint64_t ticks);
+void tracing_calibrate_first(struct tracing *tr);
 void tracing_calibrate(struct tracing *tr);
+
 struct trace_patch *tracing_patches(const struct tracing *tr);
 /* Whatever is there, and no more will come. */
 void trace_drain_last(struct tracing *tr, trace_sink sink, void *arg);
