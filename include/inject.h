@@ -174,6 +174,7 @@ struct trace_event {
 	int fd, other_fd;		/* TRACE_CALL; -1: none */
 	int64_t result;			/* bytes, or -errno */
 	const char *path;		/* or NULL */
+	size_t path_bytes;		/* with its '\0' */
 	/* TRACE_STACK, told before its id: leaf first, return addresses */
 	const uint64_t *pcs;
 	size_t depth;

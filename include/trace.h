@@ -34,7 +34,139 @@ enum {
 
 enum trace_family { TRACE_HEAP, TRACE_SYNC, TRACE_IO, TRACE_FAMILIES };
 
-/* What is hooked, or called by hooks, family by family. */
+/* ---- input and output ---------------------------------------------------- */
+
+/* What is in a TRACE_CALL of it, and what the call does. */
+enum trace_io_class {
+	TRACE_IO_NONE,
+	TRACE_IO_READS, TRACE_IO_WRITES, /* as /proc/PID/io counts them */
+	TRACE_IO_RECEIVES, TRACE_IO_SENDS,
+	TRACE_IO_COPIES,	/* from other fd to fd; counted on both sides */
+	TRACE_IO_SPLICES,	/* the same, but not counted */
+	TRACE_IO_STREAM_READS, TRACE_IO_STREAM_WRITES, /* by way of a buffer */
+	TRACE_IO_OPENS,		/* fd: the new one; other: of the directory */
+	TRACE_IO_PAIRS,		/* both are new */
+	TRACE_IO_DUPS,		/* fd: the new one; other: the old one */
+	TRACE_IO_SOCKETS,	/* fd: new; other: family | type << 16 */
+	TRACE_IO_ACCEPTS,	/* fd: the new one; its path is an address */
+	TRACE_IO_CONNECTS,	/* its path is an address */
+	TRACE_IO_CLOSES,
+	TRACE_IO_OTHERS,
+};
+
+/* X(function, class, name, another name of the same) */
+#define TRACE_IO_CALLS(X) \
+	X(READ, READS, "read", "__read") \
+	X(PREAD, READS, "pread", "pread64") \
+	X(READV, READS, "readv", 0) \
+	X(PREADV, READS, "preadv", "preadv64") \
+	X(PREADV2, READS, "preadv2", "preadv64v2") \
+	X(READ_CHK, READS, "__read_chk", 0) \
+	X(PREAD_CHK, READS, "__pread_chk", 0) \
+	X(PREAD64_CHK, READS, "__pread64_chk", 0) \
+	X(WRITE, WRITES, "write", "__write") \
+	X(PWRITE, WRITES, "pwrite", "pwrite64") \
+	X(WRITEV, WRITES, "writev", 0) \
+	X(PWRITEV, WRITES, "pwritev", "pwritev64") \
+	X(PWRITEV2, WRITES, "pwritev2", "pwritev64v2") \
+	X(RECV, RECEIVES, "recv", 0) \
+	X(RECVFROM, RECEIVES, "recvfrom", 0) \
+	X(RECVMSG, RECEIVES, "recvmsg", 0) \
+	X(RECVMMSG, RECEIVES, "recvmmsg", 0) \
+	X(RECV_CHK, RECEIVES, "__recv_chk", 0) \
+	X(RECVFROM_CHK, RECEIVES, "__recvfrom_chk", 0) \
+	X(SEND, SENDS, "send", "__send") \
+	X(SENDTO, SENDS, "sendto", 0) \
+	X(SENDMSG, SENDS, "sendmsg", 0) \
+	X(SENDMMSG, SENDS, "sendmmsg", "__sendmmsg") \
+	X(SENDFILE, COPIES, "sendfile", "sendfile64") \
+	X(COPY_FILE_RANGE, COPIES, "copy_file_range", 0) \
+	X(SPLICE, SPLICES, "splice", 0) \
+	X(OPEN_PATH, OPENS, "open", "open64") \
+	X(OPEN_2, OPENS, "__open_2", 0) \
+	X(OPEN64_2, OPENS, "__open64_2", 0) \
+	X(CREAT, OPENS, "creat", "creat64") \
+	X(MKSTEMP, OPENS, "mkstemp", "mkstemp64") \
+	X(MKOSTEMP, OPENS, "mkostemp", "mkostemp64") \
+	X(OPENAT, OPENS, "openat", "openat64") \
+	X(OPENAT_2, OPENS, "__openat_2", 0) \
+	X(OPENAT64_2, OPENS, "__openat64_2", 0) \
+	X(PIPE, PAIRS, "pipe", "__pipe") \
+	X(PIPE2, PAIRS, "pipe2", 0) \
+	X(SOCKETPAIR, PAIRS, "socketpair", 0) \
+	X(DUP, DUPS, "dup", 0) \
+	X(DUP2, DUPS, "dup2", "__dup2") \
+	X(DUP3, DUPS, "dup3", 0) \
+	X(FCNTL, DUPS, "fcntl", "fcntl64") \
+	X(SOCKET, SOCKETS, "socket", 0) \
+	X(ACCEPT, ACCEPTS, "accept", 0) \
+	X(ACCEPT4, ACCEPTS, "accept4", 0) \
+	X(CONNECT, CONNECTS, "connect", "__connect") \
+	X(CLOSE, CLOSES, "close", "__close") \
+	X(FSYNC, OTHERS, "fsync", 0) \
+	X(FDATASYNC, OTHERS, "fdatasync", 0) \
+	X(VFORK, NONE, "vfork", "__vfork")
+
+#define TRACE_STREAM_CALLS(X) \
+	X(FOPEN, OPENS, "fopen", "fopen64") \
+	X(FREOPEN, OPENS, "freopen", 0) \
+	X(FREOPEN64, OPENS, "freopen64", 0) \
+	X(FDOPEN, OTHERS, "fdopen", "_IO_fdopen") \
+	X(FCLOSE, CLOSES, "fclose", "_IO_fclose") \
+	X(FFLUSH, OTHERS, "fflush", "_IO_fflush") \
+	X(FFLUSH_UNLOCKED, OTHERS, "fflush_unlocked", 0) \
+	X(FREAD, STREAM_READS, "fread", "_IO_fread") \
+	X(FREAD_UNLOCKED, STREAM_READS, "fread_unlocked", 0) \
+	X(FREAD_CHK, STREAM_READS, "__fread_chk", 0) \
+	X(FREAD_UNLOCKED_CHK, STREAM_READS, "__fread_unlocked_chk", 0) \
+	X(FGETS, STREAM_READS, "fgets", "_IO_fgets") \
+	X(FGETS_UNLOCKED, STREAM_READS, "fgets_unlocked", 0) \
+	X(FGETS_CHK, STREAM_READS, "__fgets_chk", 0) \
+	X(FGETS_UNLOCKED_CHK, STREAM_READS, "__fgets_unlocked_chk", 0) \
+	X(FGETC, STREAM_READS, "fgetc", 0) \
+	X(FGETC_UNLOCKED, STREAM_READS, "fgetc_unlocked", 0) \
+	X(GETC, STREAM_READS, "getc", "_IO_getc") \
+	X(GETC_UNLOCKED, STREAM_READS, "getc_unlocked", 0) \
+	X(GETCHAR, STREAM_READS, "getchar", 0) \
+	X(GETCHAR_UNLOCKED, STREAM_READS, "getchar_unlocked", 0) \
+	X(GETLINE, STREAM_READS, "getline", 0) \
+	X(GETDELIM, STREAM_READS, "getdelim", "__getdelim") \
+	X(FWRITE, STREAM_WRITES, "fwrite", "_IO_fwrite") \
+	X(FWRITE_UNLOCKED, STREAM_WRITES, "fwrite_unlocked", 0) \
+	X(FPUTS, STREAM_WRITES, "fputs", "_IO_fputs") \
+	X(FPUTS_UNLOCKED, STREAM_WRITES, "fputs_unlocked", 0) \
+	X(PUTS, STREAM_WRITES, "puts", "_IO_puts") \
+	X(FPUTC, STREAM_WRITES, "fputc", 0) \
+	X(FPUTC_UNLOCKED, STREAM_WRITES, "fputc_unlocked", 0) \
+	X(PUTC, STREAM_WRITES, "putc", "_IO_putc") \
+	X(PUTC_UNLOCKED, STREAM_WRITES, "putc_unlocked", 0) \
+	X(PUTCHAR, STREAM_WRITES, "putchar", 0) \
+	X(PUTCHAR_UNLOCKED, STREAM_WRITES, "putchar_unlocked", 0) \
+	X(PRINTF, STREAM_WRITES, "printf", "_IO_printf") \
+	X(PRINTF_CHK, STREAM_WRITES, "__printf_chk", 0) \
+	X(FPRINTF, STREAM_WRITES, "fprintf", "_IO_fprintf") \
+	X(FPRINTF_CHK, STREAM_WRITES, "__fprintf_chk", 0) \
+	X(DPRINTF, WRITES, "dprintf", 0) \
+	X(DPRINTF_CHK, WRITES, "__dprintf_chk", 0) \
+	X(VPRINTF, STREAM_WRITES, "vprintf", 0) \
+	X(VPRINTF_CHK, STREAM_WRITES, "__vprintf_chk", 0) \
+	X(VFPRINTF, STREAM_WRITES, "vfprintf", "_IO_vfprintf") \
+	X(VFPRINTF_CHK, STREAM_WRITES, "__vfprintf_chk", 0) \
+	X(VDPRINTF, WRITES, "vdprintf", 0) \
+	X(VDPRINTF_CHK, WRITES, "__vdprintf_chk", 0)
+
+/* Nothing is in their place: hooks use them. */
+#define TRACE_IO_HELPERS(X) \
+	X(IO_ERRNO, NONE, "__errno_location", 0) \
+	X(FILENO, NONE, "fileno", 0) \
+	X(FERROR, NONE, "ferror", 0) \
+	X(STDIN, NONE, "stdin", 0) \
+	X(STDOUT, NONE, "stdout", 0)
+
+#define TRACE_NUMBER(function, class, name, other) TRACE_##function,
+
+/* ---- what is hooked, or called by hooks, family by family ---------------- */
+
 enum trace_function {
 	TRACE_MALLOC, TRACE_FREE, TRACE_CALLOC, TRACE_REALLOC,
 	TRACE_REALLOCARRAY, TRACE_MEMALIGN, TRACE_ALIGNED_ALLOC,
@@ -67,7 +199,12 @@ enum trace_function {
 	TRACE_MTX_TRYLOCK, TRACE_TESTCANCEL, TRACE_ERRNO,
 
 	TRACE_IO_FIRST,
-	TRACE_READ = TRACE_IO_FIRST,
+	TRACE_IO_BEGIN = TRACE_IO_FIRST - 1,
+	TRACE_IO_CALLS(TRACE_NUMBER)
+	TRACE_STREAM_CALLS(TRACE_NUMBER)
+	TRACE_IO_CALLED,	/* from here on: called by hooks */
+	TRACE_IO_END = TRACE_IO_CALLED - 1,
+	TRACE_IO_HELPERS(TRACE_NUMBER)
 	TRACE_FUNCTIONS
 };
 

@@ -126,6 +126,13 @@ const char *why_verb(const char *text);
 /* The name of a thread, "" when it has none. A view until the next call. */
 const char *why_name(struct why *y, pid_t pid, pid_t tid);
 
+/* What a link of /proc/PID/fd leads to: a socket by its ends, "tcp
+ * 127.0.0.1:22 to 127.0.0.1:4711", all else as it stands there. The caller
+ * frees it. */
+char *why_file(struct why *y, pid_t pid, const char *link);
+/* Sockets that come from now on are known as well. */
+void why_forget_sockets(struct why *y);
+
 /* ---- graph.c: who waits for whom ---------------------------------------- */
 
 struct why_node {

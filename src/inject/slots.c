@@ -61,8 +61,24 @@ definer(const struct plan *p, const char *name, struct symbol_at *at)
 	return NULL;
 }
 
+/* What a hook calls instead, as it cannot hand on what it does not know. */
+static enum trace_function
+instead_of(enum trace_function f)
+{
+	switch (f) {
+	case TRACE_PRINTF: return TRACE_VPRINTF;
+	case TRACE_PRINTF_CHK: return TRACE_VPRINTF_CHK;
+	case TRACE_FPRINTF: return TRACE_VFPRINTF;
+	case TRACE_FPRINTF_CHK: return TRACE_VFPRINTF_CHK;
+	case TRACE_DPRINTF: return TRACE_VDPRINTF;
+	case TRACE_DPRINTF_CHK: return TRACE_VDPRINTF_CHK;
+	default: return f;
+	}
+}
+
 /* C++ where it is the allocator's own, not one that calls malloc; in libc
- * what calls another traced function through a slot of its own. */
+ * what calls another traced function through a slot of its own; one whose
+ * hook would call somebody else's. */
 static bool
 calls_another(const struct plan *p, enum trace_function f,
 	      const struct image *img)
@@ -71,8 +87,10 @@ calls_another(const struct plan *p, enum trace_function f,
 
 	if (f == TRACE_REALLOCARRAY)
 		return img->header == p->libc.header && !is_musl(p);
-	return f >= TRACE_NEW && f < TRACE_SYNC_FIRST &&
-		definer(p, "malloc", &at) != img;
+	if (f >= TRACE_NEW && f < TRACE_SYNC_FIRST)
+		return definer(p, "malloc", &at) != img;
+	return instead_of(f) != f &&
+		definer(p, traced_name(instead_of(f)), &at) != img;
 }
 
 /* No unwinder of the program's knows a library that was mapped by hand, and

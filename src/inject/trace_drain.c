@@ -63,6 +63,7 @@ tell_call(struct tracing *tr, struct trace_event *ev, uint64_t *w,
 	if (words > 6) {
 		((char *)(w + words))[-1] = '\0';
 		ev->path = (const char *)(w + 6);
+		ev->path_bytes = (words - 6) * WORD;
 	}
 }
 

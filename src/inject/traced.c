@@ -6,6 +6,9 @@
 
 #include "slots.h"
 
+#define NAMES(function, class, name, other) \
+	[TRACE_##function] = { name, other },
+
 /* By enum trace_function. The first one is looked up; what is bound to the
  * second one, if there is one, is the same function. */
 static const char *const names[TRACE_FUNCTIONS][2] = {
@@ -64,6 +67,9 @@ static const char *const names[TRACE_FUNCTIONS][2] = {
 	[TRACE_CND_WAIT] = { "cnd_wait" },
 	[TRACE_CND_TIMEDWAIT] = { "cnd_timedwait" },
 	[TRACE_THRD_JOIN] = { "thrd_join" },
+	TRACE_IO_CALLS(NAMES)
+	TRACE_STREAM_CALLS(NAMES)
+	TRACE_IO_HELPERS(NAMES)
 };
 
 static const struct traced_helper helpers[] = {
@@ -102,7 +108,7 @@ traced_name(enum trace_function f)
 int
 traced_function(const char *name)
 {
-	for (int f = 0; f < TRACE_FUNCTIONS; f++)
+	for (int f = 0; f < TRACE_IO_CALLED; f++)
 		for (int i = 0; i < 2; i++)
 			if (names[f][i] && strcmp(names[f][i], name) == 0)
 				return f;

@@ -159,7 +159,13 @@ take(void *arg, const struct trace_event *ev)
 	}
 	c->pending = xgrow(c->pending, &c->cap, c->npending + 1,
 			   sizeof *c->pending);
-	c->pending[c->npending++] = *ev;
+	c->pending[c->npending] = *ev;
+	if (ev->path) {
+		c->pending[c->npending].path = xmalloc(ev->path_bytes);
+		memcpy((char *)(uintptr_t)c->pending[c->npending].path,
+		       ev->path, ev->path_bytes);
+	}
+	c->npending++;
 }
 
 /* Its stack was there before it was written; so it is by now. */
@@ -169,10 +175,12 @@ put_pending(struct calls *c, bool last)
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->npending; i++)
-		if (last || frame_of(c, &c->pending[i]))
+		if (last || frame_of(c, &c->pending[i])) {
 			put(c, &c->pending[i]);
-		else
+			free((void *)(uintptr_t)c->pending[i].path);
+		} else {
 			c->pending[n++] = c->pending[i];
+		}
 	c->npending = n;
 }
 
@@ -263,7 +271,8 @@ calls_new(struct recorder *rec, const struct recorder_options *o,
 	c->rec = rec;
 	c->opt = o;
 	c->sync_ns = options.sync_ns;
-	c->io = calls_io_new(o->exp, target_pid(o->target));
+	if (o->settings->io)
+		c->io = calls_io_new(o->exp, o->target);
 	experiment_sync_threshold(o->exp, o->settings->sync_us);
 	c->tables = unwind_space_tables(o->space)->count;
 	c->guest = shared ? shared : (c->own = open_guest(c));
@@ -273,6 +282,7 @@ calls_new(struct recorder *rec, const struct recorder_options *o,
 		for (int f = 0; f < TRACE_FUNCTIONS; f++)
 			c->originals[f] = tracing_original(c->tracing, f);
 		note_report(c, &report);
+		calls_io_begin(c->io);
 		return c;
 	}
 
@@ -291,29 +301,46 @@ calls_drain(struct calls *c)
 		return;
 	if (c->own)
 		guest_heartbeat(c->own);
+	calls_io_round(c->io);
 	tracing_drain(c->tracing, take, c);
 	put_pending(c, false);
+	calls_io_tell(c->io);
 	look_again(c);
 }
 
+/* What the process read and wrote by the kernel's count is told beside what of
+ * it went by traced calls. */
 static void
 tell_counts(struct calls *c, const struct tracing_counts *n)
 {
-	char words[9][24];
-	const uint64_t values[] = {
-		c->events, n->slots, n->others, n->refused,
-		n->lost[TRACE_LOST_FULL], n->lost[TRACE_LOST_LEASE],
-		n->waited_ns, n->short_waits, c->sync_ns,
+	enum { WORDS = 15, BYTES = 6 };
+	const struct calls_io_bytes b = calls_io_end(c->io);
+	const struct { const char *name; uint64_t value; } told[WORDS] = {
+		{ "calls", c->events }, { "slots", n->slots },
+		{ "others", n->others }, { "refused", n->refused },
+		{ "lost_full", n->lost[TRACE_LOST_FULL] },
+		{ "lost_lease", n->lost[TRACE_LOST_LEASE] },
+		{ "waited_ns", n->waited_ns },
+		{ "short_waits", n->short_waits },
+		{ "sync_ns", c->sync_ns },
+		{ "io_read", b.kernel_read },
+		{ "io_written", b.kernel_written },
+		{ "traced_read", b.traced_read },
+		{ "traced_written", b.traced_written },
+		{ "stream_read", b.stream_read },
+		{ "stream_written", b.stream_written },
 	};
+	const size_t len = WORDS - (b.known ? 0 : BYTES);
+	const char *words[2 * WORDS + 1] = { NULL };
+	char values[WORDS][24];
 
-	for (size_t i = 0; i < ARRAY_LEN(values); i++)
-		snprintf(words[i], sizeof words[i], "%" PRIu64, values[i]);
-	experiment_event(c->opt->exp, now_ns(), "sonde_calls",
-			 (const char *const[]){
-		"calls", words[0], "slots", words[1], "others", words[2],
-		"refused", words[3], "lost_full", words[4],
-		"lost_lease", words[5], "waited_ns", words[6],
-		"short_waits", words[7], "sync_ns", words[8], NULL });
+	for (size_t i = 0; i < len; i++) {
+		snprintf(values[i], sizeof values[i], "%" PRIu64,
+			 told[i].value);
+		words[2 * i] = told[i].name;
+		words[2 * i + 1] = values[i];
+	}
+	experiment_event(c->opt->exp, now_ns(), "sonde_calls", words);
 }
 
 static void
@@ -335,6 +362,7 @@ calls_end(struct calls *c, struct str *text)
 	if (c->tracing) {
 		struct tracing_counts counts;
 
+		calls_io_round(c->io);
 		tracing_drain(c->tracing, take, c);
 		tracing_counts(c->tracing, &counts);
 		if (tracing_close(c->tracing, take, c, &report) < 0)

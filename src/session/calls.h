@@ -33,9 +33,24 @@ void calls_put_wait(struct experiment *exp, const struct trace_event *ev,
 
 struct calls_io;
 
-struct calls_io *calls_io_new(struct experiment *exp, pid_t pid);
+/* While calls were traced. */
+struct calls_io_bytes {
+	bool known;		/* the kernel's */
+	uint64_t kernel_read, kernel_written;	/* rchar, wchar of /proc */
+	uint64_t traced_read, traced_written;	/* by calls that it counts */
+	uint64_t stream_read, stream_written;	/* through buffers of libc */
+};
+
+struct calls_io *calls_io_new(struct experiment *exp, struct target *t);
+/* Hooks are in. All of these do nothing of NULL. */
+void calls_io_begin(struct calls_io *io);
+/* Before events of a round are put, and behind them. */
+void calls_io_round(struct calls_io *io);
 void calls_io_put(struct calls_io *io, const struct trace_event *ev,
 		  uint64_t frinfo);
+void calls_io_tell(struct calls_io *io);
+/* The last events were put. */
+struct calls_io_bytes calls_io_end(struct calls_io *io);
 void calls_io_free(struct calls_io *io);
 
 #endif

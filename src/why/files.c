@@ -178,6 +178,27 @@ files_look(struct why *y, struct wait *w, const struct call_row *row)
 		complete(y, w, &w->files[i]);
 }
 
+/* ---- for others ---------------------------------------------------------- */
+
+char *
+why_file(struct why *y, pid_t pid, const char *link)
+{
+	const struct socket_entry *s;
+	uint64_t inode;
+
+	if (!inode_of(link, "socket:[", &inode))
+		return xstrdup(link);
+	s = socket_find(y, pid, inode);
+	return xstrdup(s ? s->text : "socket");
+}
+
+void
+why_forget_sockets(struct why *y)
+{
+	sockets_forget(y);
+	y->sockets_of = 0;
+}
+
 /* ---- locks of files ----------------------------------------------------- */
 
 /*
