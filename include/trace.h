@@ -12,8 +12,8 @@
  * first that is not there yet. When a closed chunk has been read we fill it
  * with zeros and set its bit in `free`.
  *
- * The last TRACE_SCRATCH_BYTES bytes of a chunk are its thread's, for the stack that
- * it is about to write.
+ * The last TRACE_SCRATCH_BYTES bytes of a chunk are its thread's, for the stack
+ * that it is about to write, and to remember it.
  */
 #ifndef SONDE_TRACE_H
 #define SONDE_TRACE_H
@@ -23,12 +23,12 @@
 #define TRACE_MAGIC	UINT64_C(0x3145434172746e73)	/* "sntrACE1" */
 
 enum {
-	TRACE_VERSION = 2,
+	TRACE_VERSION = 3,
 	TRACE_HEADER_BYTES = 8192,
 	TRACE_CHUNK_BYTES = 65536,
 	TRACE_CHUNKS_MAX = 4096,
 	TRACE_DEPTH = 1000,	/* frames of a stack; beyond: RECORD_TOO_DEEP */
-	TRACE_SCRATCH_BYTES = 32 + TRACE_DEPTH * 8,
+	TRACE_SCRATCH_BYTES = 20352,
 	TRACE_ROOM = TRACE_CHUNK_BYTES - TRACE_SCRATCH_BYTES,
 };
 

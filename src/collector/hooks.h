@@ -56,9 +56,6 @@ uint64_t hot_trace_now(void);
 bool hot_trace_begin(struct trace_turn *turn, enum trace_family family,
 		     uint64_t now);
 void hot_trace_end(const struct trace_turn *turn);
-/* The id of the caller's stack, which is written if it is new. */
-uint64_t hot_trace_stack(struct trace_turn *turn,
-			 const struct trace_caller *caller);
 /* A record of n words behind its head. */
 void hot_trace_write(struct trace_turn *turn, enum trace_kind kind,
 		     enum trace_function function, const uint64_t *words,
@@ -86,6 +83,12 @@ void hot_chunk_close(const struct trace_area *a, uint32_t number,
 bool hot_chunk_next(struct trace_area *a, struct trace_thread *th);
 /* Room for a record in the thread's chunk; NULL: none, which is counted. */
 uint64_t *hot_chunk_reserve(const struct trace_turn *turn, uint32_t words);
+
+/* ---- hot_trail.c --------------------------------------------------------------- */
+
+/* The id of the caller's stack, which is written if it is new. */
+uint64_t hot_trace_stack(struct trace_turn *turn,
+			 const struct trace_caller *caller);
 
 /* ---- hot_heap.c, hot_sync.c, hot_io.c ------------------------------------------- */
 

@@ -9,7 +9,6 @@
 
 enum { HASH_SHIFT = 64 - 13 };
 #define GOLDEN	UINT64_C(0x9e3779b97f4a7c15)
-#define MIX	UINT64_C(0xff51afd7ed558ccd)
 
 void *hot_originals[TRACE_FUNCTIONS];
 
@@ -171,110 +170,4 @@ hot_trace_write(struct trace_turn *turn, enum trace_kind kind,
 		to[i + 1] = words[i];
 	__atomic_store_n(to, trace_head(kind, n + 1, function),
 			 __ATOMIC_RELEASE);
-}
-
-/* ---- stacks -------------------------------------------------------------- */
-
-static uint64_t
-id_of(const struct record *rec)
-{
-	uint64_t id = GOLDEN ^ rec->end;
-	uint32_t i;
-
-	for (i = rec->depth; i > 0; i--) {
-		id = (id ^ rec->pcs[i - 1]) * MIX;
-		id ^= id >> 29;
-	}
-	return id ? id : 1;
-}
-
-/* Is it in the table? Full: it is not. */
-static bool
-is_known(const struct trace_area *a, uint64_t id, uint64_t **slot)
-{
-	uint64_t *table = (uint64_t *)((char *)a + a->stacks_at);
-	uint32_t i;
-
-	for (i = 0; i < TRACE_THREAD_PROBES; i++) {
-		uint64_t *s = &table[(id + i) & (a->stacks - 1)];
-		const uint64_t have = __atomic_load_n(s, __ATOMIC_ACQUIRE);
-
-		if (have == id)
-			return true;
-		if (!have) {
-			*slot = s;
-			return false;
-		}
-	}
-	*slot = NULL;
-	return false;
-}
-
-/* Two threads may both write it; that is one of them too many, and harmless. */
-static void
-write_stack(struct trace_turn *turn, uint64_t id, const struct record *rec,
-	    uint64_t *slot)
-{
-	const uint32_t n = rec->depth;
-	uint64_t *to = hot_chunk_reserve(turn, n + 2), none = 0;
-	uint32_t i;
-
-	if (!to)
-		return;
-	to[1] = id;
-	for (i = 0; i < n; i++)
-		to[i + 2] = rec->pcs[i];
-	__atomic_store_n(to, trace_head(TRACE_STACK, n + 2, rec->end),
-			 __ATOMIC_RELEASE);
-	if (slot)
-		(void)__atomic_compare_exchange_n(slot, &none, id, false,
-						  __ATOMIC_RELEASE,
-						  __ATOMIC_RELAXED);
-}
-
-/* In a handler that came while the thread was at a stack: the caller alone. */
-static void
-caller_alone(struct record *rec, const struct trace_caller *caller)
-{
-	rec->pcs[0] = caller->pc;
-	rec->depth = 1;
-	rec->end = RECORD_NO_STACK;
-}
-
-uint64_t
-hot_trace_stack(struct trace_turn *turn, const struct trace_caller *caller)
-{
-	struct trace_thread *th = turn->th;
-	struct { struct record rec; uint64_t pc; } small;
-	const stack_t no_alternate = { .ss_size = 0 };
-	const struct step_regs regs = {
-		.pc = caller->pc, .sp = caller->sp, .fp = caller->fp,
-	};
-	struct record_area *area = __atomic_load_n(&guest.area,
-						   __ATOMIC_ACQUIRE);
-	struct record *rec = &small.rec;
-	uint64_t *slot, id;
-	uint32_t scratch = 0;
-
-	if (!chunk_number(th) && !hot_chunk_next(turn->area, th))
-		return 0;
-	if (area && !th->walking) {
-		th->walking = scratch = chunk_number(th);
-		rec = (struct record *)(hot_chunk_data(turn->area, scratch - 1) +
-					TRACE_ROOM);
-		rec->tid = th->tid;
-		hot_stack_from(area, &regs, &no_alternate, rec, TRACE_DEPTH);
-	} else {
-		caller_alone(rec, caller);
-	}
-	id = id_of(rec);
-	if (!is_known(turn->area, id, &slot))
-		write_stack(turn, id, rec, slot);
-	if (scratch) {
-		th->walking = 0;
-		if (chunk_number(th) != scratch)
-			hot_chunk_close(turn->area, scratch,
-				    hot_chunk_serial(turn->area, scratch));
-	}
-	return id;
 }
