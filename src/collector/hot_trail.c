@@ -12,6 +12,8 @@
 struct scratch {
 	uint64_t serial;	/* of the chunk, when its thread got it */
 	uint64_t tables;	/* number of those that were walked by */
+	uint64_t written;	/* the last stack that was */
+	uint64_t pad;
 	struct step_trail trail;
 };
 _Static_assert(sizeof(struct scratch) <= TRACE_SCRATCH_BYTES, "its room");
@@ -47,7 +49,7 @@ is_known(const struct trace_area *a, uint64_t id, uint64_t **slot)
 }
 
 /* Two threads may both write it; that is one of them too many, and harmless. */
-static void
+static bool
 write_stack(struct trace_turn *turn, const struct stack *s, uint64_t *slot)
 {
 	const uint64_t *pc = s->leaf;
@@ -55,7 +57,7 @@ write_stack(struct trace_turn *turn, const struct stack *s, uint64_t *slot)
 	uint32_t i;
 
 	if (!to)
-		return;
+		return false;
 	to[1] = s->id;
 	for (i = 0; i < s->depth; i++, pc += s->outwards)
 		to[i + 2] = *pc;
@@ -65,6 +67,7 @@ write_stack(struct trace_turn *turn, const struct stack *s, uint64_t *slot)
 		(void)__atomic_compare_exchange_n(slot, &none, s->id, false,
 						  __ATOMIC_RELEASE,
 						  __ATOMIC_RELAXED);
+	return true;
 }
 
 static struct stack
@@ -91,25 +94,33 @@ of_walk(const struct hot_walk *w)
 	return s;
 }
 
-static struct stack
-find(struct record_area *area, const struct trace_thread *th,
-     const struct step_regs *regs, struct scratch *s)
+/* What is there of another chunk's time, or by other tables, is void. */
+static void
+tidy(struct scratch *s, const struct record_area *area,
+     const struct trace_thread *th)
 {
 	const uint32_t tables = __atomic_load_n(&area->published,
 						__ATOMIC_ACQUIRE);
+
+	if (s->serial == th->serial && s->tables == tables)
+		return;
+	s->serial = th->serial;
+	s->tables = tables;
+	s->written = 0;
+	s->trail.len = 0;
+}
+
+static struct stack
+find(struct record_area *area, const struct trace_thread *th,
+     const struct step_regs *regs, struct step_trail *trail)
+{
 	struct hot_walk w = {
-		.pcs = s->trail.pcs, .tid = th->tid, .most = TRACE_DEPTH,
+		.pcs = trail->pcs, .tid = th->tid, .most = TRACE_DEPTH,
 	};
 
-	if (s->serial != th->serial || s->tables != tables) {
-		s->serial = th->serial;
-		s->tables = tables;
-		s->trail.len = 0;
-	}
-	if (step_trail_recall(&s->trail, regs) ||
-	    hot_stack_trail(area, regs, &s->trail, &w))
-		return of_trail(&s->trail);
-	s->trail.len = 0;
+	if (hot_stack_trail(area, regs, trail, &w))
+		return of_trail(trail);
+	trail->len = 0;
 	return of_walk(&w);
 }
 
@@ -125,6 +136,37 @@ caller_alone(const struct trace_caller *caller)
 	return of_walk(&w);
 }
 
+static bool
+write_if_new(struct trace_turn *turn, const struct stack *s)
+{
+	uint64_t *slot;
+
+	return is_known(turn->area, s->id, &slot) ||
+		write_stack(turn, s, slot);
+}
+
+static uint64_t
+write_found(struct trace_turn *turn, struct record_area *area,
+	    const struct step_regs *regs, struct scratch *scratch, bool again)
+{
+	const struct stack s = again ? of_trail(&scratch->trail) :
+		find(area, turn->th, regs, &scratch->trail);
+
+	if (write_if_new(turn, &s))
+		scratch->written = s.id;
+	return s.id;
+}
+
+/* Whose scratch it is was not closed meanwhile. */
+static void
+leave_scratch(const struct trace_turn *turn, uint32_t number)
+{
+	turn->th->walking = 0;
+	if (chunk_number(turn->th) != number)
+		hot_chunk_close(turn->area, number,
+				hot_chunk_serial(turn->area, number));
+}
+
 uint64_t
 hot_trace_stack(struct trace_turn *turn, const struct trace_caller *caller)
 {
@@ -134,27 +176,27 @@ hot_trace_stack(struct trace_turn *turn, const struct trace_caller *caller)
 	struct trace_thread *th = turn->th;
 	struct record_area *area = __atomic_load_n(&guest.area,
 						   __ATOMIC_ACQUIRE);
-	uint32_t scratch = 0;
-	struct stack s;
-	uint64_t *slot;
+	struct scratch *scratch;
+	uint32_t number;
+	uint64_t id;
+	bool again;
 
 	if (!chunk_number(th) && !hot_chunk_next(turn->area, th))
 		return 0;
-	if (area && !th->walking) {
-		th->walking = scratch = chunk_number(th);
-		s = find(area, th, &regs, (struct scratch *)
-			 (hot_chunk_data(turn->area, scratch - 1) +
-			  TRACE_ROOM));
-	} else {
-		s = caller_alone(caller);
+	if (!area || th->walking) {
+		const struct stack s = caller_alone(caller);
+
+		(void)write_if_new(turn, &s);	/* else it is counted */
+		return s.id;
 	}
-	if (!is_known(turn->area, s.id, &slot))
-		write_stack(turn, &s, slot);
-	if (scratch) {
-		th->walking = 0;
-		if (chunk_number(th) != scratch)
-			hot_chunk_close(turn->area, scratch,
-				    hot_chunk_serial(turn->area, scratch));
-	}
-	return s.id;
+	th->walking = number = chunk_number(th);
+	scratch = (struct scratch *)(hot_chunk_data(turn->area, number - 1) +
+				     TRACE_ROOM);
+	tidy(scratch, area, th);
+	again = step_trail_recall(&scratch->trail, &regs);
+	id = again ? scratch->trail.crumbs[scratch->trail.leaf].id : 0;
+	if (!id || id != scratch->written)
+		id = write_found(turn, area, &regs, scratch, again);
+	leave_scratch(turn, number);
+	return id;
 }
