@@ -28,7 +28,9 @@ struct trace_thread {
 	uint32_t walking;	/* the chunk whose scratch is in use, + 1 */
 	uint32_t pad;
 	uint64_t serial;	/* of its chunk */
-	uint64_t more_pad[2];
+	uint64_t random;	/* hot_sampled.c; 0: not begun */
+	int64_t until;		/* bytes to the next that is chosen; where all
+				 * are it stays at 0 or below */
 };
 _Static_assert(sizeof(struct trace_thread) == 64, "a line of the cache");
 
@@ -215,6 +217,56 @@ hot_trace_write(const struct trace_turn *turn, enum trace_kind kind,
 
 /* Nobody is between trace_begin and trace_end. */
 bool hot_trace_is_quiet(void);
+
+/* ---- hot_sampled.c ------------------------------------------------------------- */
+
+enum { TRACE_SAMPLED_BITS = 14,
+       TRACE_SAMPLED_COUNTS = 1 << TRACE_SAMPLED_BITS };
+
+extern uint64_t hot_sample_bytes;	/* as in the area */
+extern uint8_t hot_sampled[TRACE_SAMPLED_COUNTS];
+
+static inline uint64_t
+hot_sample_hash(uint64_t address)
+{
+	return address * UINT64_C(0x9e3779b97f4a7c15) >>
+		(64 - TRACE_SAMPLED_BITS);
+}
+
+/* No byte of the block is chosen. One of no bytes has one here. */
+static inline bool
+hot_sample_passes(uint64_t size)
+{
+	struct trace_thread *th = hot_trace_thread();
+	const int64_t bytes = (int64_t)(size ? size : 1);
+	int64_t until = -bytes;
+
+	if (!th)
+		return false;
+	/* one instruction: a handler may come in between */
+	__asm__ volatile("xaddq %0, %1" : "+r"(until), "+m"(th->until)
+			 : : "memory", "cc");
+	return until > bytes;
+}
+
+/* May it be a block that was chosen? */
+static inline bool
+hot_sample_may_have(const void *p)
+{
+	return __atomic_load_n(&hot_sampled[hot_sample_hash((uint64_t)p)],
+			       __ATOMIC_RELAXED) != 0;
+}
+
+void hot_sample_start(uint64_t bytes);
+/* A block that did not pass: is it to be recorded? */
+bool hot_sample_choose(const struct trace_turn *turn, const void *p,
+		       uint64_t size);
+/* Was it one? Then it is none any more. */
+bool hot_sample_drop(const struct trace_turn *turn, const void *p);
+/* The same, by itself; when that was, or 0: it was none. */
+uint64_t hot_sample_take(const void *p);
+/* What was taken is one still. */
+void hot_sample_give_back(const void *p);
 
 /* ---- hot_trail.c --------------------------------------------------------------- */
 

@@ -30,6 +30,7 @@ struct calls {
 	const struct recorder_options *opt;
 	struct guest *guest, *own;	/* own: NULL, or the same */
 	struct tracing *tracing;
+	struct calls_heap heap;
 	struct calls_io *io;
 	uint64_t originals[TRACE_FUNCTIONS];
 	struct map stacks;	/* id -> struct kept */
@@ -84,45 +85,6 @@ frame_of(struct calls *c, const struct trace_event *ev)
 	return *slot;
 }
 
-static int
-type_of(const struct trace_event *ev)
-{
-	switch (ev->function) {
-	case TRACE_MMAP: return HEAP_MMAP;
-	case TRACE_MUNMAP: return HEAP_MUNMAP;
-	default: break;
-	}
-	return ev->kind == TRACE_MOVE ? HEAP_REALLOC :
-		ev->kind == TRACE_RELEASE ? HEAP_FREE : HEAP_ALLOC;
-}
-
-/* A block that moved was somebody else's from the moment on when realloc gave
- * it back, which is before it returned. */
-static void
-put_moved(struct calls *c, const struct trace_event *ev)
-{
-	experiment_heap(c->opt->exp, &(struct experiment_allocation){
-		.time_ns = ev->old_time_ns, .tid = ev->tid, .type = HEAP_FREE,
-		.address = ev->old_address,
-	});
-}
-
-static void
-put_heap(struct calls *c, const struct trace_event *ev, uint64_t frinfo)
-{
-	const bool moved = ev->kind == TRACE_MOVE &&
-		ev->address != ev->old_address;
-
-	if (moved)
-		put_moved(c, ev);
-	experiment_heap(c->opt->exp, &(struct experiment_allocation){
-		.time_ns = ev->time_ns, .tid = ev->tid, .type = type_of(ev),
-		.size = ev->size, .address = ev->address,
-		.old_address = moved ? 0 : ev->old_address,
-		.frinfo = frinfo,
-	});
-}
-
 static void
 put(struct calls *c, const struct trace_event *ev)
 {
@@ -131,7 +93,7 @@ put(struct calls *c, const struct trace_event *ev)
 	c->events++;
 	switch (trace_family(ev->function)) {
 	case TRACE_HEAP:
-		put_heap(c, ev, frinfo);
+		calls_heap_put(&c->heap, ev, frinfo);
 		break;
 	case TRACE_SYNC:
 		calls_put_wait(c->opt->exp, ev, frinfo);
@@ -248,6 +210,7 @@ options_of(const struct settings *s)
 		.bytes = ROOM_BYTES, .wait_ns = WAIT_NS,
 		.sync_ns = calls_threshold(s),
 		.sync_all = s->sync_us == 0,
+		.heap_interval = s->heap_interval,
 	};
 }
 
@@ -263,6 +226,7 @@ calls_new(struct recorder *rec, const struct recorder_options *o,
 	c->rec = rec;
 	c->opt = o;
 	c->sync_ns = options.sync_ns;
+	calls_heap_init(&c->heap, o->exp, o->settings->heap_interval);
 	c->io = calls_io_new(o->exp, target_pid(o->target));
 	experiment_sync_threshold(o->exp, o->settings->sync_us);
 	c->tables = unwind_space_tables(o->space)->count;
@@ -299,11 +263,12 @@ calls_drain(struct calls *c)
 static void
 tell_counts(struct calls *c, const struct tracing_counts *n)
 {
-	char words[9][24];
+	char words[10][24];
 	const uint64_t values[] = {
 		c->events, n->slots, n->others, n->refused,
 		n->lost[TRACE_LOST_FULL], n->lost[TRACE_LOST_LEASE],
 		n->waited_ns, n->short_waits, c->sync_ns,
+		n->lost[TRACE_LOST_SAMPLED],
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
@@ -313,7 +278,8 @@ tell_counts(struct calls *c, const struct tracing_counts *n)
 		"calls", words[0], "slots", words[1], "others", words[2],
 		"refused", words[3], "lost_full", words[4],
 		"lost_lease", words[5], "waited_ns", words[6],
-		"short_waits", words[7], "sync_ns", words[8], NULL });
+		"short_waits", words[7], "sync_ns", words[8],
+		"lost_sampled", words[9], NULL });
 }
 
 static void
