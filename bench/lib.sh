@@ -154,6 +154,8 @@ visit()
 # tool.out and tool.err. One that hangs is ended.
 background()
 {
+	# who waits for a line must not see one of the run before
+	: >"$TMP/tool.err"
 	as_if_typed timeout -k 5 120 "$@" >"$TMP/tool.out" 2>"$TMP/tool.err" </dev/null &
 	RPID=$!
 	OURS+=("$RPID")

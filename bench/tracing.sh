@@ -4,9 +4,10 @@
 # tracing: what each call of malloc and free costs its thread while it is
 # recorded with its stack, and afterwards.
 
-TRACE_VARIANTS=(heap heaptrack gprofng)
+TRACE_VARIANTS=(heap sampled heaptrack gprofng)
 declare -A TRACE_TEXT=(
 	[heap]='`sonde record -p PID --heap`'
+	[sampled]='`sonde record -p PID --heap=512K`'
 	[heaptrack]='`heaptrack PROGRAM`'
 	[gprofng]='`gprofng collect app -p off -H on PROGRAM`'
 )
@@ -63,7 +64,7 @@ trace_run()
 	fi
 	tell go
 	until_true 120 grep -q '^cpu ' "$VOUT" || return 1
-	if [ "$2" = heap ]; then
+	if [ "$2" = heap ] || [ "$2" = sampled ]; then
 		kill -INT "$RPID"
 		reap "$RPID" || return 1
 		bytes=$(stat -c %s "$TMP/exp.er/heaptrace")
@@ -79,8 +80,14 @@ trace_run()
 
 trace_attach()
 {
-	[ "$1" = heap ] || return 0
-	background "$SONDE" record -p "$VPID" --heap -o "$TMP/exp.er"
+	local option=--heap
+
+	case $1 in
+	heap) ;;
+	sampled) option=--heap=512K ;;
+	*) return 0 ;;
+	esac
+	background "$SONDE" record -p "$VPID" "$option" -o "$TMP/exp.er"
 	until_true 30 grep -q '^recording ' "$TMP/tool.err" || {
 		WHY=$(tail -n 1 "$TMP/tool.err")
 		return 1
@@ -98,7 +105,8 @@ write_tracing()
 		"sonde attaches to the program while it waits; the others start" \
 		"it. \"After\" is the same work once sonde has gone. Bytes are" \
 		"those of the recording, for a call. Aim: 90 ns more than" \
-		"nothing at depth 10, 150 at most; nothing afterwards."
+		"nothing at depth 10, 150 at most; 20 where one byte in 512 KiB" \
+		"is chosen; nothing afterwards."
 	for depth in "${TRACE_DEPTHS[@]}"; do
 		trace_table "$depth"
 	done
@@ -122,7 +130,7 @@ trace_table()
 trace_bytes()
 {
 	case $2 in
-	heap | gprofng) spread "$1" "$2" bytes 1 %.0f ;;
+	heap | sampled | gprofng) spread "$1" "$2" bytes 1 %.0f ;;
 	*) echo - ;;
 	esac
 }

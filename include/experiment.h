@@ -106,7 +106,11 @@ struct experiment_allocation {
 	int type;		/* HEAP_ALLOC ... */
 	uint64_t size, address, old_address;
 	uint64_t frinfo;	/* 0: its stack is not known */
+	uint64_t calls;		/* that it stands for, and size for theirs */
 };
+/* Only some are recorded, one byte in so many, and stand for the others.
+ * Before the first one; 0: all are. */
+void experiment_heap_interval(struct experiment *exp, uint64_t bytes);
 /* One call that gave or took memory. The first one makes `heaptrace`. */
 void experiment_heap(struct experiment *exp,
 		     const struct experiment_allocation *a);
@@ -247,7 +251,8 @@ struct experiment_packet {	/* one event of a data file */
 	int cpu;
 	uint64_t frinfo;
 	int mstate;			/* clock; below MSTATE_COUNT */
-	uint64_t ticks;			/* clock: NTICK */
+	uint64_t ticks;			/* clock: NTICK; heap: HCALLS, the
+					 * calls that it stands for, or 0: 1 */
 	uint64_t weight_ns;		/* clock: NTICK * ptimer */
 	/* other kinds: heap HTYPE HSIZE HVADDR HOVADDR; sync SRQST SOBJ SOWNER
 	 * (thread that held it, 0: not known); io IOTYPE IOFD IONBYTE IORQST IOOFD IOFSTYPE; hwc HWCTAG HWCINT

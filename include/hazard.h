@@ -56,6 +56,8 @@ enum hazard {
 	HAZARD_NARROW,		/* 32-bit registers and addresses */
 	HAZARD_NO_ROOM,		/* we are killed, and it has no room for a frame */
 	HAZARD_ODD_STACK,	/* a stack with something else below it */
+	HAZARD_OLD_FRAME,	/* a stack that is another than we remember, */
+	HAZARD_OLD_RETURN,	/* by a frame pointer, or a return address */
 	HAZARD_ORPHAN,		/* what a visit that was killed left */
 	HAZARD_OTHERS_RAX,	/* the program's rax as the number of a call */
 	HAZARD_OTHER_BUILD,	/* what a killed visit of another build left */

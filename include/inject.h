@@ -157,6 +157,8 @@ struct tracing_options {
 				 * room, before its record is dropped */
 	uint64_t sync_ns;	/* waits below are counted, not recorded */
 	bool sync_all;		/* also what did not wait at all */
+	/* Of the heap, blocks that one byte in so many is of; 0: all. */
+	uint64_t heap_interval;
 };
 
 /* A call as it was recorded. */

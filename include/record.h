@@ -33,7 +33,7 @@
 #define RECORD_PC_EXACT	(UINT64_C(1) << 63)
 
 enum {
-	RECORD_VERSION = 5,
+	RECORD_VERSION = 6,
 	RECORD_DEPTH_LEAST = 1000,	/* frames that a record has room for */
 	RECORD_DEPTH_MAX = 20000,	/* ... if there is that much room */
 	RECORD_DEAF = 1024,		/* threads that get no timer */
@@ -152,7 +152,8 @@ struct record_area {
 	uint32_t ndeaf;		/* in deaf, most of the time */
 	uint64_t main_stack_floor; /* nothing else was mapped from there on */
 	uint32_t leader;	/* the first thread, by the tracer's numbers */
-	uint32_t tracer_pad[5];
+	uint32_t published;	/* how often tables were; after it */
+	uint32_t tracer_pad[4];
 
 	/* Written by the guest. */
 	uint64_t seen_beat, seen_at;

@@ -27,6 +27,8 @@ struct settings {
 	bool states;			/* also of threads that wait */
 	bool creators;			/* who created each thread, where */
 	bool heap;			/* calls of malloc and its like */
+	uint64_t heap_interval;		/* bytes between two that are chosen,
+					 * on average; 0: every call */
 	bool sync, io;			/* waits for locks; input, output */
 	int64_t sync_us;		/* waits that are recorded; 0: all */
 	uint64_t interval_ns;		/* default 10.007 ms */

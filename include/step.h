@@ -151,6 +151,9 @@ struct step_row step_row_find(const struct step_tables *tables,
  * a coroutine ends. */
 struct step_row step_row_returned(const struct step_tables *tables,
 				  const struct step_range *range, uint64_t ret);
+/* The row of a frame, remembered or searched for. */
+struct step_row step_row_of(const struct step_tables *tables,
+			    const struct step_regs *regs);
 /* Apply one row to regs. regs is unchanged unless STEP_OK is returned. */
 enum step_result step_apply(struct step_row row, const struct step_stack *stack,
 			    struct step_regs *regs);
@@ -163,5 +166,65 @@ enum step_result step_frame(const struct step_tables *tables,
 uint32_t step_ahead(const struct step_tables *tables,
 		    const struct step_stack *stack, struct step_regs *regs,
 		    uint64_t *pcs, uint32_t most);
+
+/*
+ * A walk that is remembered. What a walk finds is a function of the registers
+ * that it begins with and of the words that it reads: where all of them are
+ * what they were, it need not be walked again. Each frame has its registers,
+ * and which two words led on to the next; so what is outside of a frame that
+ * is still there is joined, whatever became of those inside. Compared is what
+ * would be read, in that order, up to the first word that differs.
+ *
+ * Only rows of kind STEP_SP and STEP_FP are remembered, of walks that reached
+ * the outermost frame in one window whose data is base itself. It holds as
+ * long as the tables do. Frames stand outermost first.
+ */
+enum { STEP_TRAIL = 512, STEP_TRAIL_PCS = 1000 };
+
+struct step_crumb {
+	uint64_t fp;
+	uint64_t id;		/* of the stack whose leaf this frame is */
+	uint32_t sp;		/* below the window's end */
+	uint32_t slot;		/* below it; what the caller's fp is read from;
+				 * 0: the register still has it */
+};
+_Static_assert(sizeof(struct step_crumb) == 24, "fixed layout");
+
+struct step_trail {
+	uint64_t top;		/* end of the window */
+	uint32_t len;		/* 0: nothing is remembered */
+	uint32_t leaf;		/* where it was found last */
+	uint32_t zero;		/* below top: the return address of 0 that is
+				 * the end; 0: a row says that it is */
+	uint32_t pad;
+	struct step_crumb crumbs[STEP_TRAIL];
+	uint64_t pcs[STEP_TRAIL_PCS];
+};
+_Static_assert(sizeof(struct step_trail) == 24 + 24 * 512 + 8 * 1000,
+	       "fixed layout");
+
+/* The stack of regs, which are a caller's, if it is remembered as it is; its
+ * leaf is frame `leaf` then. */
+int step_trail_recall(struct step_trail *trail, const struct step_regs *regs);
+/*
+ * Walks and remembers. STEP_OUTERMOST: its leaf is frame `leaf`. STEP_OK:
+ * nothing is remembered, `len` is 0; the first `leaf` return addresses, leaf
+ * first, are in pcs, and regs are the last one's: to go on from.
+ */
+enum step_result step_trail_walk(struct step_trail *trail,
+				 const struct step_tables *tables,
+				 const struct step_stack *stack,
+				 struct step_regs *regs);
+
+/* Of a stack, from that of its caller's, or from 0. Never 0. */
+static inline uint64_t
+step_stack_id(uint64_t outer, uint64_t pc)
+{
+	uint64_t id = ((outer ? outer : UINT64_C(0x9e3779b97f4a7c15)) ^ pc) *
+		UINT64_C(0xff51afd7ed558ccd);
+
+	id ^= id >> 29;
+	return id ? id : 1;
+}
 
 #endif

@@ -3,7 +3,8 @@
  * trace: layout of the memfd that hooks of traced functions write, and we
  * drain. Like the record area it is sealed and was allocated by us.
  *
- *   [ trace_area | trace_chunk x chunks | stacks | patches | data of chunks ]
+ *   [ trace_area | trace_chunk x chunks | stacks | patches | sampled
+ *     | data of chunks ]
  *
  * A thread takes a free chunk, writes records into it one after the other and
  * closes it when the next one does not fit. Its first word makes a record
@@ -12,8 +13,8 @@
  * first that is not there yet. When a closed chunk has been read we fill it
  * with zeros and set its bit in `free`.
  *
- * The last TRACE_SCRATCH_BYTES bytes of a chunk are its thread's, for the stack that
- * it is about to write.
+ * The last TRACE_SCRATCH_BYTES bytes of a chunk are its thread's, for the stack
+ * that it is about to write, and to remember it.
  */
 #ifndef SONDE_TRACE_H
 #define SONDE_TRACE_H
@@ -23,12 +24,13 @@
 #define TRACE_MAGIC	UINT64_C(0x3145434172746e73)	/* "sntrACE1" */
 
 enum {
-	TRACE_VERSION = 2,
+	TRACE_VERSION = 4,
 	TRACE_HEADER_BYTES = 8192,
 	TRACE_CHUNK_BYTES = 65536,
 	TRACE_CHUNKS_MAX = 4096,
 	TRACE_DEPTH = 1000,	/* frames of a stack; beyond: RECORD_TOO_DEEP */
-	TRACE_SCRATCH_BYTES = 32 + TRACE_DEPTH * 8,
+	TRACE_SCRATCH_BYTES = 20352,
+	TRACE_SAMPLED_LEAST = 16,
 	TRACE_ROOM = TRACE_CHUNK_BYTES - TRACE_SCRATCH_BYTES,
 };
 
@@ -255,6 +257,8 @@ enum trace_loss {
 	TRACE_LOST_FULL,	/* no chunk was free for as long as we wait */
 	TRACE_LOST_THREAD,	/* more threads than the guest has room for */
 	TRACE_LOST_LEASE,	/* our heartbeat was silent */
+	TRACE_LOST_SAMPLED,	/* no room to know the block by, until it is
+				 * freed */
 	TRACE_LOSSES
 };
 
@@ -293,6 +297,10 @@ struct trace_area {
 	uint32_t pid;		/* the guest's; 0: not known */
 	uint32_t own_threads;	/* pthread_join is libc's own */
 	uint32_t pad;
+	uint64_t sample_bytes;	/* one of so many is chosen, and the block
+				 * that it is of is recorded; 0: all blocks */
+	uint64_t sampled_at;	/* addresses of blocks that were; 0: none */
+	uint64_t sampled;	/* entries; a power of two */
 	uint64_t originals[TRACE_FUNCTIONS];	/* 0: not hooked */
 	uint64_t hooks[TRACE_FUNCTIONS];	/* the guest's */
 

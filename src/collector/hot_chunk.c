@@ -8,26 +8,10 @@
 
 #define NO_PLACE	UINT64_MAX
 
-static uint64_t
-take_room(uint64_t *place, uint64_t bytes)
-{
-	uint64_t at = bytes;
-
-	__asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(*place)
-			 : : "memory", "cc");
-	return at;
-}
-
 static struct trace_chunk *
 chunk_of(const struct trace_area *a, uint64_t index)
 {
 	return (struct trace_chunk *)((char *)a + a->chunks_at) + index;
-}
-
-char *
-hot_chunk_data(const struct trace_area *a, uint64_t index)
-{
-	return (char *)a + a->data_at + index * TRACE_CHUNK_BYTES;
 }
 
 /* A free one, now ours; NO_PLACE: there is none. */
@@ -132,30 +116,31 @@ hot_chunk_next(struct trace_area *a, struct trace_thread *th)
 }
 
 uint64_t *
-hot_chunk_reserve(const struct trace_turn *turn, uint32_t words)
+hot_chunk_more(struct trace_turn turn, uint32_t bytes, uint64_t at)
 {
-	const uint32_t bytes = words * 8;
-	int tries;
+	enum { TRIES = 3 };
+	int i;
 
-	for (tries = 0; tries < 3; tries++) {
-		const uint64_t at = take_room(&turn->th->place, bytes);
-		const uint32_t used = (uint32_t)at;
+	for (i = 0; i < TRIES; i++) {
+		uint32_t used = (uint32_t)at;
 
-		if (at >> 32 && used + bytes <= TRACE_ROOM)
-			return (uint64_t *)(hot_chunk_data(turn->area, (at >> 32) - 1) +
-					    used);
 		if (at >> 32 && used < TRACE_ROOM)
-			*(volatile uint64_t *)(hot_chunk_data(turn->area,
+			*(volatile uint64_t *)(hot_chunk_data(turn.area,
 						       (at >> 32) - 1) + used) =
 				trace_head(TRACE_REST, 1, 0);
-		if (!hot_chunk_next(turn->area, turn->th))
+		if (!hot_chunk_next(turn.area, turn.th))
 			break;
+		at = hot_chunk_take(turn.th, bytes);
+		used = (uint32_t)at;
+		if (at >> 32 && used + bytes <= TRACE_ROOM)
+			return (uint64_t *)(hot_chunk_data(turn.area, (at >> 32) - 1) +
+					    used);
 	}
 	/* it would grow into the chunk's number */
-	if ((uint32_t)turn->th->place > TRACE_ROOM)
-		__atomic_store_n((uint32_t *)&turn->th->place, TRACE_ROOM,
+	if ((uint32_t)turn.th->place > TRACE_ROOM)
+		__atomic_store_n((uint32_t *)&turn.th->place, TRACE_ROOM,
 				 __ATOMIC_RELAXED);
-	__atomic_fetch_add(&turn->area->lost[TRACE_LOST_FULL], 1,
+	__atomic_fetch_add(&turn.area->lost[TRACE_LOST_FULL], 1,
 			   __ATOMIC_RELAXED);
 	return NULL;
 }

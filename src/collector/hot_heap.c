@@ -17,37 +17,64 @@ typedef void take_3(void *p, size_t a, size_t b);
 
 /* ---- records ------------------------------------------------------------- */
 
+/* mmap is rare, and always recorded. */
+static inline bool
+is_sampled(enum trace_function function)
+{
+	return hot_sample_bytes && function != TRACE_MMAP &&
+		function != TRACE_MUNMAP;
+}
+
 static __attribute__((noinline)) void
-given(enum trace_function function, const void *p, size_t size,
-      const struct trace_caller *caller)
+record_given(enum trace_function function, const void *p, size_t size,
+	     const struct trace_caller *caller)
 {
 	const uint64_t now = hot_trace_now();
 	struct trace_turn turn;
 
-	if (!p || !hot_trace_begin(&turn, TRACE_HEAP, now))
+	if (!hot_trace_begin(&turn, TRACE_HEAP, now))
 		return;
+	if (!is_sampled(function) || hot_sample_choose(&turn, p, size)) {
+		const uint64_t words[] = {
+			now, (uint64_t)p, size,
+			hot_trace_stack(&turn, caller),
+		};
 
-	const uint64_t words[] = {
-		now, (uint64_t)p, size,
-		hot_trace_stack(&turn, caller),
-	};
-
-	hot_trace_write(&turn, TRACE_ALLOC, function, words, 4);
+		hot_trace_write(&turn, TRACE_ALLOC, function, words, 4);
+	}
 	hot_trace_end(&turn);
 }
 
+static inline void
+given(enum trace_function function, const void *p, size_t size,
+      const struct trace_caller *caller)
+{
+	if (p && !(is_sampled(function) && hot_sample_passes(size)))
+		record_given(function, p, size, caller);
+}
+
+/* chosen: it was, and is no more. */
 static __attribute__((noinline)) void
-taken(enum trace_function function, const void *p, size_t size, uint64_t when)
+record_taken(enum trace_function function, const void *p, size_t size,
+	     uint64_t when, bool chosen)
 {
 	struct trace_turn turn;
 
-	if (!p || !hot_trace_begin(&turn, TRACE_HEAP, when))
+	if (!hot_trace_begin(&turn, TRACE_HEAP, when))
 		return;
+	if (chosen || !is_sampled(function) || hot_sample_drop(&turn, p)) {
+		const uint64_t words[] = { when, (uint64_t)p, size };
 
-	const uint64_t words[] = { when, (uint64_t)p, size };
-
-	hot_trace_write(&turn, TRACE_RELEASE, function, words, 3);
+		hot_trace_write(&turn, TRACE_RELEASE, function, words, 3);
+	}
 	hot_trace_end(&turn);
+}
+
+static inline void
+taken(enum trace_function function, const void *p, size_t size)
+{
+	if (p && !(is_sampled(function) && !hot_sample_may_have(p)))
+		record_taken(function, p, size, hot_trace_now(), false);
 }
 
 static __attribute__((noinline)) void
@@ -84,7 +111,7 @@ hook_malloc(size_t n)
 static void
 hook_free(void *p)
 {
-	taken(TRACE_FREE, p, 0, hot_trace_now());
+	taken(TRACE_FREE, p, 0);
 	((take_1 *)hot_originals[TRACE_FREE])(p);
 }
 
@@ -119,28 +146,64 @@ name(size_t a) \
 GIVES_1(hook_valloc, TRACE_VALLOC)
 GIVES_1(hook_pvalloc, TRACE_PVALLOC)
 
-/* p: the block that old has become. NULL for a size of 0: it is no more. */
-static void
-resized(enum trace_function function, const void *old, uint64_t when,
-	const void *p, size_t size, const struct trace_caller *caller)
+/* ---- realloc ------------------------------------------------------------- */
+
+/* What it is about to do with a block. */
+struct resize {
+	enum trace_function function;
+	const void *old;
+	uint64_t when;		/* sampled: 0: it was not chosen */
+	bool sampled;
+};
+
+static struct resize
+resize_begin(enum trace_function function, const void *old)
 {
-	if (p && old)
-		moved(function, old, when, p, size, caller);
+	const bool sampled = is_sampled(function);
+
+	return (struct resize){
+		.function = function, .old = old, .sampled = sampled,
+		.when = sampled ? hot_sample_take(old) : hot_trace_now(),
+	};
+}
+
+/* The end of one block and another one, each chosen for itself; one that
+ * fails leaves it where it is. */
+static void
+resampled(const struct resize *r, const void *p, size_t size,
+	  const struct trace_caller *caller)
+{
+	if (r->when && !p && size)
+		hot_sample_give_back(r->old);
+	else if (r->when)
+		record_taken(r->function, r->old, 0, r->when, true);
+	given(r->function, p, size, caller);
+}
+
+/* p: the block that it has become. NULL for a size of 0: it is no more. */
+static void
+resize_end(const struct resize *r, const void *p, size_t size,
+	   const struct trace_caller *caller)
+{
+	if (r->sampled)
+		resampled(r, p, size, caller);
+	else if (p && r->old)
+		moved(r->function, r->old, r->when, p, size, caller);
 	else if (p)
-		given(function, p, size, caller);
-	else if (!size)
-		taken(function, old, 0, when);
+		given(r->function, p, size, caller);
+	else if (!size && r->old)
+		record_taken(r->function, r->old, 0, r->when, false);
 }
 
 static void *
 hook_realloc(void *old, size_t n)
 {
 	const struct trace_caller caller = TRACE_CALLER();
-	const uint64_t when = hot_trace_now();
+	const struct resize r = resize_begin(TRACE_REALLOC, old);
 	void *p = ((void *(*)(void *, size_t))hot_originals[TRACE_REALLOC])(
 		old, n);
 
-	resized(TRACE_REALLOC, old, when, p, n, &caller);
+	resize_end(&r, p, n, &caller);
 	return p;
 }
 
@@ -148,14 +211,15 @@ static void *
 hook_reallocarray(void *old, size_t a, size_t b)
 {
 	const struct trace_caller caller = TRACE_CALLER();
-	const uint64_t when = hot_trace_now();
+	const struct resize r = resize_begin(TRACE_REALLOCARRAY, old);
 	void *p = ((void *(*)(void *, size_t, size_t))
 		   hot_originals[TRACE_REALLOCARRAY])(old, a, b);
 
-	resized(TRACE_REALLOCARRAY, old, when, p, a && b ? a * b : 0,
-		&caller);
+	resize_end(&r, p, a && b ? a * b : 0, &caller);
 	return p;
 }
+
+/* ---- and the rest of C --------------------------------------------------- */
 
 static int
 hook_posix_memalign(void **out, size_t alignment, size_t n)
@@ -184,7 +248,7 @@ hook_mmap(void *at, size_t n, int prot, int flags, int fd, int64_t offset)
 static int
 hook_munmap(void *p, size_t n)
 {
-	taken(TRACE_MUNMAP, p, n, hot_trace_now());
+	taken(TRACE_MUNMAP, p, n);
 	return ((int (*)(void *, size_t))hot_originals[TRACE_MUNMAP])(p, n);
 }
 
@@ -207,7 +271,7 @@ name(size_t a, size_t b, size_t c) \
 static void \
 name(void *p, size_t a, size_t b) \
 { \
-	taken(function, p, 0, hot_trace_now()); \
+	taken(function, p, 0); \
 	((take_3 *)hot_originals[function])(p, a, b); \
 }
 

@@ -208,41 +208,48 @@ end_of(enum step_result r)
 	}
 }
 
-static void
-walk(struct record_area *area, const struct record_tables *t,
-     struct step_stack *stack, struct step_regs *regs, struct record *rec,
-     uint32_t most)
+static struct step_tables
+tables_of(const struct record_area *area, const struct record_tables *t)
 {
-	const struct step_tables tables = {
+	return (struct step_tables){
 		.origin = (const unsigned char *)t,
 		.ranges = (const struct step_range *)
 			((const char *)t + t->ranges_at),
 		.count = t->ranges,
 		.memo = (struct step_memo *)((char *)area + area->memo_at),
 	};
+}
+
+/* From regs, which are those of the last frame. */
+static void
+walk(struct record_area *area, const struct record_tables *t,
+     struct step_stack *stack, struct step_regs *regs, struct hot_walk *w)
+{
+	const struct step_tables tables = tables_of(area, t);
+	const uint32_t most = w->most;
 	enum step_result r = STEP_OK;
-	uint32_t n = rec->depth;
+	uint32_t n = w->depth;
 
 	while (n < most && r == STEP_OK) {
-		n += step_ahead(&tables, stack, regs, rec->pcs + n, most - n);
+		n += step_ahead(&tables, stack, regs, w->pcs + n, most - n);
 		if (n < most)
 			r = step_frame(&tables, stack, regs);
 		if (r == STEP_CUT &&
-		    find_under(area, t, rec->tid, regs, stack)) {
+		    find_under(area, t, w->tid, regs, stack)) {
 			r = STEP_OK;
 			continue;
 		}
 		if (n < most && r == STEP_OK)
-			rec->pcs[n++] = regs->pc |
+			w->pcs[n++] = regs->pc |
 				(regs->exact ? RECORD_PC_EXACT : 0);
 	}
-	rec->depth = (uint16_t)n;
-	rec->end = r == STEP_OK ? RECORD_TOO_DEEP : end_of(r);
+	w->depth = n;
+	w->end = r == STEP_OK ? RECORD_TOO_DEEP : end_of(r);
 }
 
 void
 hot_stack_from(struct record_area *area, const struct step_regs *from,
-	       const stack_t *alternate, struct record *rec, uint32_t most)
+	       const stack_t *alternate, struct hot_walk *w)
 {
 	struct step_regs regs = *from;
 	const struct record_tables *t;
@@ -251,15 +258,49 @@ hot_stack_from(struct record_area *area, const struct step_regs *from,
 	};
 	uint32_t half;
 
-	rec->pcs[0] = regs.pc | (regs.exact ? RECORD_PC_EXACT : 0);
-	rec->depth = 1;
-	rec->end = RECORD_NO_TABLES;
+	w->pcs[0] = regs.pc | (regs.exact ? RECORD_PC_EXACT : 0);
+	w->depth = 1;
+	w->end = RECORD_NO_TABLES;
 	t = enter(area, &half);
 	if (!t)
 		return;
-	find_stack(area, t, rec->tid, alternate, &stack);
-	walk(area, t, &stack, &regs, rec, most);
+	find_stack(area, t, w->tid, alternate, &stack);
+	walk(area, t, &stack, &regs, w);
 	leave(area, half);
+}
+
+bool
+hot_stack_trail(struct record_area *area, const struct step_regs *from,
+		struct step_trail *trail, struct hot_walk *w)
+{
+	const stack_t no_alternate = { .ss_size = 0 };
+	struct step_regs regs = *from;
+	struct step_stack stack = {
+		.data = (const unsigned char *)regs.sp, .base = regs.sp,
+	};
+	const struct record_tables *t;
+	uint32_t half;
+	bool trailed;
+
+	t = enter(area, &half);
+	if (!t) {
+		w->pcs[0] = regs.pc;
+		w->depth = 1;
+		w->end = RECORD_NO_TABLES;
+		return false;
+	}
+	find_stack(area, t, w->tid, &no_alternate, &stack);
+
+	const struct step_tables tables = tables_of(area, t);
+
+	trailed = step_trail_walk(trail, &tables, &stack, &regs) ==
+		STEP_OUTERMOST;
+	if (!trailed) {
+		w->depth = trail->leaf;
+		walk(area, t, &stack, &regs, w);
+	}
+	leave(area, half);
+	return trailed;
 }
 
 void
@@ -273,5 +314,9 @@ hot_stack_walk(struct record_area *area, const void *context,
 		.fp = (uint64_t)g[REG_RBP], .exact = 1,
 	};
 
-	hot_stack_from(area, &regs, &uc->uc_stack, rec, most);
+	struct hot_walk w = { rec->pcs, rec->tid, most, 0, 0 };
+
+	hot_stack_from(area, &regs, &uc->uc_stack, &w);
+	rec->depth = (uint16_t)w.depth;
+	rec->end = w.end;
 }

@@ -7,40 +7,20 @@
  */
 #include "hooks.h"
 
-enum { HASH_SHIFT = 64 - 13 };
-#define GOLDEN	UINT64_C(0x9e3779b97f4a7c15)
-#define MIX	UINT64_C(0xff51afd7ed558ccd)
-
 void *hot_originals[TRACE_FUNCTIONS];
 
-static struct trace_thread threads[TRACE_THREADS];
-_Static_assert(TRACE_THREADS == 1 << (64 - HASH_SHIFT), "one slot a hash");
-
-uint64_t
-hot_trace_now(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
-static uint64_t
-thread_pointer(void)
-{
-	uint64_t tp;
-
-	__asm__("movq %%fs:0, %0" : "=r"(tp));
-	return tp;
-}
+struct trace_thread hot_threads[TRACE_THREADS];
 
 /* ---- threads ------------------------------------------------------------- */
 
-static struct trace_thread *
-claim(uint64_t pointer)
+struct trace_thread *
+hot_trace_claim(uint64_t pointer)
 {
-	const uint64_t first = pointer * GOLDEN >> HASH_SHIFT;
+	const uint64_t first = hot_trace_hash(pointer);
 	uint32_t i;
 
 	for (i = 0; i < TRACE_THREAD_PROBES; i++) {
-		struct trace_thread *th = &threads[(first + i) %
+		struct trace_thread *th = &hot_threads[(first + i) %
 						   TRACE_THREADS];
 		uint64_t was = __atomic_load_n(&th->pointer, __ATOMIC_ACQUIRE);
 
@@ -57,28 +37,6 @@ claim(uint64_t pointer)
 	return NULL;
 }
 
-static struct trace_thread *
-thread(void)
-{
-	const uint64_t pointer = thread_pointer();
-	struct trace_thread *th = &threads[pointer * GOLDEN >> HASH_SHIFT];
-
-	return th->pointer == pointer ? th : claim(pointer);
-}
-
-/* One instruction each: a handler sees all of it, or nothing. */
-static void
-enter(struct trace_thread *th)
-{
-	__asm__ volatile("incl %0" : "+m"(th->inside) : : "memory", "cc");
-}
-
-static void
-leave(struct trace_thread *th)
-{
-	__asm__ volatile("decl %0" : "+m"(th->inside) : : "memory", "cc");
-}
-
 /* Who waits until nobody is inside any more. */
 bool
 hot_trace_is_quiet(void)
@@ -86,195 +44,33 @@ hot_trace_is_quiet(void)
 	uint32_t i;
 
 	for (i = 0; i < TRACE_THREADS; i++)
-		if (__atomic_load_n(&threads[i].inside, __ATOMIC_ACQUIRE))
+		if (__atomic_load_n(&hot_threads[i].inside, __ATOMIC_ACQUIRE))
 			return false;
 	return true;
 }
 
 /* ---- a turn -------------------------------------------------------------- */
 
-static bool
-lease_holds(struct trace_area *a, uint64_t now)
+void
+hot_trace_renew(struct trace_area *a, uint64_t now)
 {
 	const uint64_t beat = __atomic_load_n(&a->beat, __ATOMIC_RELAXED);
 
-	if (beat == __atomic_load_n(&a->seen_beat, __ATOMIC_RELAXED))
-		return (int64_t)(now - __atomic_load_n(&a->seen_at,
-						       __ATOMIC_RELAXED)) <
-			(int64_t)a->lease_ticks;
 	__atomic_store_n(&a->seen_at, now, __ATOMIC_RELAXED);
 	__atomic_store_n(&a->seen_beat, beat, __ATOMIC_RELEASE);
-	return true;
 }
 
-/* Its number, as libc has it: a thread that got an old one's pointer closes
- * the chunk that it finds, and so does one that another recorder knew. */
-static void
-know(const struct trace_turn *turn)
+/* One that got an old one's pointer closes the chunk that it finds, and so does
+ * one that another recorder knew. */
+void
+hot_trace_meet(struct trace_turn turn, uint32_t tid)
 {
-	struct trace_thread *th = turn->th;
-	const uint32_t tid = *(const uint32_t *)
-		(th->pointer + (uint64_t)(int64_t)turn->area->tid_offset);
+	struct trace_thread *th = turn.th;
 
-	if (th->tid == tid && th->token == sonde_owner.token)
-		return;
 	if (th->token == sonde_owner.token)
-		hot_chunk_close(turn->area, chunk_number(th), th->serial);
+		hot_chunk_close(turn.area, chunk_number(th), th->serial);
 	th->place = 0;
 	th->walking = 0;
 	th->tid = tid;
 	th->token = sonde_owner.token;
-}
-
-bool
-hot_trace_begin(struct trace_turn *turn, enum trace_family family, uint64_t now)
-{
-	const struct guest_origin *origin;
-
-	turn->th = thread();
-	if (!turn->th)
-		return false;
-	enter(turn->th);
-	origin = __atomic_load_n(&guest.origin, __ATOMIC_ACQUIRE);
-	turn->area = origin ? __atomic_load_n(&origin->trace,
-					      __ATOMIC_ACQUIRE) : NULL;
-	if (turn->area && __atomic_load_n(&turn->area->on, __ATOMIC_RELAXED) &
-	    1u << family) {
-		if (lease_holds(turn->area, now)) {
-			know(turn);
-			return true;
-		}
-		__atomic_fetch_add(&turn->area->lost[TRACE_LOST_LEASE], 1,
-				   __ATOMIC_RELAXED);
-	}
-	leave(turn->th);
-	return false;
-}
-
-void
-hot_trace_end(const struct trace_turn *turn)
-{
-	leave(turn->th);
-}
-
-void
-hot_trace_write(struct trace_turn *turn, enum trace_kind kind,
-		enum trace_function function, const uint64_t *words,
-		uint32_t n)
-{
-	uint64_t *to = hot_chunk_reserve(turn, n + 1);
-	uint32_t i;
-
-	if (!to)
-		return;
-	for (i = 0; i < n; i++)
-		to[i + 1] = words[i];
-	__atomic_store_n(to, trace_head(kind, n + 1, function),
-			 __ATOMIC_RELEASE);
-}
-
-/* ---- stacks -------------------------------------------------------------- */
-
-static uint64_t
-id_of(const struct record *rec)
-{
-	uint64_t id = GOLDEN ^ rec->end;
-	uint32_t i;
-
-	for (i = rec->depth; i > 0; i--) {
-		id = (id ^ rec->pcs[i - 1]) * MIX;
-		id ^= id >> 29;
-	}
-	return id ? id : 1;
-}
-
-/* Is it in the table? Full: it is not. */
-static bool
-is_known(const struct trace_area *a, uint64_t id, uint64_t **slot)
-{
-	uint64_t *table = (uint64_t *)((char *)a + a->stacks_at);
-	uint32_t i;
-
-	for (i = 0; i < TRACE_THREAD_PROBES; i++) {
-		uint64_t *s = &table[(id + i) & (a->stacks - 1)];
-		const uint64_t have = __atomic_load_n(s, __ATOMIC_ACQUIRE);
-
-		if (have == id)
-			return true;
-		if (!have) {
-			*slot = s;
-			return false;
-		}
-	}
-	*slot = NULL;
-	return false;
-}
-
-/* Two threads may both write it; that is one of them too many, and harmless. */
-static void
-write_stack(struct trace_turn *turn, uint64_t id, const struct record *rec,
-	    uint64_t *slot)
-{
-	const uint32_t n = rec->depth;
-	uint64_t *to = hot_chunk_reserve(turn, n + 2), none = 0;
-	uint32_t i;
-
-	if (!to)
-		return;
-	to[1] = id;
-	for (i = 0; i < n; i++)
-		to[i + 2] = rec->pcs[i];
-	__atomic_store_n(to, trace_head(TRACE_STACK, n + 2, rec->end),
-			 __ATOMIC_RELEASE);
-	if (slot)
-		(void)__atomic_compare_exchange_n(slot, &none, id, false,
-						  __ATOMIC_RELEASE,
-						  __ATOMIC_RELAXED);
-}
-
-/* In a handler that came while the thread was at a stack: the caller alone. */
-static void
-caller_alone(struct record *rec, const struct trace_caller *caller)
-{
-	rec->pcs[0] = caller->pc;
-	rec->depth = 1;
-	rec->end = RECORD_NO_STACK;
-}
-
-uint64_t
-hot_trace_stack(struct trace_turn *turn, const struct trace_caller *caller)
-{
-	struct trace_thread *th = turn->th;
-	struct { struct record rec; uint64_t pc; } small;
-	const stack_t no_alternate = { .ss_size = 0 };
-	const struct step_regs regs = {
-		.pc = caller->pc, .sp = caller->sp, .fp = caller->fp,
-	};
-	struct record_area *area = __atomic_load_n(&guest.area,
-						   __ATOMIC_ACQUIRE);
-	struct record *rec = &small.rec;
-	uint64_t *slot, id;
-	uint32_t scratch = 0;
-
-	if (!chunk_number(th) && !hot_chunk_next(turn->area, th))
-		return 0;
-	if (area && !th->walking) {
-		th->walking = scratch = chunk_number(th);
-		rec = (struct record *)(hot_chunk_data(turn->area, scratch - 1) +
-					TRACE_ROOM);
-		rec->tid = th->tid;
-		hot_stack_from(area, &regs, &no_alternate, rec, TRACE_DEPTH);
-	} else {
-		caller_alone(rec, caller);
-	}
-	id = id_of(rec);
-	if (!is_known(turn->area, id, &slot))
-		write_stack(turn, id, rec, slot);
-	if (scratch) {
-		th->walking = 0;
-		if (chunk_number(th) != scratch)
-			hot_chunk_close(turn->area, scratch,
-				    hot_chunk_serial(turn->area, scratch));
-	}
-	return id;
 }

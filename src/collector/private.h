@@ -140,10 +140,20 @@ void hot_ring_commit(struct record_window *w, struct record *rec);
 /* Fills pcs, depth and end from a signal's ucontext. */
 void hot_stack_walk(struct record_area *area, const void *context,
 		    struct record *rec, uint32_t most);
-/* The same from registers, on a stack of rec->tid. */
+
+struct hot_walk {
+	uint64_t *pcs;		/* leaf first */
+	uint32_t tid, most;
+	uint32_t depth;		/* found */
+	uint8_t end;		/* enum record_end */
+};
+
+/* The same from registers. */
 void hot_stack_from(struct record_area *area, const struct step_regs *from,
-		    const stack_t *alternate, struct record *rec,
-		    uint32_t most);
+		    const stack_t *alternate, struct hot_walk *w);
+/* The same, remembered where that can be: then it is the trail's. */
+bool hot_stack_trail(struct record_area *area, const struct step_regs *from,
+		     struct step_trail *trail, struct hot_walk *w);
 
 /* ---- setup.c ------------------------------------------------------------------- */
 

@@ -28,7 +28,9 @@ is_sound(const struct trace_area *a, uint64_t size)
 	return a->magic == TRACE_MAGIC && a->version == TRACE_VERSION &&
 	       a->header_bytes == TRACE_HEADER_BYTES && a->size == size &&
 	       a->chunks > 0 && a->chunks <= TRACE_CHUNKS_MAX &&
-	       a->chunks % 64 == 0;
+	       a->chunks % 64 == 0 &&
+	       (!a->sample_bytes || (a->sampled >= TRACE_SAMPLED_LEAST &&
+				     !(a->sampled & (a->sampled - 1))));
 }
 
 /* ---- slots --------------------------------------------------------------- */
@@ -182,6 +184,7 @@ trace_begin(const struct collector_call *call)
 		a->hooks[i] = (uint64_t)hook_of((enum trace_function)i);
 	}
 	hot_sync_begin(a);
+	hot_sample_start(a->sample_bytes);
 	used = true;
 	confined = a->confined;
 	if (!confined)

@@ -35,6 +35,8 @@ static const struct packet_field heap_fields[] = {
 	FIELD(heap_packet, "HSIZE", "Bytes", "UINT64", size),
 	FIELD(heap_packet, "HVADDR", "Address", "UINT64", address),
 	FIELD(heap_packet, "HOVADDR", "Old address", "UINT64", old_address),
+	FIELD(heap_packet, "HCALLS", "Calls that it stands for", "UINT64",
+	      calls),
 };
 
 static const struct packet_field sync_fields[] = {
@@ -75,14 +77,20 @@ declare(struct experiment *exp, enum call_file file)
 	enum { NATIVE = 1 };
 	struct str out = {0};
 
+	const bool exact = file == CALL_HEAP && !exp->heap_interval;
+
 	str_addf(&out, "<profile name=\"%s\"", files[file].name);
+	if (file == CALL_HEAP && !exact)
+		str_addf(&out, " interval=\"%llu\"",
+			 (unsigned long long)exp->heap_interval);
 	if (file == CALL_SYNC)
 		str_addf(&out, " threshold=\"%lld\" scope=\"%d\"",
 			 (long long)exp->sync_us, NATIVE);
 	str_addf(&out, ">\n  <profdata fname=\"%s\"/>\n"
 		 "  <profpckt kind=\"%d\" uname=\"%s\">\n", files[file].name,
 		 files[file].kind, files[file].text);
-	header_fields(&out, files[file].fields, files[file].n);
+	/* the last one is of those that stand for others */
+	header_fields(&out, files[file].fields, files[file].n - exact);
 	str_add(&out, "  </profpckt>\n</profile>");
 	writer_line(exp, &exp->log, &out);
 }
@@ -154,17 +162,25 @@ put(struct experiment *exp, enum call_file file, uint64_t time_ns,
 /* ---- the door ------------------------------------------------------------ */
 
 void
+experiment_heap_interval(struct experiment *exp, uint64_t bytes)
+{
+	exp->heap_interval = bytes;
+}
+
+void
 experiment_heap(struct experiment *exp, const struct experiment_allocation *a)
 {
+	const size_t size = exp->heap_interval ? sizeof(struct heap_packet) :
+		HEAP_PACKET_EXACT;
 	const struct heap_packet packet = {
-		.head = { sizeof packet, PACKET_HEAP },
+		.head = { (uint16_t)size, PACKET_HEAP },
 		.thread = a->tid, .time = (int64_t)a->time_ns,
 		.frinfo = a->frinfo, .cpu = -1, .type = a->type,
 		.size = a->size, .address = a->address,
-		.old_address = a->old_address,
+		.old_address = a->old_address, .calls = a->calls,
 	};
 
-	put(exp, CALL_HEAP, a->time_ns, &packet, sizeof packet);
+	put(exp, CALL_HEAP, a->time_ns, &packet, size);
 }
 
 void

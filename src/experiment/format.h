@@ -57,8 +57,10 @@ struct heap_packet {
 	int32_t cpu;		/* not known: -1 */
 	int32_t type;		/* HEAP_ALLOC ... */
 	uint64_t size, address, old_address;
+	uint64_t calls;		/* where not all are recorded; else not there */
 };
-_Static_assert(sizeof(struct heap_packet) == 56, "heap packet");
+_Static_assert(sizeof(struct heap_packet) == 64, "heap packet");
+enum { HEAP_PACKET_EXACT = 56 };
 
 struct sync_packet {
 	struct packet_head head;

@@ -20,6 +20,7 @@ static const struct {
 	{ "NTICK", ROLE_TICKS, 0 }, { "IOFNAME", ROLE_TEXT, 0 },
 	{ "HTYPE", ROLE_VALUE, 0 }, { "HSIZE", ROLE_VALUE + 1, 0 },
 	{ "HVADDR", ROLE_VALUE + 2, 0 }, { "HOVADDR", ROLE_VALUE + 3, 0 },
+	{ "HCALLS", ROLE_TICKS, 0 },
 	{ "SRQST", ROLE_VALUE, IS_TIME }, { "SOBJ", ROLE_VALUE + 1, 0 },
 	{ "SOWNER", ROLE_VALUE + 2, 0 },
 	{ "IOTYPE", ROLE_VALUE, 0 }, { "IOFD", ROLE_VALUE + 1, 0 },

@@ -72,7 +72,11 @@ on_profile(struct experiment_reader *rd, const struct xml_tag *tag)
 {
 	const char *ptimer = xml_attr(tag, "ptimer");
 	const char *states = xml_attr(tag, "numstates");
+	const char *name = xml_attr(tag, "name");
+	const char *interval = xml_attr(tag, "interval");
 
+	if (name && interval && strcmp(name, "heaptrace") == 0)
+		reader_set(rd, "heap_interval", interval);
 	if (states)
 		reader_set(rd, "numstates", states);
 	add_counter(rd, tag);

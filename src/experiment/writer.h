@@ -42,6 +42,7 @@ struct experiment {
 	/* log and map take a line at once; frames go out before profile */
 	struct sink log, map, frames, profile, overview;
 	struct sink calls[CALL_FILES];	/* from the first event on */
+	uint64_t heap_interval;		/* bytes; 0: all calls */
 	int64_t sync_us;		/* threshold, as it is declared */
 	uint64_t samples;		/* sample points so far */
 

@@ -178,7 +178,10 @@ guest_publish(struct guest *g, const struct step_tables *tables)
 		return -1;
 	r = fill_half(g, &h, tables);
 	map_fini(&h.rows);
-	if (r == 0)
-		__atomic_store_n(&a->tables, half, __ATOMIC_SEQ_CST);
-	return r;
+	if (r < 0)
+		return -1;
+	__atomic_store_n(&a->tables, half, __ATOMIC_SEQ_CST);
+	/* who remembers a walk by those before remembers it by this number */
+	__atomic_fetch_add(&a->published, 1, __ATOMIC_SEQ_CST);
+	return 0;
 }

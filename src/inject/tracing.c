@@ -13,7 +13,8 @@
 #include "private.h"
 #include "tracing.h"
 
-enum { PAGE = 4096, STACKS = 1 << 18, PATCHES_MAX = 1 << 14 };
+enum { PAGE = 4096, STACKS = 1 << 18, PATCHES_MAX = 1 << 14,
+       SAMPLED = 1 << 17 };
 enum { LEAST_BYTES = 4 << 20 };
 
 /* ---- the area ------------------------------------------------------------ */
@@ -45,6 +46,8 @@ lay_out(struct tracing *tr, const struct tracing_options *opt, uint64_t bytes)
 		.sync_ticks = tracing_ticks_of(tr, opt->sync_ns),
 		.sync_all = opt->sync_all,
 		.own_threads = tr->slots.own_threads,
+		.sample_bytes = opt->heap_interval,
+		.sampled = opt->heap_interval ? SAMPLED : 0,
 	};
 	a->seen_at = tracing_ticks();
 	a->chunks_at = at;
@@ -53,6 +56,8 @@ lay_out(struct tracing *tr, const struct tracing_options *opt, uint64_t bytes)
 	at += STACKS * sizeof(uint64_t);
 	a->patches_at = at;
 	at += PATCHES_MAX * sizeof(struct trace_patch);
+	a->sampled_at = a->sampled ? at : 0;
+	at += a->sampled * sizeof(uint64_t);
 	a->data_at = at;
 	a->size = at + chunks * TRACE_CHUNK_BYTES;
 	memcpy(a->originals, tr->slots.originals, sizeof a->originals);

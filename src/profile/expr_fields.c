@@ -67,6 +67,8 @@ static const struct expr_field fields[] = {
 	{ "HSIZE", "bytes asked for", HEAP, VALUE + 1 },
 	{ "HVADDR", "address of the block", HEAP, VALUE + 2 },
 	{ "HOVADDR", "its address before", HEAP, VALUE + 3 },
+	{ "HCALLS", "calls that it stands for, where not all are recorded; "
+	  "else 0", HEAP, TICKS },
 	{ "HLEAKED", "bytes of it that were never freed", HEAP, VALUE + 4 },
 	{ "IOTYPE", "what was done: 0 read, 1 write, 2 open, 3 close, "
 	  "4 other; 5 to 9: the same, and failed", IO, VALUE },

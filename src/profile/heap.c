@@ -32,9 +32,9 @@ struct heaping {
 };
 
 static void
-amount_add(struct traced_amount *a, uint64_t bytes)
+amount_add(struct traced_amount *a, uint64_t calls, uint64_t bytes)
 {
-	a->count++;
+	a->count += calls;
 	a->bytes += bytes;
 }
 
@@ -78,14 +78,15 @@ add_block(void *arg, const struct expr_record *r)
 
 	struct traced_blocks *row = row_for(h, h->same[r->stack]);
 	const uint64_t kept = p->value[HEAP_LEAKED];
+	const uint64_t calls = p->ticks ? p->ticks : 1;
 
 	note_row(h, r->src->leaks.next - 1, row);
-	amount_add(&row->allocated, p->value[HEAP_SIZE]);
+	amount_add(&row->allocated, calls, p->value[HEAP_SIZE]);
 	traced_size_add(&h->out->allocated, p->value[HEAP_SIZE]);
 	if (!kept)
 		return;
-	amount_add(&row->kept, kept);
-	amount_add(&h->process->kept, kept);
+	amount_add(&row->kept, calls, kept);
+	amount_add(&h->process->kept, calls, kept);
 	traced_size_add(&h->out->kept, kept);
 }
 

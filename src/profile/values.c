@@ -145,12 +145,13 @@ static void
 add_heap(const struct adding *a)
 {
 	const uint64_t leaked = a->p->value[HEAP_LEAKED];
+	const uint64_t calls = a->p->ticks ? a->p->ticks : 1;
 
-	add(a, VALUE_ALLOC_COUNT, 1);
+	add(a, VALUE_ALLOC_COUNT, calls);
 	add(a, VALUE_ALLOC_BYTES, a->p->value[HEAP_SIZE]);
 	if (!leaked)
 		return;
-	add(a, VALUE_LEAK_COUNT, 1);
+	add(a, VALUE_LEAK_COUNT, calls);
 	add(a, VALUE_LEAK_BYTES, leaked);
 }
 

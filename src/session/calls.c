@@ -30,6 +30,7 @@ struct calls {
 	const struct recorder_options *opt;
 	struct guest *guest, *own;	/* own: NULL, or the same */
 	struct tracing *tracing;
+	struct calls_heap heap;
 	struct calls_io *io;
 	uint64_t originals[TRACE_FUNCTIONS];
 	struct map stacks;	/* id -> struct kept */
@@ -84,45 +85,6 @@ frame_of(struct calls *c, const struct trace_event *ev)
 	return *slot;
 }
 
-static int
-type_of(const struct trace_event *ev)
-{
-	switch (ev->function) {
-	case TRACE_MMAP: return HEAP_MMAP;
-	case TRACE_MUNMAP: return HEAP_MUNMAP;
-	default: break;
-	}
-	return ev->kind == TRACE_MOVE ? HEAP_REALLOC :
-		ev->kind == TRACE_RELEASE ? HEAP_FREE : HEAP_ALLOC;
-}
-
-/* A block that moved was somebody else's from the moment on when realloc gave
- * it back, which is before it returned. */
-static void
-put_moved(struct calls *c, const struct trace_event *ev)
-{
-	experiment_heap(c->opt->exp, &(struct experiment_allocation){
-		.time_ns = ev->old_time_ns, .tid = ev->tid, .type = HEAP_FREE,
-		.address = ev->old_address,
-	});
-}
-
-static void
-put_heap(struct calls *c, const struct trace_event *ev, uint64_t frinfo)
-{
-	const bool moved = ev->kind == TRACE_MOVE &&
-		ev->address != ev->old_address;
-
-	if (moved)
-		put_moved(c, ev);
-	experiment_heap(c->opt->exp, &(struct experiment_allocation){
-		.time_ns = ev->time_ns, .tid = ev->tid, .type = type_of(ev),
-		.size = ev->size, .address = ev->address,
-		.old_address = moved ? 0 : ev->old_address,
-		.frinfo = frinfo,
-	});
-}
-
 static void
 put(struct calls *c, const struct trace_event *ev)
 {
@@ -131,7 +93,7 @@ put(struct calls *c, const struct trace_event *ev)
 	c->events++;
 	switch (trace_family(ev->function)) {
 	case TRACE_HEAP:
-		put_heap(c, ev, frinfo);
+		calls_heap_put(&c->heap, ev, frinfo);
 		break;
 	case TRACE_SYNC:
 		calls_put_wait(c->opt->exp, ev, frinfo);
@@ -256,6 +218,7 @@ options_of(const struct settings *s)
 		.bytes = ROOM_BYTES, .wait_ns = WAIT_NS,
 		.sync_ns = calls_threshold(s),
 		.sync_all = s->sync_us == 0,
+		.heap_interval = s->heap_interval,
 	};
 }
 
@@ -271,6 +234,7 @@ calls_new(struct recorder *rec, const struct recorder_options *o,
 	c->rec = rec;
 	c->opt = o;
 	c->sync_ns = options.sync_ns;
+	calls_heap_init(&c->heap, o->exp, o->settings->heap_interval);
 	if (o->settings->io)
 		c->io = calls_io_new(o->exp, o->target);
 	experiment_sync_threshold(o->exp, o->settings->sync_us);
@@ -313,7 +277,7 @@ calls_drain(struct calls *c)
 static void
 tell_counts(struct calls *c, const struct tracing_counts *n)
 {
-	enum { WORDS = 15, BYTES = 6 };
+	enum { WORDS = 16, BYTES = 6 };
 	const struct calls_io_bytes b = calls_io_end(c->io);
 	const struct { const char *name; uint64_t value; } told[WORDS] = {
 		{ "calls", c->events }, { "slots", n->slots },
@@ -323,6 +287,7 @@ tell_counts(struct calls *c, const struct tracing_counts *n)
 		{ "waited_ns", n->waited_ns },
 		{ "short_waits", n->short_waits },
 		{ "sync_ns", c->sync_ns },
+		{ "lost_sampled", n->lost[TRACE_LOST_SAMPLED] },
 		{ "io_read", b.kernel_read },
 		{ "io_written", b.kernel_written },
 		{ "traced_read", b.traced_read },

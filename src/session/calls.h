@@ -22,12 +22,22 @@ void calls_drain(struct calls *c);
  * frees. */
 void calls_end(struct calls *c, struct str *text);
 
-/* ---- calls_sync.c, calls_io.c: packets of an event ------------------------ */
+/* ---- calls_heap.c, calls_sync.c, calls_io.c: packets of an event ----------- */
 
 /* Waits below are only counted, in nanoseconds. */
 uint64_t calls_threshold(const struct settings *s);
 
+struct calls_heap {
+	struct experiment *exp;
+	uint64_t interval;	/* bytes; 0: all calls are recorded */
+	uint64_t random;
+};
+
+void calls_heap_init(struct calls_heap *h, struct experiment *exp,
+		     uint64_t interval);
 /* frinfo: of the stack with the function as its leaf; 0: not known. */
+void calls_heap_put(struct calls_heap *h, const struct trace_event *ev,
+		    uint64_t frinfo);
 void calls_put_wait(struct experiment *exp, const struct trace_event *ev,
 		    uint64_t frinfo);
 

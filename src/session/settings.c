@@ -20,6 +20,8 @@
 #define DEPTH_MAX	65536	/* gprofng: man, LIMITS */
 #define SAMPLE_PERIOD	1000000000ull
 #define SYNC_US_MAX	1000000000
+#define HEAP_INTERVAL_MIN	64u
+#define HEAP_INTERVAL_MAX	(UINT64_C(1) << 30)
 
 void
 settings_init(struct settings *s)
@@ -210,10 +212,43 @@ take_switch(bool *to, const char *word, const char *what, const char *others)
 	return fail_remedy("sonde help record");
 }
 
+/* Bytes, or with K, M, G so many KiB, MiB, GiB; 0: that is no number. */
+static uint64_t
+bytes_of(const char *word)
+{
+	static const char units[] = "KMG";
+	const char *unit, *found;
+	double number;
+
+	if (!split_number(word, &number, &unit) || number < 1)
+		return 0;
+	if (*unit) {
+		found = strchr(units, *unit);
+		if (!found || (unit[1] && strcmp(unit + 1, "iB") != 0 &&
+			       strcmp(unit + 1, "B") != 0))
+			return 0;
+		number = ldexp(number, 10 * (int)(found - units + 1));
+	}
+	return number <= (double)HEAP_INTERVAL_MAX ? (uint64_t)number : 0;
+}
+
 int
 settings_heap(struct settings *s, const char *word)
 {
-	return take_switch(&s->heap, word, "tracing of the heap", "");
+	uint64_t interval = 0;
+
+	if (*word >= '0' && *word <= '9') {
+		interval = bytes_of(word);
+		if (interval < HEAP_INTERVAL_MIN) {
+			fail(FAIL_USAGE, "one byte in '%s' of the heap: that "
+			     "is not between 64 and 1G", word);
+			return fail_remedy("use 512K, or on for every call");
+		}
+		word = "on";
+	}
+	s->heap_interval = interval;
+	return take_switch(&s->heap, word, "tracing of the heap",
+			   ", or bytes such as 512K");
 }
 
 int

@@ -186,6 +186,7 @@ wire_put_settings(struct wire_message *m, const struct settings *s)
 	wire_put(m, s->states);
 	wire_put(m, s->creators);
 	wire_put(m, s->heap);
+	wire_put(m, s->heap_interval);
 	wire_put(m, s->sync);
 	wire_put(m, s->io);
 	wire_put(m, (uint64_t)s->sync_us);
@@ -218,6 +219,7 @@ wire_take_settings(struct wire_message *m, struct settings *s)
 	s->states = wire_take(m);
 	s->creators = wire_take(m);
 	s->heap = wire_take(m);
+	s->heap_interval = wire_take(m);
 	s->sync = wire_take(m);
 	s->io = wire_take(m);
 	s->sync_us = (int64_t)wire_take(m);

@@ -25,7 +25,12 @@ show_tracing(const struct shell *sh)
 {
 	const int64_t us = sh->settings.sync_us;
 
-	fprintf(sh->out, "heap     %s\n", sh->settings.heap ? "on" : "off");
+	if (sh->settings.heap && sh->settings.heap_interval)
+		fprintf(sh->out, "heap     one byte in %llu\n",
+			(unsigned long long)sh->settings.heap_interval);
+	else
+		fprintf(sh->out, "heap     %s\n",
+			sh->settings.heap ? "on" : "off");
 	fprintf(sh->out, "sync     %s, threshold ",
 		sh->settings.sync ? "on" : "off");
 	if (us > 0)

@@ -169,7 +169,7 @@ const struct verb verb_table[] = {
 	  "[ARGUMENTS])\n"
 	  "         [-o EXP.er | -O EXP.er] [-d 30s] [-i 1ms | -F 997]\n"
 	  "         [--engine auto|ring|inject|remote] [--depth FRAMES[,KB]]\n"
-	  "         [--no-states] [--creators] [--heap]\n"
+	  "         [--no-states] [--creators] [--heap[=BYTES]]\n"
 	  "         [--sync[=all|MICROSECONDS]] [--io] [-q]",
 	  "profile a running process, or a program from its start",
 	  "  -p PID         the process; several with commas, or its name\n"
@@ -184,7 +184,8 @@ const struct verb verb_table[] = {
 	  "  --no-states    CPU time only, and not the time of threads that "
 	  "wait\n"
 	  "  --creators     also who created each thread, and where\n"
-	  "  --heap         also each call that gives or takes memory\n"
+	  "  --heap         also each call that gives or takes memory;\n"
+	  "                 =512K the blocks of one byte in so many\n"
 	  "  --sync         also waits for locks and their like: those that\n"
 	  "                 had to wait; =all each call; =N from N us on\n"
 	  "  --io           also calls that read, write, open or close\n"

@@ -297,8 +297,8 @@ step_guessed(const struct step_tables *tables, struct step_row row,
 	return STEP_OK;
 }
 
-static struct step_row
-row_of_frame(const struct step_tables *tables, const struct step_regs *regs)
+struct step_row
+step_row_of(const struct step_tables *tables, const struct step_regs *regs)
 {
 	const uint64_t pc = regs->pc - !regs->exact;
 	const struct step_row known = memo_row(tables, pc);
@@ -317,7 +317,7 @@ enum step_result
 step_frame(const struct step_tables *tables, const struct step_stack *stack,
 	   struct step_regs *regs)
 {
-	const struct step_row row = row_of_frame(tables, regs);
+	const struct step_row row = step_row_of(tables, regs);
 	struct step_stack sure;
 	enum step_result result;
 	uint32_t guessed;

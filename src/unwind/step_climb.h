@@ -37,23 +37,45 @@ is_usual(struct step_row row)
 	return row.kind == STEP_SP || row.kind == STEP_FP;
 }
 
+static inline uint64_t
+row_cfa(struct step_row row, const struct step_place *p)
+{
+	const uint64_t size = row.cfa * 8ull;
+
+	return row.kind == STEP_SP ? p->sp + size : p->fp + size;
+}
+
+/* Above sp, not too far, and the word below it may be read. */
+static inline int
+is_sound_cfa(uint64_t cfa, const struct step_window *w,
+	     const struct step_place *p)
+{
+	return cfa - p->sp - 1 < STEP_FRAME_MAX && cfa - 8 <= w->last;
+}
+
+/* Is the caller's fp read, from `slot`? Below sp it was popped already, as
+ * step.c has it. */
+static inline int
+has_slot(struct step_row row, uint64_t slot, const struct step_place *p)
+{
+	return row.fp != STEP_FP_SAME && slot >= p->sp;
+}
+
 /* By a usual row; 0: refused, and the place is as it was. */
 static inline int
 step_climb(struct step_row row, const struct step_window *w,
 	   struct step_place *p)
 {
-	const uint64_t size = row.cfa * 8ull;
-	const uint64_t cfa = row.kind == STEP_SP ? p->sp + size : p->fp + size;
+	const uint64_t cfa = row_cfa(row, p);
 	const uint64_t slot = cfa + (uint64_t)(row.fp * 8ll);
 	uint64_t ret;
 
-	if (cfa - p->sp - 1 >= STEP_FRAME_MAX || cfa - 8 > w->last)
+	if (!is_sound_cfa(cfa, w, p))
 		return 0;
 	ret = window_word(w, cfa - 8);
 	if (ret == 0)
 		return 0;
-	/* below sp it was popped already, as step.c has it */
-	if (row.fp != STEP_FP_SAME && slot >= p->sp) {
+	if (has_slot(row, slot, p)) {
 		if (row.fp == STEP_FP_AT_FP || slot > w->last)
 			return 0;
 		p->fp = window_word(w, slot) - w->base;

@@ -121,11 +121,17 @@ print_traced(const struct viewer *v, size_t e, FILE *out)
 	};
 	const struct experiment_reader *rd = profile_experiment(v->prof, e);
 
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (experiment_declares(rd, kinds[i].kind))
-			fprintf(out, "  %s, %" PRIu64 " events\n",
-				kinds[i].title, profile_events(v->prof, e,
-							       kinds[i].kind));
+	const char *bytes = experiment_property(rd, "heap_interval");
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (!experiment_declares(rd, kinds[i].kind))
+			continue;
+		fprintf(out, "  %s, %" PRIu64 " events\n", kinds[i].title,
+			profile_events(v->prof, e, kinds[i].kind));
+		if (bytes && kinds[i].kind == METRIC_HEAP)
+			fprintf(out, "    of blocks that one byte in %s is "
+				"of: calls and bytes are estimates\n", bytes);
+	}
 }
 
 static void

@@ -85,7 +85,8 @@ calls_lost(const struct experiment_reader *rd)
 				.calls = count_of(ev, "calls"),
 				.slots = count_of(ev, "slots"),
 				.others = count_of(ev, "others"),
-				.full = count_of(ev, "lost_full"),
+				.full = count_of(ev, "lost_full") +
+					count_of(ev, "lost_sampled"),
 				.lease = count_of(ev, "lost_lease"),
 				.short_waits = count_of(ev, "short_waits"),
 			};
