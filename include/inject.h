@@ -187,6 +187,7 @@ typedef void (*trace_sink)(void *arg, const struct trace_event *ev);
 struct tracing_counts {
 	size_t slots, others;	/* that lead to hooks; to something else */
 	size_t refused;		/* could not be written */
+	size_t heap_of_program;	/* slots of malloc and its like there */
 	uint64_t lost[TRACE_LOSSES];
 	uint64_t waits, waited_ns;
 	uint64_t short_waits;	/* below sync_ns */

@@ -279,6 +279,8 @@ consider(struct table *t, const Elf64_Rela *r)
 		t->s->others++;
 		return;
 	}
+	t->s->heap_of_program += t->img == &t->p->images[0] &&
+		trace_family((unsigned)f) == TRACE_HEAP;
 	slots_add(t->s, &(struct trace_patch){
 		.slot = slot, .before = value, .function = (uint32_t)f,
 		.relro = m->prot & MODULE_WRITE ? 0 : m->start,

@@ -14,6 +14,7 @@ struct slots {
 	struct trace_patch *items;
 	size_t len, cap;
 	size_t others;		/* that lead to another definition */
+	size_t heap_of_program;	/* of the heap, in the program itself */
 	bool own_threads;	/* pthread_join is libc's own */
 	/* Where there are older definitions elsewhere: the version of the one
 	 * that was taken, in the target; 0: any will do. */

@@ -207,10 +207,12 @@ drain_chunk(struct tracing *tr, size_t i, bool last, trace_sink sink,
 void
 tracing_drain(struct tracing *tr, trace_sink sink, void *arg)
 {
-	__atomic_fetch_add(&tr->area->beat, 1, __ATOMIC_RELEASE);
 	tracing_calibrate(tr);
-	for (size_t i = 0; i < tr->layout.chunks; i++)
+	for (size_t i = 0; i < tr->layout.chunks; i++) {
+		/* a slow disk makes a round long */
+		__atomic_fetch_add(&tr->area->beat, 1, __ATOMIC_RELEASE);
 		drain_chunk(tr, i, false, sink, arg);
+	}
 }
 
 void

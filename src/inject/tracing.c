@@ -202,6 +202,7 @@ tracing_counts(const struct tracing *tr, struct tracing_counts *c)
 
 	*c = (struct tracing_counts){
 		.others = tr->slots.others, .refused = tr->refused,
+		.heap_of_program = tr->slots.heap_of_program,
 		.waits = tr->area->waits,
 		.waited_ns = (uint64_t)((double)tr->area->waited_ticks *
 					tr->ns_per_tick),

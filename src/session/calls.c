@@ -222,6 +222,19 @@ options_of(const struct settings *s)
 	};
 }
 
+/* Another engine loads nothing, but traces nothing either. */
+static void
+remedy(void)
+{
+	const char *said = fail_last()->remedy;
+
+	if (said && strstr(said, "--engine"))
+		(void)fail_remedy("record it without --heap, --sync and --io, "
+				  "which need the collector there (in the "
+				  "shell: collector heaptrace off, synctrace "
+				  "off, iotrace off)");
+}
+
 struct calls *
 calls_new(struct recorder *rec, const struct recorder_options *o,
 	  struct guest *shared)
@@ -250,6 +263,8 @@ calls_new(struct recorder *rec, const struct recorder_options *o,
 		return c;
 	}
 
+	remedy();
+
 	struct failure *why = fail_keep();
 
 	calls_end(c, &ignored);
@@ -277,33 +292,37 @@ calls_drain(struct calls *c)
 static void
 tell_counts(struct calls *c, const struct tracing_counts *n)
 {
-	enum { WORDS = 16, BYTES = 6 };
+	const bool heap = c->opt->settings->heap;
 	const struct calls_io_bytes b = calls_io_end(c->io);
-	const struct { const char *name; uint64_t value; } told[WORDS] = {
-		{ "calls", c->events }, { "slots", n->slots },
-		{ "others", n->others }, { "refused", n->refused },
-		{ "lost_full", n->lost[TRACE_LOST_FULL] },
-		{ "lost_lease", n->lost[TRACE_LOST_LEASE] },
-		{ "waited_ns", n->waited_ns },
-		{ "short_waits", n->short_waits },
-		{ "sync_ns", c->sync_ns },
-		{ "lost_sampled", n->lost[TRACE_LOST_SAMPLED] },
-		{ "io_read", b.kernel_read },
-		{ "io_written", b.kernel_written },
-		{ "traced_read", b.traced_read },
-		{ "traced_written", b.traced_written },
-		{ "stream_read", b.stream_read },
-		{ "stream_written", b.stream_written },
+	const struct { const char *name; uint64_t value; bool untold; } all[] = {
+		{ "calls", c->events, false }, { "slots", n->slots, false },
+		{ "others", n->others, false },
+		{ "refused", n->refused, false },
+		{ "lost_full", n->lost[TRACE_LOST_FULL], false },
+		{ "lost_lease", n->lost[TRACE_LOST_LEASE], false },
+		{ "lost_sampled", n->lost[TRACE_LOST_SAMPLED], !heap },
+		{ "heap_of_program", n->heap_of_program, !heap },
+		{ "waited_ns", n->waited_ns, false },
+		{ "short_waits", n->short_waits, false },
+		{ "sync_ns", c->sync_ns, false },
+		{ "io_read", b.kernel_read, !b.known },
+		{ "io_written", b.kernel_written, !b.known },
+		{ "traced_read", b.traced_read, !b.known },
+		{ "traced_written", b.traced_written, !b.known },
+		{ "stream_read", b.stream_read, !b.known },
+		{ "stream_written", b.stream_written, !b.known },
 	};
-	const size_t len = WORDS - (b.known ? 0 : BYTES);
-	const char *words[2 * WORDS + 1] = { NULL };
-	char values[WORDS][24];
+	const char *words[2 * ARRAY_LEN(all) + 1] = { NULL };
+	char values[ARRAY_LEN(all)][24];
+	size_t len = 0;
 
-	for (size_t i = 0; i < len; i++) {
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		if (all[i].untold)
+			continue;
 		snprintf(values[i], sizeof values[i], "%" PRIu64,
-			 told[i].value);
-		words[2 * i] = told[i].name;
-		words[2 * i + 1] = values[i];
+			 all[i].value);
+		words[len++] = all[i].name;
+		words[len++] = values[i];
 	}
 	experiment_event(c->opt->exp, now_ns(), "sonde_calls", words);
 }

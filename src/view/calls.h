@@ -53,11 +53,19 @@ struct calls_lost {
 	bool told;
 	uint64_t calls, slots, others, full, lease;
 	uint64_t short_waits;	/* below the threshold: counted only */
+	bool heap_of_program;	/* the program itself had slots for it */
+	bool io_told;
+	/* Bytes by the kernel's count, and those of traced calls. */
+	uint64_t read, written, traced_read, traced_written;
+	uint64_t stream_read, stream_written;	/* by calls of stdio */
 };
 struct calls_lost calls_lost(const struct experiment_reader *rd);
 /* The sentences about experiments whose list of calls is not whole. */
 void calls_lost_add(const struct viewer *v, const char *so_what,
 		    struct str *notes);
+/* The sentence about bytes that passed no traced call. */
+void calls_untraced_add(const struct calls_lost *calls, struct str *notes);
+void calls_untraced_add_all(const struct viewer *v, struct str *notes);
 
 /* ---- heap.c ------------------------------------------------------------- */
 

@@ -253,6 +253,17 @@ print_calls(const struct experiment_reader *rd, FILE *out)
 	if (calls.others)
 		fprintf(out, "  %" PRIu64 " slots lead to other definitions, "
 			"and are not traced\n", calls.others);
+	if (!calls.heap_of_program)
+		fputs("  the program itself takes no memory by an import slot: "
+		      "what an allocator\n  of its own (a static one) gives "
+		      "it is not traced\n", out);
+
+	struct str rest = {0};
+
+	calls_untraced_add(&calls, &rest);
+	if (rest.len)
+		fprintf(out, "  %s", str_text(&rest));
+	str_fini(&rest);
 }
 
 static void

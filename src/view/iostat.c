@@ -97,6 +97,7 @@ view_iostat(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	write_totals(v, files, out);
 	write_ranges(v, files, out);
 	calls_lost_add(v, "more was read and written than is shown", &notes);
+	calls_untraced_add_all(v, &notes);
 	fputs(str_text(&notes), out);
 	str_fini(&notes);
 	traced_files_free(files);

@@ -89,6 +89,18 @@ calls_lost(const struct experiment_reader *rd)
 					count_of(ev, "lost_sampled"),
 				.lease = count_of(ev, "lost_lease"),
 				.short_waits = count_of(ev, "short_waits"),
+				.heap_of_program =
+					!ev->attr(ev, "heap_of_program") ||
+					count_of(ev, "heap_of_program"),
+				.io_told = ev->attr(ev, "io_read"),
+				.read = count_of(ev, "io_read"),
+				.written = count_of(ev, "io_written"),
+				.traced_read = count_of(ev, "traced_read"),
+				.traced_written =
+					count_of(ev, "traced_written"),
+				.stream_read = count_of(ev, "stream_read"),
+				.stream_written =
+					count_of(ev, "stream_written"),
 			};
 	}
 	return lost;
@@ -125,5 +137,44 @@ calls_lost_add(const struct viewer *v, const char *so_what, struct str *notes)
 		if (disk_refused(v, e))
 			str_addf(notes, "NOT RELIABLE: the disk refused "
 				 "records of %s: %s.\n", path, so_what);
+	}
+}
+
+/* ---- bytes that passed no traced call --------------------------------------- */
+
+static void
+untraced_add(const char *what, uint64_t all, uint64_t traced, uint64_t stream,
+	     struct str *notes)
+{
+	const uint64_t rest = all > traced ? all - traced : 0;
+
+	str_addf(notes, "%" PRIu64 " bytes %s, %" PRIu64 " of them by no "
+		 "traced call", all, what, rest);
+	if (stream)
+		str_addf(notes, " (calls of stdio moved %" PRIu64 ")", stream);
+}
+
+void
+calls_untraced_add(const struct calls_lost *calls, struct str *notes)
+{
+	if (!calls->io_told)
+		return;
+	str_add(notes, "The kernel counted ");
+	untraced_add("read", calls->read, calls->traced_read,
+		     calls->stream_read, notes);
+	str_add(notes, ", and ");
+	untraced_add("written", calls->written, calls->traced_written,
+		     calls->stream_written, notes);
+	str_add(notes, ".\n");
+}
+
+void
+calls_untraced_add_all(const struct viewer *v, struct str *notes)
+{
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		const struct calls_lost calls =
+			calls_lost(profile_experiment(v->prof, e));
+
+		calls_untraced_add(&calls, notes);
 	}
 }
