@@ -81,6 +81,9 @@ enum hazard {
 	HAZARD_TAKEN_NUMBER,	/* its own file at the number of a descriptor of ours */
 	HAZARD_TICK_CALLS,	/* ticks in a thread that seccomp confines */
 	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */
+	HAZARD_TRACE_INSIDE,	/* threads in a hook when its memory goes */
+	HAZARD_TRACE_ORDER,	/* a block that is another's before we say so */
+	HAZARD_TRACE_UNLOADED,	/* slots that are unmapped by now */
 	HAZARD_TRANSFER,	/* a call that a stop cuts short */
 	HAZARD_TRAP_ALLOWED,	/* a trap in a process that must not end */
 	HAZARD_TRAP_STAYS,	/* in the text, for want of a descriptor */

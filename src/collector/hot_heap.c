@@ -5,6 +5,7 @@
  * the records are in the order in which it was somebody's, whichever threads
  * they are of.
  */
+#include "hazard.h"
 #include "hooks.h"
 
 #include <sys/mman.h>
@@ -111,8 +112,11 @@ hook_malloc(size_t n)
 static void
 hook_free(void *p)
 {
-	taken(TRACE_FREE, p, 0);
+	if (handled(HAZARD_TRACE_ORDER))
+		taken(TRACE_FREE, p, 0);
 	((take_1 *)hot_originals[TRACE_FREE])(p);
+	if (!handled(HAZARD_TRACE_ORDER))
+		taken(TRACE_FREE, p, 0);
 }
 
 /* What calls other traced functions inside libc is not recorded twice: there

@@ -9,6 +9,7 @@
  * nowhere any more the kernel puts a barrier into every thread, and then
  * whoever had found it is seen to be inside.
  */
+#include "hazard.h"
 #include "hooks.h"
 
 #include <asm/unistd.h>
@@ -51,7 +52,8 @@ is_readable(uint64_t address)
 {
 	enum { NOTHING_TO_DO = 99 };
 
-	return sys4(__NR_rt_sigprocmask, NOTHING_TO_DO, address, 0,
+	return !handled(HAZARD_TRACE_UNLOADED) ||
+		sys4(__NR_rt_sigprocmask, NOTHING_TO_DO, address, 0,
 		    sizeof(uint64_t)) != -EFAULT;
 }
 
@@ -214,7 +216,7 @@ trace_is_left(const struct collector_call *call)
 	enum { EVERYWHERE = 1, LOOKS = 2000, A_WHILE = 50 };
 	int i;
 
-	if (!used)
+	if (!used || !handled(HAZARD_TRACE_INSIDE))
 		return true;
 	if (confined || sys4(__NR_membarrier, EVERYWHERE, 0, 0, 0) < 0)
 		for (i = 0; i < A_WHILE && may_wait(call); i++)

@@ -131,6 +131,7 @@ find_original(const struct plan *p, struct slots *s, enum trace_function f)
 	if (!img || must_be_known(p, f) || calls_another(p, f, img))
 		return;
 	s->originals[f] = at.addr;
+	s->definers[f] = img->header;
 	if (at.older)
 		s->versions[f] = version_of(p->look, img, at.index);
 	if (f == TRACE_JOIN)
@@ -248,6 +249,16 @@ is_ours(const struct plan *p, uint64_t address)
 	return false;
 }
 
+/* An allocator that calls itself: one call of the program's is one record. Of
+ * libc's own calls each is one, but those that calls_another tells. */
+static bool
+is_inner_call(const struct table *t, int f)
+{
+	return trace_family((unsigned)f) == TRACE_HEAP &&
+		t->img->header == t->s->definers[f] &&
+		t->img->header != t->p->libc.header;
+}
+
 static void
 consider(struct table *t, const Elf64_Rela *r)
 {
@@ -263,6 +274,7 @@ consider(struct table *t, const Elf64_Rela *r)
 		return;
 	f = function_of(t, symbol);
 	if (f == TRACE_FUNCTIONS || !t->s->originals[f] ||
+	    is_inner_call(t, f) ||
 	    target_read(t->p->t, slot, &value, sizeof value) < 0)
 		return;
 	m = modules_find(&t->p->mods, slot);

@@ -11,6 +11,7 @@
 struct slots {
 	unsigned families;	/* 1 << enum trace_family */
 	uint64_t originals[TRACE_FUNCTIONS];	/* 0: nobody defines it */
+	uint64_t definers[TRACE_FUNCTIONS];	/* headers of load objects */
 	struct trace_patch *items;
 	size_t len, cap;
 	size_t others;		/* that lead to another definition */
