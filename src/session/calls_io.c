@@ -21,6 +21,7 @@ struct calls_io {
 	struct io_event *kept;
 	size_t len, cap;
 	uint64_t round_ns;	/* begin of this one */
+	uint64_t counted_ns;	/* the kernel's count is from then on */
 	struct calls_io_bytes first, now;	/* as the kernel counts */
 	struct calls_io_bytes sum;	/* told so far */
 	struct calls_io_bytes last;	/* both at the end of a round */
@@ -57,7 +58,7 @@ add_up(struct calls_io *io, const struct trace_event *ev)
 {
 	const uint64_t n = ev->result > 0 ? (uint64_t)ev->result : 0;
 
-	if (ev->time_ns < io->teller.from_ns)
+	if (ev->time_ns < io->counted_ns)
 		return;
 	switch (io_class(ev->function)) {
 	case TRACE_IO_READS:
@@ -150,6 +151,7 @@ calls_io_new(struct experiment *exp, struct target *t)
 	io->target = t;
 	io->teller.exp = exp;
 	io->teller.files = io_files_new(t);
+	io->teller.from_ns = now_ns();
 	return io;
 }
 
@@ -158,7 +160,7 @@ calls_io_begin(struct calls_io *io)
 {
 	if (!io)
 		return;
-	io->teller.from_ns = io->round_ns = now_ns();
+	io->counted_ns = io->round_ns = now_ns();
 	io->first.known = ask(io, &io->first.kernel_read,
 			      &io->first.kernel_written);
 	io_files_begin(io->teller.files);
