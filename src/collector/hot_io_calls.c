@@ -215,13 +215,16 @@ met(struct io_call *call, const struct trace_caller *caller,
 	hot_io_done(call, caller);
 }
 
-#define MEETS(name, its_fd, its_other, length) \
+/* room: of what the address is put into; it may be longer than that. */
+#define MEETS(name, its_fd, its_other, room, length) \
 static int64_t \
 hook_##name(IO_REGISTERS) \
 { \
 	const struct trace_caller caller = TRACE_CALLER(); \
 	const uint64_t since = hot_trace_now(); \
+	const uint32_t most = (room); \
 	const int64_t r = IO_ORIGINAL(name)(IO_HAND_ON); \
+	const uint32_t told = (length); \
 	struct io_call call = { \
 		.function = TRACE_##name, .since = since, \
 		.fd = (int32_t)(its_fd), .other = (int32_t)(its_other), \
@@ -229,13 +232,15 @@ hook_##name(IO_REGISTERS) \
 	}; \
 \
 	IO_NOT_ALL_USED; \
-	met(&call, &caller, b, length); \
+	met(&call, &caller, b, told < most ? told : most); \
 	return r; \
 }
 
-MEETS(ACCEPT, r, a, (int32_t)r >= 0 && b && c ? *(const uint32_t *)c : 0)
-MEETS(ACCEPT4, r, a, (int32_t)r >= 0 && b && c ? *(const uint32_t *)c : 0)
-MEETS(CONNECT, a, IO_NO_FD, (uint32_t)c)
+#define LENGTH_AT(c) (b && (c) ? *(const uint32_t *)(c) : 0)
+
+MEETS(ACCEPT, r, a, LENGTH_AT(c), (int32_t)r >= 0 ? LENGTH_AT(c) : 0)
+MEETS(ACCEPT4, r, a, LENGTH_AT(c), (int32_t)r >= 0 ? LENGTH_AT(c) : 0)
+MEETS(CONNECT, a, IO_NO_FD, IO_ADDRESS_BYTES, (uint32_t)c)
 
 /* ---- by number ----------------------------------------------------------- */
 

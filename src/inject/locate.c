@@ -170,9 +170,13 @@ consider(struct look *k, const struct image *img, uint32_t index,
 			sizeof sym) < 0)
 		return;
 	type = ELF64_ST_TYPE(sym.st_info);
-	if (sym.st_shndx == SHN_UNDEF || type == STT_GNU_IFUNC ||
-	    type == STT_TLS || !name_is(k, img, sym.st_name, name))
+	if (sym.st_shndx == SHN_UNDEF || type == STT_TLS ||
+	    !name_is(k, img, sym.st_name, name))
 		return;
+	if (type == STT_GNU_IFUNC) {
+		out->chosen = true;
+		return;
+	}
 	if (!was.addr || (version_is_hidden(k, img, was.index) &&
 			  !version_is_hidden(k, img, index)))
 		*out = (struct symbol_at){

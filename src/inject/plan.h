@@ -41,6 +41,7 @@ struct symbol_at {
 	uint64_t addr, size;
 	uint32_t index;		/* in the symbol table */
 	bool older;		/* there is an older one, elsewhere */
+	bool chosen;		/* by a function of its own, at run time */
 };
 
 /* The image whose ELF header is mapped at `header`. */

@@ -7,8 +7,9 @@
  * The function that a slot is for is the first definition in the order of the
  * link maps, as the loader finds it for the program. A slot that leads to
  * another one is of a library with a scope of its own: it is left alone and
- * counted. One that leads into its own object is not bound yet; one that
- * leads into a program that takes the function's address (and is at a fixed
+ * counted. One that leads into its own object is not bound yet; where that
+ * one may find another definition it is left alone, too. One that leads into a
+ * program that takes the function's address (and is at a fixed
  * one itself) leads on through that program's PLT.
  */
 #include <elf.h>
@@ -57,6 +58,8 @@ definer(const struct plan *p, const char *name, struct symbol_at *at)
 			continue;
 		if (locate_symbol(p->look, img, name, at))
 			return img;
+		if (at->chosen)
+			break;
 	}
 	return NULL;
 }
@@ -116,6 +119,33 @@ is_glibc(const struct plan *p, const struct image *img)
 			       is_in(img, p->pthread_create));
 }
 
+/* Does an object besides its definer have a function of the name? */
+static bool
+has_rivals(const struct plan *p, const char *name, const struct image *definer)
+{
+	for (size_t i = 0; i < p->nimages; i++) {
+		const struct image *img = &p->images[i];
+		struct symbol_at at;
+
+		if (img != definer && is_traced_object(p, img) &&
+		    !(is_glibc(p, img) && is_glibc(p, definer)) &&
+		    (locate_symbol(p->look, img, name, &at) || at.chosen))
+			return true;
+	}
+	return false;
+}
+
+/* Loaded with the program: the loader's own link map is one of the last of
+ * those. Others may look elsewhere first (RTLD_DEEPBIND). */
+static bool
+is_first_scope(const struct plan *p, const struct image *img)
+{
+	for (const struct image *i = img; i < p->images + p->nimages; i++)
+		if (i->header == p->ldso.header)
+			return true;
+	return false;
+}
+
 static bool
 is_wanted(const struct slots *s, int f)
 {
@@ -132,6 +162,7 @@ find_original(const struct plan *p, struct slots *s, enum trace_function f)
 		return;
 	s->originals[f] = at.addr;
 	s->definers[f] = img->header;
+	s->rivals[f] = has_rivals(p, traced_name(f), img);
 	if (at.older)
 		s->versions[f] = version_of(p->look, img, at.index);
 	if (f == TRACE_JOIN)
@@ -174,6 +205,7 @@ struct table {			/* of one object */
 	const struct image *img;
 	struct slots *s;
 	uint64_t at[2], bytes[2];	/* DT_JMPREL, DT_RELA */
+	bool first_scope;
 	struct map known;	/* symbol -> function + 1, or none + 1 */
 };
 
@@ -287,7 +319,9 @@ consider(struct table *t, const Elf64_Rela *r)
 		t->s->others += !is_in(&t->p->images[0], value);
 		return;
 	}
-	if (value != t->s->originals[f] && wants_another(t, f, symbol)) {
+	if (value != t->s->originals[f] &&
+	    (wants_another(t, f, symbol) ||
+	     (t->s->rivals[f] && !t->first_scope))) {
 		t->s->others++;
 		return;
 	}
@@ -339,7 +373,10 @@ slots_find(const struct plan *p, unsigned families, struct slots *s)
 	*s = (struct slots){ .families = families };
 	find_originals(p, s);
 	for (size_t i = 0; i < p->nimages; i++) {
-		struct table t = { .p = p, .img = &p->images[i], .s = s };
+		struct table t = {
+			.p = p, .img = &p->images[i], .s = s,
+			.first_scope = is_first_scope(p, &p->images[i]),
+		};
 
 		if (is_traced_object(p, t.img) && !is_musl_itself(p, t.img) &&
 		    t.img->symtab && t.img->strtab)

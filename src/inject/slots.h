@@ -20,6 +20,7 @@ struct slots {
 	/* Where there are older definitions elsewhere: the version of the one
 	 * that was taken, in the target; 0: any will do. */
 	uint64_t versions[TRACE_FUNCTIONS];
+	bool rivals[TRACE_FUNCTIONS];	/* there are other definitions */
 };
 
 /* By reading alone. */

@@ -136,7 +136,7 @@ read_chunk(struct tracing *tr, size_t i, pid_t tid, trace_sink sink, void *arg)
 			tr->chunks[i].at = at;
 			return head ? AT_ITS_END : MORE_MAY_COME;
 		}
-		if (kind >= TRACE_KINDS || words < least[kind] ||
+		if (!kind || kind >= TRACE_KINDS || words < least[kind] ||
 		    words > (TRACE_ROOM - at) / WORD) {
 			tr->spoiled++;
 			return AT_ITS_END;
@@ -198,10 +198,12 @@ drain_chunk(struct tracing *tr, size_t i, bool last, trace_sink sink,
 		return;
 	}
 	/* A thread that has ended closes nothing; asked where nothing has come
-	 * for a round. */
+	 * for a round. What it wrote while we looked is read first. */
 	if (tr->chunks[i].at == was && guest_tid_ended(tr->g, c->tid) &&
-	    (how == TRACE_CLOSED || close_for(c, state)))
+	    (how == TRACE_CLOSED || close_for(c, state))) {
+		(void)read_chunk(tr, i, tid ? tid : inner, sink, arg);
 		give_back(tr, i);
+	}
 }
 
 void

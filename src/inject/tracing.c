@@ -145,11 +145,12 @@ find_slots(struct tracing *tr, struct slots *s)
 static bool
 leads_to_hook(const struct tracing *tr, const struct trace_patch *p)
 {
+	const uint32_t f = __atomic_load_n(&p->function, __ATOMIC_RELAXED);
 	uint64_t value;
 
-	return target_read(tr->g->t, p->slot, &value, sizeof value) == 0 &&
-		value && p->function < TRACE_FUNCTIONS &&
-		value == tr->area->hooks[p->function];
+	return f < TRACE_FUNCTIONS &&
+		target_read(tr->g->t, p->slot, &value, sizeof value) == 0 &&
+		value && value == tr->area->hooks[f];
 }
 
 /* What leads to a hook already is none of them. */
