@@ -26,7 +26,7 @@ struct trace_thread {
 	uint32_t tid;
 	uint32_t inside;
 	uint32_t walking;	/* the chunk whose scratch is in use, + 1 */
-	uint32_t pad;
+	uint32_t stale;		/* of inside, what nobody comes out of */
 	uint64_t serial;	/* of its chunk */
 	uint64_t random;	/* hot_sampled.c; 0: not begun */
 	int64_t until;		/* bytes to the next that is chosen; where all
@@ -215,8 +215,10 @@ hot_trace_write(const struct trace_turn *turn, enum trace_kind kind,
 			 __ATOMIC_RELEASE);
 }
 
-/* Nobody is between trace_begin and trace_end. */
+/* Nobody is between trace_begin and trace_end, or comes out of there. */
 bool hot_trace_is_quiet(void);
+/* Nothing is traced: whoever seems to be inside at each look is not. */
+void hot_trace_look(bool first);
 
 /* ---- hot_sampled.c ------------------------------------------------------------- */
 
@@ -297,7 +299,7 @@ int64_t trace_end(const struct collector_call *call);
 /* No hook uses what guest.origin led to, which is NULL by now. */
 bool trace_is_left(const struct collector_call *call);
 /* In a fork's child: all that was the parent's. */
-void trace_forget(void);
+void trace_forget(const struct collector_call *call);
 
 #pragma GCC visibility pop
 

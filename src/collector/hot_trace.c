@@ -44,9 +44,25 @@ hot_trace_is_quiet(void)
 	uint32_t i;
 
 	for (i = 0; i < TRACE_THREADS; i++)
-		if (__atomic_load_n(&hot_threads[i].inside, __ATOMIC_ACQUIRE))
+		if (__atomic_load_n(&hot_threads[i].inside, __ATOMIC_ACQUIRE) !=
+		    hot_threads[i].stale)
 			return false;
 	return true;
+}
+
+void
+hot_trace_look(bool first)
+{
+	uint32_t i;
+
+	for (i = 0; i < TRACE_THREADS; i++) {
+		struct trace_thread *th = &hot_threads[i];
+		const uint32_t inside = __atomic_load_n(&th->inside,
+							__ATOMIC_ACQUIRE);
+
+		if (th->stale != inside && (first || inside < th->stale))
+			th->stale = inside;
+	}
 }
 
 /* ---- a turn -------------------------------------------------------------- */

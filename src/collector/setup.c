@@ -144,7 +144,7 @@ leave_children_out(int64_t area, uint64_t size)
 
 /* Addresses and timers of the parent are anything at all in its child. */
 static void
-forget_parent(void)
+forget_parent(const struct collector_call *call)
 {
 	struct guest_origin *origin = guest.origin;
 
@@ -155,7 +155,7 @@ forget_parent(void)
 	sonde_owner.token = 0;
 	sonde_owner.signo = 0;
 	timers_forget();
-	trace_forget();
+	trace_forget(call);
 	if (origin)
 		(void)sys4(__NR_munmap, (uint64_t)origin, PAGE_BYTES, 0, 0);
 }
@@ -386,7 +386,7 @@ collector_entry(struct collector_call *call, uint64_t size)
 	if (!command_begin(call, pid))
 		return call->result = -EALREADY;
 	if (forked() || (sonde_owner.token && sonde_owner.target != pid))
-		forget_parent();
+		forget_parent(call);
 	call->result = obey(call);
 	__atomic_store_n(&sonde_owner.commander, 0, __ATOMIC_RELEASE);
 	return call->result;

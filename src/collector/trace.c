@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+enum { A_WHILE = 50 };		/* in ms: longer than a thread is kept waiting */
+
 static struct trace_area *mapped;	/* NULL: none */
 static uint64_t mapped_size;
 static bool used;		/* hooks may be called for ever */
@@ -213,7 +215,7 @@ unbind(void)
 bool
 trace_is_left(const struct collector_call *call)
 {
-	enum { EVERYWHERE = 1, LOOKS = 2000, A_WHILE = 50 };
+	enum { EVERYWHERE = 1, LOOKS = 2000 };
 	int i;
 
 	if (!used || !handled(HAZARD_TRACE_INSIDE))
@@ -247,8 +249,17 @@ trace_end(const struct collector_call *call)
 	return r;
 }
 
+/* The parent's other threads may have been inside when it forked. Ours pass
+ * through, and are inside for some instructions only. */
 void
-trace_forget(void)
+trace_forget(const struct collector_call *call)
 {
+	int i;
+
 	mapped = NULL;
+	for (i = 0; used && i < (may_wait(call) ? A_WHILE : 2); i++) {
+		if (i > 0 && may_wait(call))
+			nap_ms();
+		hot_trace_look(i == 0);
+	}
 }

@@ -2,15 +2,16 @@
 /*
  * heir: at the first mark it forks a child, which at the next one loses 100
  * blocks of 64 bytes and has 1000 pairs. Parent and child both live to the
- * end.
+ * end. With an argument the parent has threads which do nothing but allocate.
  */
+#include <pthread.h>
 #include <sys/wait.h>
 
 #include "victim.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
 
-enum { LOST = 100, PAIRS = 1000, BYTES = 64 };
+enum { LOST = 100, PAIRS = 1000, BYTES = 64, THREADS = 2 };
 
 static pid_t child;
 static int orders[2], answers[2];
@@ -28,6 +29,14 @@ heir_pair(void)
 {
 	last = malloc(BYTES);
 	free(last);
+}
+
+static void *
+live_busily(void *arg)
+{
+	while (!atomic_load(&victim_over))
+		free(*(void *volatile *)&(void *){ malloc(BYTES) });
+	return arg;
 }
 
 static void
@@ -67,13 +76,19 @@ mark(void)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
+	pthread_t thread;
 	int status = 0;
+
+	(void)argv;
 
 	victim_init();
 	if (pipe(orders) < 0 || pipe(answers) < 0)
 		return 99;
+	for (int i = 0; argc > 1 && i < THREADS; i++)
+		if (pthread_create(&thread, NULL, live_busily, NULL) != 0)
+			return 99;
 	victim_ready();
 	victim_serve(mark);
 	close(orders[0]);
