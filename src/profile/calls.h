@@ -13,6 +13,8 @@
 uint32_t *traced_same(struct profile *prof);
 void traced_sizes_init(struct traced_sizes *s);
 void traced_size_add(struct traced_sizes *s, uint64_t bytes);
+/* So many of one size, and their bytes in all. */
+void traced_sizes_add(struct traced_sizes *s, uint64_t n, uint64_t bytes);
 
 /* ---- descriptors.c: which file a number was at a moment ----------------- */
 

@@ -23,7 +23,10 @@ struct heaping {
 	struct traced_process *process;
 	uint32_t *same;		/* by stack */
 	struct map rows;	/* stack << 8 | end -> row + 1 */
-	uint32_t *row_of;	/* by number of the packet, + 1; 0: filtered */
+	struct standing {	/* by number of the packet */
+		uint32_t row;	/* + 1; 0: filtered */
+		uint32_t calls;	/* for how many it stands */
+	} *row_of;
 	size_t row_of_cap, row_of_len;
 	struct holding *holdings;	/* by row */
 	struct traced_amount now;
@@ -58,13 +61,15 @@ row_for(struct heaping *h, uint32_t stack)
 /* ---- each block --------------------------------------------------------- */
 
 static void
-note_row(struct heaping *h, uint64_t number, const struct traced_blocks *row)
+note_row(struct heaping *h, uint64_t number, const struct traced_blocks *row,
+	 uint64_t calls)
 {
 	h->row_of = xgrow(h->row_of, &h->row_of_cap, number + 1,
 			  sizeof *h->row_of);
 	while (h->row_of_len <= number)
-		h->row_of[h->row_of_len++] = 0;
-	h->row_of[number] = (uint32_t)(row - h->out->blocks) + 1;
+		h->row_of[h->row_of_len++] = (struct standing){0};
+	h->row_of[number] = (struct standing){
+		(uint32_t)(row - h->out->blocks) + 1, (uint32_t)calls };
 }
 
 static void
@@ -80,24 +85,25 @@ add_block(void *arg, const struct expr_record *r)
 	const uint64_t kept = p->value[HEAP_LEAKED];
 	const uint64_t calls = p->ticks ? p->ticks : 1;
 
-	note_row(h, r->src->leaks.next - 1, row);
+	note_row(h, r->src->leaks.next - 1, row, calls);
 	amount_add(&row->allocated, calls, p->value[HEAP_SIZE]);
-	traced_size_add(&h->out->allocated, p->value[HEAP_SIZE]);
+	traced_sizes_add(&h->out->allocated, calls, p->value[HEAP_SIZE]);
 	if (!kept)
 		return;
 	amount_add(&row->kept, calls, kept);
 	amount_add(&h->process->kept, calls, kept);
-	traced_size_add(&h->out->kept, kept);
+	traced_sizes_add(&h->out->kept, calls, kept);
 }
 
 /* ---- as they come and go ------------------------------------------------ */
 
 /* What is neither old nor new stays as it is, by the rules of unsigned. */
 static void
-change(struct traced_amount *a, uint64_t before, uint64_t after)
+change(struct traced_amount *a, uint64_t calls, uint64_t before,
+       uint64_t after)
 {
 	a->bytes += after - before;
-	a->count += (uint64_t)!before - (uint64_t)!after;
+	a->count += calls * ((uint64_t)!before - (uint64_t)!after);
 }
 
 static void
@@ -105,19 +111,20 @@ follow(void *arg, uint64_t number, uint64_t time_ns, uint64_t before,
        uint64_t after)
 {
 	struct heaping *h = arg;
-	const uint32_t row = number < h->row_of_len ? h->row_of[number] : 0;
+	const struct standing at = number < h->row_of_len ?
+		h->row_of[number] : (struct standing){0};
 
-	if (!row)
+	if (!at.row)
 		return;
 
-	struct holding *held = &h->holdings[row - 1];
+	struct holding *held = &h->holdings[at.row - 1];
 
 	if (held->peak != h->peak) {
 		held->peak = h->peak;
 		held->at_peak = held->now;
 	}
-	change(&held->now, before, after);
-	change(&h->now, before, after);
+	change(&held->now, at.calls, before, after);
+	change(&h->now, at.calls, before, after);
 	if (h->now.bytes <= h->process->peak.bytes)
 		return;
 	h->process->peak = h->now;

@@ -103,17 +103,24 @@ traced_sizes_init(struct traced_sizes *s)
 }
 
 void
-traced_size_add(struct traced_sizes *s, uint64_t bytes)
+traced_sizes_add(struct traced_sizes *s, uint64_t n, uint64_t bytes)
 {
+	const uint64_t each = (bytes + n / 2) / n;
 	size_t range = 0;
 
-	while (range < ARRAY_LEN(range_ends) && bytes > range_ends[range])
+	while (range < ARRAY_LEN(range_ends) && each > range_ends[range])
 		range++;
-	s->ranges[range]++;
-	s->count++;
+	s->ranges[range] += n;
+	s->count += n;
 	s->bytes += bytes;
-	s->smallest = bytes < s->smallest ? bytes : s->smallest;
-	s->largest = bytes > s->largest ? bytes : s->largest;
+	s->smallest = each < s->smallest ? each : s->smallest;
+	s->largest = each > s->largest ? each : s->largest;
+}
+
+void
+traced_size_add(struct traced_sizes *s, uint64_t bytes)
+{
+	traced_sizes_add(s, 1, bytes);
 }
 
 /* ---- the end ----------------------------------------------------------- */
