@@ -11,6 +11,7 @@
 #include "calls.h"
 #include "inject.h"
 #include "look_back.h"
+#include "record.h"
 
 enum {
 	ROOM_BYTES = 64 << 20,
@@ -61,7 +62,9 @@ keep_stack(struct calls *c, const struct trace_event *ev)
 	k->end = ev->end == RECORD_COMPLETE ? STACK_COMPLETE :
 		ev->end == RECORD_TOO_DEEP ? STACK_TRUNCATED : STACK_FAILED;
 	for (size_t i = 0; i < ev->depth; i++)
-		k->pcs[i] = unwind_call_address(c->opt->space, ev->pcs[i]);
+		k->pcs[i] = ev->pcs[i] & RECORD_PC_EXACT ?
+			ev->pcs[i] & ~RECORD_PC_EXACT :
+			unwind_call_address(c->opt->space, ev->pcs[i]);
 	*slot = (uintptr_t)k;
 }
 
