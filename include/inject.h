@@ -191,6 +191,7 @@ struct tracing_counts {
 	uint64_t lost[TRACE_LOSSES];
 	uint64_t waits, waited_ns;
 	uint64_t short_waits;	/* below sync_ns */
+	uint64_t spoiled;	/* records that made no sense */
 };
 
 /* From here on calls of malloc and its like leave records, in all load objects
@@ -203,10 +204,10 @@ int tracing_look_again(struct tracing *tr, struct inject_report *report);
 void tracing_drain(struct tracing *tr, trace_sink sink, void *arg);
 /* Where the function is that a hook stands before. */
 uint64_t tracing_original(const struct tracing *tr, enum trace_function f);
-void tracing_counts(const struct tracing *tr, struct tracing_counts *counts);
 /* Slots as they were, records out, all of it unmapped. -1: something of it
  * stays, which is said. Frees. */
 int tracing_close(struct tracing *tr, trace_sink sink, void *arg,
+		  struct tracing_counts *counts,
 		  struct inject_report *report);
 
 /* ---- salvage.c: records that a killed visit did not take ------------------ */

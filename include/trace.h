@@ -107,7 +107,8 @@ enum trace_io_class {
 	X(CLOSE, CLOSES, "close", "__close") \
 	X(FSYNC, OTHERS, "fsync", 0) \
 	X(FDATASYNC, OTHERS, "fdatasync", 0) \
-	X(VFORK, NONE, "vfork", "__vfork")
+	X(VFORK, NONE, "vfork", "__vfork") \
+	X(FORK, NONE, "fork", "__fork")	/* whatever is traced */
 
 #define TRACE_STREAM_CALLS(X) \
 	X(FOPEN, OPENS, "fopen", "fopen64") \
@@ -161,7 +162,6 @@ enum trace_io_class {
 #define TRACE_IO_HELPERS(X) \
 	X(IO_ERRNO, NONE, "__errno_location", 0) \
 	X(FILENO, NONE, "fileno", 0) \
-	X(FERROR, NONE, "ferror", 0) \
 	X(STDIN, NONE, "stdin", 0) \
 	X(STDOUT, NONE, "stdout", 0)
 

@@ -108,6 +108,8 @@ hot_chunk_reserve(const struct trace_turn *turn, uint32_t words)
 /* ---- hot_trace.c --------------------------------------------------------------- */
 
 extern struct trace_thread hot_threads[TRACE_THREADS];
+/* Calls of threads that there is no room for. */
+extern uint64_t hot_trace_strangers;
 
 enum { TRACE_THREAD_SHIFT = 64 - 13 };
 _Static_assert(TRACE_THREADS == 1 << (64 - TRACE_THREAD_SHIFT),
@@ -298,6 +300,8 @@ int64_t trace_bind(void);
 int64_t trace_end(const struct collector_call *call);
 /* No hook uses what guest.origin led to, which is NULL by now. */
 bool trace_is_left(const struct collector_call *call);
+/* Shall children have what hooks use? A thread is inside one. */
+void trace_share(bool with_children);
 /* In a fork's child: all that was the parent's. */
 void trace_forget(const struct collector_call *call);
 

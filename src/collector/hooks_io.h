@@ -35,6 +35,7 @@ uint32_t hot_io_length(const char *s, uint32_t most);
 bool hot_vfork_is_child(const struct trace_turn *turn);
 void *hot_vfork_begin(void);
 void hook_VFORK(void);
+int hook_FORK(void);
 
 /* By number; NULL: none of theirs. */
 void *hot_io_call_hook(enum trace_function function);

@@ -218,8 +218,11 @@ hook_reallocarray(void *old, size_t a, size_t b)
 	const struct resize r = resize_begin(TRACE_REALLOCARRAY, old);
 	void *p = ((void *(*)(void *, size_t, size_t))
 		   hot_originals[TRACE_REALLOCARRAY])(old, a, b);
+	size_t bytes;
 
-	resize_end(&r, p, a && b ? a * b : 0, &caller);
+	/* what wraps around is refused, and no block of no bytes */
+	resize_end(&r, p, __builtin_mul_overflow(a, b, &bytes) ? SIZE_MAX :
+		   bytes, &caller);
 	return p;
 }
 
@@ -252,8 +255,13 @@ hook_mmap(void *at, size_t n, int prot, int flags, int fd, int64_t offset)
 static int
 hook_munmap(void *p, size_t n)
 {
-	taken(TRACE_MUNMAP, p, n);
-	return ((int (*)(void *, size_t))hot_originals[TRACE_MUNMAP])(p, n);
+	const uint64_t when = hot_trace_now();
+	const int r = ((int (*)(void *, size_t))
+		       hot_originals[TRACE_MUNMAP])(p, n);
+
+	if (r == 0)
+		record_taken(TRACE_MUNMAP, p, n, when, false);
+	return r;
 }
 
 /* ---- C++ ----------------------------------------------------------------- */

@@ -9,32 +9,67 @@
 
 /* ---- streams ------------------------------------------------------------- */
 
+static int *
+errno_at(void)
+{
+	int *(*where)(void) = (int *(*)(void))hot_originals[TRACE_IO_ERRNO];
+
+	return where ? where() : NULL;
+}
+
 /* -1: there is none behind it. It may not change errno. */
 static int32_t
 fd_of(const void *stream)
 {
-	int *(*where)(void) = (int *(*)(void))hot_originals[TRACE_IO_ERRNO];
 	int32_t (*number)(const void *) = (int32_t (*)(const void *))
 		hot_originals[TRACE_FILENO];
-	int kept, *errno_at;
+	int kept, *at = errno_at();
 	int32_t fd;
 
-	if (!stream || !where || !number)
+	if (!stream || !at || !number)
 		return IO_NO_FD;
-	errno_at = where();
-	kept = *errno_at;
+	kept = *at;
 	fd = number(stream);
-	*errno_at = kept;
+	*at = kept;
 	return fd;
 }
 
-static bool
-has_failed(const void *stream)
-{
-	int32_t (*error)(const void *) = (int32_t (*)(const void *))
-		hot_originals[TRACE_FERROR];
+/* Once the call has returned the stream may be closed by another thread: what
+ * is to be known of it is asked before. */
+struct stream_call {
+	uint64_t since;
+	int *errno_at;		/* NULL: it says nothing of errors */
+	int kept;
+	int32_t fd;
+};
 
-	return stream && error && error(stream);
+static struct stream_call
+stream_begin(const void *stream)
+{
+	return (struct stream_call){
+		.fd = fd_of(stream), .since = hot_trace_now(),
+	};
+}
+
+/* Of one that reads: what is in errno afterwards is of its own. */
+static struct stream_call
+stream_begin_reading(const void *stream)
+{
+	struct stream_call call = stream_begin(stream);
+
+	call.errno_at = errno_at();
+	if (call.errno_at) {
+		call.kept = *call.errno_at;
+		*call.errno_at = 0;
+	}
+	return call;
+}
+
+/* Of what got nothing: was that the end, or an error? */
+static int64_t
+nothing(const struct stream_call *call)
+{
+	return call->errno_at && *call->errno_at ? -1 : 0;
 }
 
 static const void *
@@ -46,41 +81,36 @@ standard(enum trace_function variable)
 }
 
 static __attribute__((noinline)) void
-moved(enum trace_function function, uint64_t since, const void *stream,
+moved(enum trace_function function, const struct stream_call *stream,
       int64_t result, const struct trace_caller *caller)
 {
 	const struct io_call call = {
-		.function = function, .since = since, .fd = fd_of(stream),
-		.other = IO_NO_FD, .result = result,
+		.function = function, .since = stream->since,
+		.fd = stream->fd, .other = IO_NO_FD, .result = result,
 	};
 
 	hot_io_done(&call, caller);
+	if (stream->errno_at && !*stream->errno_at)
+		*stream->errno_at = stream->kept;
 }
 
-/* Of what got nothing: was that the end, or an error? */
 static int64_t
-nothing(const void *stream)
+blocks(uint64_t size, uint64_t n, const struct stream_call *call)
 {
-	return has_failed(stream) ? -1 : 0;
+	return size && n ? (int64_t)(size * n) : nothing(call);
 }
 
 static int64_t
-blocks(uint64_t size, uint64_t n, const void *stream)
-{
-	return size && n ? (int64_t)(size * n) : nothing(stream);
-}
-
-static int64_t
-line(uint64_t s, uint64_t most, const void *stream)
+line(uint64_t s, uint64_t most, const struct stream_call *call)
 {
 	return s ? hot_io_length((const char *)s, (uint32_t)most) :
-		nothing(stream);
+		nothing(call);
 }
 
 static int64_t
-character(int64_t r, const void *stream)
+character(int64_t r, const struct stream_call *call)
 {
-	return (int32_t)r >= 0 ? 1 : nothing(stream);
+	return (int32_t)r >= 0 ? 1 : nothing(call);
 }
 
 static int64_t
@@ -92,53 +122,57 @@ text(int64_t r, uint64_t s, uint32_t more)
 
 /* ---- bytes --------------------------------------------------------------- */
 
-#define STREAM(name, stream, told) \
+#define CALLS(name, stream, begin, told) \
 static int64_t \
 hook_##name(IO_REGISTERS) \
 { \
 	const struct trace_caller caller = TRACE_CALLER(); \
-	const uint64_t since = hot_trace_now(); \
+	const struct stream_call it = begin((const void *)(stream)); \
 	const int64_t r = IO_ORIGINAL(name)(IO_HAND_ON); \
-	const void *const it = (const void *)(stream); \
 \
 	IO_NOT_ALL_USED; \
-	moved(TRACE_##name, since, it, (told), &caller); \
+	moved(TRACE_##name, &it, (told), &caller); \
 	return r; \
 }
 
-STREAM(FREAD, d, blocks(b, (uint64_t)r, it))
-STREAM(FREAD_UNLOCKED, d, blocks(b, (uint64_t)r, it))
-STREAM(FREAD_CHK, e, blocks(c, (uint64_t)r, it))
-STREAM(FREAD_UNLOCKED_CHK, e, blocks(c, (uint64_t)r, it))
-STREAM(FGETS, c, line((uint64_t)r, b, it))
-STREAM(FGETS_UNLOCKED, c, line((uint64_t)r, b, it))
-STREAM(FGETS_CHK, d, line((uint64_t)r, c, it))
-STREAM(FGETS_UNLOCKED_CHK, d, line((uint64_t)r, c, it))
-STREAM(FGETC, a, character(r, it))
-STREAM(FGETC_UNLOCKED, a, character(r, it))
-STREAM(GETC, a, character(r, it))
-STREAM(GETC_UNLOCKED, a, character(r, it))
-STREAM(GETCHAR, standard(TRACE_STDIN), character(r, it))
-STREAM(GETCHAR_UNLOCKED, standard(TRACE_STDIN), character(r, it))
-STREAM(GETLINE, c, r >= 0 ? r : nothing(it))
-STREAM(GETDELIM, d, r >= 0 ? r : nothing(it))
-STREAM(FWRITE, d, blocks(b, (uint64_t)r, it))
-STREAM(FWRITE_UNLOCKED, d, blocks(b, (uint64_t)r, it))
-STREAM(FPUTS, b, text(r, a, 0))
-STREAM(FPUTS_UNLOCKED, b, text(r, a, 0))
-STREAM(PUTS, standard(TRACE_STDOUT), text(r, a, 1))
-STREAM(FPUTC, b, (int32_t)r < 0 ? -1 : 1)
-STREAM(FPUTC_UNLOCKED, b, (int32_t)r < 0 ? -1 : 1)
-STREAM(PUTC, b, (int32_t)r < 0 ? -1 : 1)
-STREAM(PUTC_UNLOCKED, b, (int32_t)r < 0 ? -1 : 1)
-STREAM(PUTCHAR, standard(TRACE_STDOUT), (int32_t)r < 0 ? -1 : 1)
-STREAM(PUTCHAR_UNLOCKED, standard(TRACE_STDOUT), (int32_t)r < 0 ? -1 : 1)
-STREAM(FFLUSH, a, (int32_t)r)
-STREAM(FFLUSH_UNLOCKED, a, (int32_t)r)
-STREAM(VPRINTF, standard(TRACE_STDOUT), (int32_t)r)
-STREAM(VPRINTF_CHK, standard(TRACE_STDOUT), (int32_t)r)
-STREAM(VFPRINTF, a, (int32_t)r)
-STREAM(VFPRINTF_CHK, a, (int32_t)r)
+#define READS(name, stream, told) \
+	CALLS(name, stream, stream_begin_reading, told)
+#define WRITES(name, stream, told) \
+	CALLS(name, stream, stream_begin, told)
+
+READS(FREAD, d, blocks(b, (uint64_t)r, &it))
+READS(FREAD_UNLOCKED, d, blocks(b, (uint64_t)r, &it))
+READS(FREAD_CHK, e, blocks(c, (uint64_t)r, &it))
+READS(FREAD_UNLOCKED_CHK, e, blocks(c, (uint64_t)r, &it))
+READS(FGETS, c, line((uint64_t)r, b, &it))
+READS(FGETS_UNLOCKED, c, line((uint64_t)r, b, &it))
+READS(FGETS_CHK, d, line((uint64_t)r, c, &it))
+READS(FGETS_UNLOCKED_CHK, d, line((uint64_t)r, c, &it))
+READS(FGETC, a, character(r, &it))
+READS(FGETC_UNLOCKED, a, character(r, &it))
+READS(GETC, a, character(r, &it))
+READS(GETC_UNLOCKED, a, character(r, &it))
+READS(GETCHAR, standard(TRACE_STDIN), character(r, &it))
+READS(GETCHAR_UNLOCKED, standard(TRACE_STDIN), character(r, &it))
+READS(GETLINE, c, r >= 0 ? r : nothing(&it))
+READS(GETDELIM, d, r >= 0 ? r : nothing(&it))
+READS(FWRITE, d, blocks(b, (uint64_t)r, &it))
+READS(FWRITE_UNLOCKED, d, blocks(b, (uint64_t)r, &it))
+WRITES(FPUTS, b, text(r, a, 0))
+WRITES(FPUTS_UNLOCKED, b, text(r, a, 0))
+WRITES(PUTS, standard(TRACE_STDOUT), text(r, a, 1))
+WRITES(FPUTC, b, (int32_t)r < 0 ? -1 : 1)
+WRITES(FPUTC_UNLOCKED, b, (int32_t)r < 0 ? -1 : 1)
+WRITES(PUTC, b, (int32_t)r < 0 ? -1 : 1)
+WRITES(PUTC_UNLOCKED, b, (int32_t)r < 0 ? -1 : 1)
+WRITES(PUTCHAR, standard(TRACE_STDOUT), (int32_t)r < 0 ? -1 : 1)
+WRITES(PUTCHAR_UNLOCKED, standard(TRACE_STDOUT), (int32_t)r < 0 ? -1 : 1)
+WRITES(FFLUSH, a, (int32_t)r)
+WRITES(FFLUSH_UNLOCKED, a, (int32_t)r)
+WRITES(VPRINTF, standard(TRACE_STDOUT), (int32_t)r)
+WRITES(VPRINTF_CHK, standard(TRACE_STDOUT), (int32_t)r)
+WRITES(VFPRINTF, a, (int32_t)r)
+WRITES(VFPRINTF_CHK, a, (int32_t)r)
 
 /* ---- words and values ---------------------------------------------------- */
 
@@ -160,14 +194,14 @@ static TAKES_VALUES int \
 hook_##name parameters \
 { \
 	const struct trace_caller caller = TRACE_CALLER(); \
-	const uint64_t since = hot_trace_now(); \
+	const struct stream_call call = stream_begin(stream); \
 	va_list list; \
 	int r; \
 \
 	va_start(list, last); \
 	r = ((list_function *)hot_originals[TRACE_##original])arguments; \
 	va_end(list); \
-	moved(TRACE_##name, since, stream, r, &caller); \
+	moved(TRACE_##name, &call, r, &caller); \
 	return r; \
 }
 
@@ -225,7 +259,7 @@ hook_DPRINTF_CHK(int fd, int flag, const char *format, ...)
 	return r;
 }
 
-#define WRITES(name) \
+#define WRITES_DIRECT(name) \
 static int64_t \
 hook_##name(IO_REGISTERS) \
 { \
@@ -237,8 +271,8 @@ hook_##name(IO_REGISTERS) \
 	return r; \
 }
 
-WRITES(VDPRINTF)
-WRITES(VDPRINTF_CHK)
+WRITES_DIRECT(VDPRINTF)
+WRITES_DIRECT(VDPRINTF_CHK)
 
 /* ---- opened and closed --------------------------------------------------- */
 

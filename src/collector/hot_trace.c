@@ -10,6 +10,7 @@
 void *hot_originals[TRACE_FUNCTIONS];
 
 struct trace_thread hot_threads[TRACE_THREADS];
+uint64_t hot_trace_strangers;
 
 /* ---- threads ------------------------------------------------------------- */
 
@@ -19,7 +20,8 @@ hot_trace_claim(uint64_t pointer)
 	const uint64_t first = hot_trace_hash(pointer);
 	uint32_t i;
 
-	for (i = 0; i < TRACE_THREAD_PROBES; i++) {
+	/* without a thread pointer libc's number of it is nowhere */
+	for (i = 0; pointer && i < TRACE_THREAD_PROBES; i++) {
 		struct trace_thread *th = &hot_threads[(first + i) %
 						   TRACE_THREADS];
 		uint64_t was = __atomic_load_n(&th->pointer, __ATOMIC_ACQUIRE);
@@ -34,6 +36,7 @@ hot_trace_claim(uint64_t pointer)
 		if (was == pointer)
 			return th;	/* by a handler, just now */
 	}
+	__atomic_fetch_add(&hot_trace_strangers, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
 

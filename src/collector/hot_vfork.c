@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * What has children.
+ *
  * A child of vfork runs in its parent's memory, as that one's thread, until it
  * becomes another program: what it reads, writes, opens and closes is its own.
  * Threads that have called vfork are remembered. While one is, its number
@@ -88,4 +90,24 @@ hook_VFORK(void)
 		"addq $8, %rsp\n\t"
 		".cfi_adjust_cfa_offset -8\n\t"
 		"jmp *%rax");
+}
+
+/*
+ * The memory for records is not a child's. But where a handler forks that has
+ * interrupted a hook, the child returns into that hook: it gets the memory,
+ * too, writes there what its parent writes, and passes through from then on.
+ */
+int
+hook_FORK(void)
+{
+	const struct trace_thread *th = hot_trace_thread();
+	const bool inside = th && th->inside != th->stale;
+	int r;
+
+	if (inside)
+		trace_share(true);
+	r = ((int (*)(void))hot_originals[TRACE_FORK])();
+	if (inside && r != 0)
+		trace_share(false);
+	return r;
 }

@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#define NO_THREAD	UINT64_C(1)	/* no thread's pointer */
+
 enum { A_WHILE = 50 };		/* in ms: longer than a thread is kept waiting */
 
 static struct trace_area *mapped;	/* NULL: none */
@@ -159,6 +161,35 @@ hook_of(enum trace_function function)
 	return NULL;
 }
 
+/* Hooks read the processor's counter, which a program may have forbidden to
+ * its threads: each of them is one that was born since. */
+static bool
+call_may_read_time(const struct collector_call *call)
+{
+	enum { GET_TSC = 25, TSC_SIGSEGV = 2 };
+	int32_t mode = 0;
+
+	return !may_wait(call) ||
+		sys4(__NR_prctl, GET_TSC, (uint64_t)&mode, 0, 0) < 0 ||
+		mode != TSC_SIGSEGV;
+}
+
+/* A thread that has jumped out of a hook never says that it has left; what it
+ * had stays mapped, and was told. Whoever is inside by now is not, or will be
+ * again by the time when it matters. */
+static void
+leave_abandoned(void)
+{
+	uint32_t i;
+
+	if (!mapped)
+		return;
+	hot_trace_look(true);
+	for (i = 0; i < TRACE_THREADS; i++)
+		hot_threads[i].walking = 0;
+	mapped = NULL;
+}
+
 int64_t
 trace_begin(const struct collector_call *call)
 {
@@ -167,8 +198,9 @@ trace_begin(const struct collector_call *call)
 	int64_t at;
 	int i;
 
-	if (mapped || !guest.area)
+	if (!guest.area)
 		return -EBUSY;
+	leave_abandoned();
 	/* a child would write into its parent's records */
 	if (!guest.origin)
 		return -EOPNOTSUPP;
@@ -181,12 +213,19 @@ trace_begin(const struct collector_call *call)
 		(void)sys4(__NR_munmap, (uint64_t)at, call->size, 0, 0);
 		return -EINVAL;
 	}
+	if (!a->confined && !call_may_read_time(call)) {
+		(void)sys4(__NR_munmap, (uint64_t)at, call->size, 0, 0);
+		return -EPERM;
+	}
 	(void)sys4(__NR_madvise, (uint64_t)at, call->size, DONTFORK, 0);
 	for (i = 0; i < TRACE_FUNCTIONS; i++) {
 		if (a->originals[i])
 			hot_originals[i] = (void *)a->originals[i];
 		a->hooks[i] = (uint64_t)hook_of((enum trace_function)i);
 	}
+	/* nobody's: a thread pointer of 0 finds no place */
+	hot_threads[0].pointer = hot_threads[0].pointer ? : NO_THREAD;
+	hot_trace_strangers = 0;
 	hot_sync_begin(a);
 	hot_sample_start(a->sample_bytes);
 	used = true;
@@ -240,6 +279,7 @@ trace_end(const struct collector_call *call)
 	if (!mapped)
 		return 0;
 	unbind();
+	mapped->lost[TRACE_LOST_THREAD] = hot_trace_strangers;
 	if (guest.origin)
 		__atomic_store_n(&guest.origin->trace, NULL, __ATOMIC_SEQ_CST);
 	if (!trace_is_left(call))
@@ -247,6 +287,19 @@ trace_end(const struct collector_call *call)
 	r = sys4(__NR_munmap, (uint64_t)mapped, mapped_size, 0, 0);
 	mapped = NULL;
 	return r;
+}
+
+void
+trace_share(bool with_children)
+{
+	enum { DONTFORK = 10, DOFORK = 11 };
+	const uint64_t advice = with_children ? DOFORK : DONTFORK;
+
+	if (!mapped || confined)
+		return;
+	(void)sys4(__NR_madvise, (uint64_t)mapped, mapped_size, advice, 0);
+	(void)sys4(__NR_madvise, (uint64_t)guest.area, guest.area_size, advice,
+		   0);
 }
 
 /* The parent's other threads may have been inside when it forked. Ours pass

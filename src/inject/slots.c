@@ -149,7 +149,8 @@ is_first_scope(const struct plan *p, const struct image *img)
 static bool
 is_wanted(const struct slots *s, int f)
 {
-	return s->families & 1u << trace_family((unsigned)f);
+	return f == TRACE_FORK ||
+		s->families & 1u << trace_family((unsigned)f);
 }
 
 static void
@@ -325,6 +326,7 @@ consider(struct table *t, const Elf64_Rela *r)
 		t->s->others++;
 		return;
 	}
+	t->s->forks += f == TRACE_FORK;
 	t->s->heap_of_program += t->img == &t->p->images[0] &&
 		trace_family((unsigned)f) == TRACE_HEAP;
 	slots_add(t->s, &(struct trace_patch){

@@ -196,8 +196,8 @@ tracing_original(const struct tracing *tr, enum trace_function f)
 	return tr->layout.originals[f];
 }
 
-void
-tracing_counts(const struct tracing *tr, struct tracing_counts *c)
+static void
+get_counts(const struct tracing *tr, struct tracing_counts *c)
 {
 	const struct trace_patch *p = tracing_patches(tr);
 
@@ -210,6 +210,7 @@ tracing_counts(const struct tracing *tr, struct tracing_counts *c)
 	};
 	memcpy(c->lost, tr->area->lost, sizeof c->lost);
 	c->short_waits = tr->area->short_waits;
+	c->spoiled = tr->spoiled;
 	for (uint32_t i = 0; i < tr->patches; i++)
 		if (p[i].state == TRACE_PATCH_IN)
 			c->slots++;
@@ -254,6 +255,16 @@ refuse(const struct tracing *tr)
 			  "iotrace off)");
 }
 
+static void
+refuse_time(void)
+{
+	(void)fail(FAIL_UNSUITABLE, "its threads may not read the processor's "
+		   "clock (PR_SET_TSC), which tells when a call was made");
+	(void)fail_remedy("record it without --heap, --sync and --io (in the "
+			  "shell: collector heaptrace off, synctrace off, "
+			  "iotrace off)");
+}
+
 struct tracing *
 tracing_open(struct guest *g, const struct tracing_options *opt,
 	     struct inject_report *report)
@@ -268,7 +279,7 @@ tracing_open(struct guest *g, const struct tracing_options *opt,
 	tracing_calibrate_first(tr);
 	if (find_slots(tr, &tr->slots) < 0)
 		goto failed;
-	if (!tr->slots.len) {
+	if (tr->slots.len == tr->slots.forks) {
 		refuse(tr);
 		goto failed;
 	}
@@ -276,6 +287,8 @@ tracing_open(struct guest *g, const struct tracing_options *opt,
 		goto failed;
 	tr->chunks = xcalloc(tr->layout.chunks, sizeof *tr->chunks);
 	if (guest_command(g, &call, prepare_trace, report) < 0) {
+		if (call.result == -EPERM)
+			refuse_time();
 		(void)fail_in("process %d: trace its calls", target_pid(g->t));
 		goto failed;
 	}
@@ -301,11 +314,15 @@ left_in(const struct tracing *tr)
 
 int
 tracing_close(struct tracing *tr, trace_sink sink, void *arg,
-	      struct inject_report *report)
+	      struct tracing_counts *counts, struct inject_report *report)
 {
 	struct collector_call call = { .command = COLLECTOR_UNTRACE };
 	const bool there = guest_is_there(tr->g);
+	size_t slots;
 	int r = 0;
+
+	get_counts(tr, counts);
+	slots = counts->slots;
 
 	if (there)
 		r = guest_command(tr->g, &call, NULL, report);
@@ -313,6 +330,8 @@ tracing_close(struct tracing *tr, trace_sink sink, void *arg,
 		r = 0;		/* a thread stands in it: guest_stop tells */
 	__atomic_store_n(&tr->area->on, 0, __ATOMIC_RELEASE);
 	trace_drain_last(tr, sink, arg);
+	get_counts(tr, counts);
+	counts->slots = slots;
 
 	const size_t left = there ? left_in(tr) : 0;
 

@@ -16,6 +16,7 @@
 enum {
 	ROOM_BYTES = 64 << 20,
 	WAIT_NS = 20 * 1000 * 1000,
+	PATIENCE_NS = 1000 * 1000 * 1000,
 	LOOK_SHARE = 20,	/* of the time, at most, we look for slots */
 	TABLE_MARGIN = 4 << 20,
 };
@@ -133,14 +134,17 @@ take(void *arg, const struct trace_event *ev)
 	c->npending++;
 }
 
-/* Its stack was there before it was written; so it is by now. */
+/* Its stack was there before it was written; so it is by now, but where the
+ * thread that writes it has no processor, or jumped out of it. */
 static void
 put_pending(struct calls *c, bool last)
 {
+	const uint64_t since = last ? UINT64_MAX : now_ns() - PATIENCE_NS;
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->npending; i++)
-		if (last || frame_of(c, &c->pending[i])) {
+		if (c->pending[i].time_ns < since ||
+		    frame_of(c, &c->pending[i])) {
 			put(c, &c->pending[i]);
 			free((void *)(uintptr_t)c->pending[i].path);
 		} else {
@@ -303,6 +307,8 @@ tell_counts(struct calls *c, const struct tracing_counts *n)
 		{ "refused", n->refused, false },
 		{ "lost_full", n->lost[TRACE_LOST_FULL], false },
 		{ "lost_lease", n->lost[TRACE_LOST_LEASE], false },
+		{ "lost_thread", n->lost[TRACE_LOST_THREAD], false },
+		{ "spoiled", n->spoiled, false },
 		{ "lost_sampled", n->lost[TRACE_LOST_SAMPLED], !heap },
 		{ "heap_of_program", n->heap_of_program, !heap },
 		{ "waited_ns", n->waited_ns, false },
@@ -351,8 +357,7 @@ calls_end(struct calls *c, struct str *text)
 
 		calls_io_round(c->io);
 		tracing_drain(c->tracing, take, c);
-		tracing_counts(c->tracing, &counts);
-		if (tracing_close(c->tracing, take, c, &report) < 0)
+		if (tracing_close(c->tracing, take, c, &counts, &report) < 0)
 			unclean(text);
 		note_report(c, &report);
 		put_pending(c, true);

@@ -86,7 +86,9 @@ calls_lost(const struct experiment_reader *rd)
 				.slots = count_of(ev, "slots"),
 				.others = count_of(ev, "others"),
 				.full = count_of(ev, "lost_full") +
-					count_of(ev, "lost_sampled"),
+					count_of(ev, "lost_sampled") +
+					count_of(ev, "lost_thread") +
+					count_of(ev, "spoiled"),
 				.lease = count_of(ev, "lost_lease"),
 				.short_waits = count_of(ev, "short_waits"),
 				.heap_of_program =
