@@ -231,7 +231,11 @@ compare_made(void)
 
 /* ---- a program ----------------------------------------------------------- */
 
+#ifdef __clang__	/* knows no noclone, and does not clone */
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 static struct help_space h;
 static uint64_t stack_end;

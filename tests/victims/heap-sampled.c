@@ -20,7 +20,11 @@ static void *volatile sink;
 #ifdef __clang__
 #define OWN NOINLINE
 #else
+#ifdef __clang__	/* knows no noclone, and does not clone */
+#define OWN __attribute__((noinline))
+#else
 #define OWN __attribute__((noinline, noclone))
+#endif
 #endif
 
 static void *

@@ -21,7 +21,11 @@ static void *volatile sink;
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
 #else
+#ifdef __clang__	/* knows no noclone, and does not clone */
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 #endif
 
 static void *

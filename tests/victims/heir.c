@@ -9,7 +9,11 @@
 
 #include "victim.h"
 
+#ifdef __clang__	/* knows no noclone, and does not clone */
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 enum { LOST = 100, PAIRS = 1000, BYTES = 64, THREADS = 2 };
 

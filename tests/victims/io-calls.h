@@ -77,7 +77,11 @@ count(struct tally *t, enum way way, int64_t r)
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
 #else
+#ifdef __clang__	/* knows no noclone, and does not clone */
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 #endif
 
 /* do_NAME: CALL, whose result is what it moved; -1: it failed. */

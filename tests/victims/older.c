@@ -15,7 +15,11 @@ static bool done;
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
 #else
+#ifdef __clang__	/* knows no noclone, and does not clone */
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 #endif
 
 static char *
