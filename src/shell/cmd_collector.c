@@ -321,8 +321,8 @@ const struct command collector_subcommands[] = {
 	  sub_enable, NULL },
 	{ "engine", "auto|ring|inject|remote", "how samples are taken", 0, sub_engine,
 	  "collector engine ring" },
-	{ "heaptrace", "on|off|BYTES", "calls that give or take memory: all, or "
-	  "for one byte in so many", 0,
+	{ "heaptrace", "on|off|BYTES", "calls that give or take memory: all, or of "
+	  "samples", 0,
 	  collector_heaptrace, "collector heaptrace on" },
 	{ "iotrace", "on|off", "each call that reads, writes, opens or closes",
 	  0, collector_iotrace, "collector iotrace on" },

@@ -50,18 +50,17 @@ const struct view view_table[] = {
 	  "cost", "disasm main", view_disasm, false },
 	{ "dis", "FUNCTION [N]", "the same as disasm", "dis main",
 	  view_disasm, false },
-	{ "leaks", "", "blocks that were never freed, by the stack that "
-	  "allocated them", "leaks", view_leaks, false },
+	{ "leaks", "", "blocks that were never freed, by stack", "leaks",
+	  view_leaks, false },
 	{ "allocs", "", "what was allocated, by stack", "allocs",
 	  view_allocs, false },
 	{ "heap", "", "both together, by stack", "heap", view_heap, false },
-	{ "heapstat", "", "when most memory was in use and by which stacks; "
-	  "sizes of blocks and leaks", "heapstat", view_heapstat, false },
+	{ "heapstat", "", "when most memory was in use, by which stacks; "
+	  "sizes", "heapstat", view_heapstat, false },
 	{ "ioactivity", "", "input and output by file", "ioactivity",
 	  view_ioactivity, false },
-	{ "iodetail", "", "the same by open file: each open is one, also "
-	  "where a descriptor has its number again", "iodetail",
-	  view_iodetail, false },
+	{ "iodetail", "", "the same, each time that a file was open",
+	  "iodetail", view_iodetail, false },
 	{ "iocallstack", "", "the same by stack", "iocallstack",
 	  view_iocallstack, false },
 	{ "iostat", "", "the same in all: sizes, the longest and the "
