@@ -295,7 +295,9 @@ trace_share(bool with_children)
 	enum { DONTFORK = 10, DOFORK = 11 };
 	const uint64_t advice = with_children ? DOFORK : DONTFORK;
 
-	if (!mapped || confined)
+	/* a child that was born without it may have something else there */
+	if (!mapped || confined ||
+	    sys4(__NR_getpid, 0, 0, 0, 0) != (int64_t)guest.pid)
 		return;
 	(void)sys4(__NR_madvise, (uint64_t)mapped, mapped_size, advice, 0);
 	(void)sys4(__NR_madvise, (uint64_t)guest.area, guest.area_size, advice,
