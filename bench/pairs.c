@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * pairs N DEPTH: N times malloc(64) and free by one thread, whose stack is
- * DEPTH calls deep; after it says `ready PID` and was told to go. Then `cpu`,
- * the thread's own for that, in nanoseconds, and once more for half as many
- * after the next line of input, as `after`.
+ * pairs N DEPTH: N times malloc(64) and free by one thread (pairs.h).
  */
-#include "../tests/victims/victim.h"
+#include "pairs.h"
 
 static void *volatile sink;
 
@@ -21,40 +18,8 @@ pairs(long n)
 	return victim_clock(CLOCK_THREAD_CPUTIME_ID) - start;
 }
 
-__attribute__((noinline)) static uint64_t
-below(int depth, long n)
-{
-	const uint64_t ns = depth > 0 ? below(depth - 1, n) : pairs(n);
-
-	__asm__ volatile("");
-	return ns;
-}
-
-static void
-wait_for_line(void)
-{
-	int c;
-
-	while ((c = getchar()) != '\n')
-		if (c == EOF)
-			exit(0);
-}
-
 int
 main(int argc, char **argv)
 {
-	if (argc != 3)
-		return 99;
-
-	const long n = atol(argv[1]);
-	const int depth = atoi(argv[2]);
-
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	(void)below(depth, n / 10);
-	printf("ready %d\n", (int)getpid());
-	wait_for_line();
-	victim_say("cpu", below(depth, n));
-	wait_for_line();
-	victim_say("after", below(depth, n / 2));
-	return 0;
+	return measure(argc, argv);
 }
