@@ -148,6 +148,14 @@ bool map_next(const struct map *m, size_t *at, uint64_t *key, uint64_t *value);
 uint64_t hash_bytes(const void *data, size_t n, uint64_t seed);
 uint64_t hash_word(uint64_t word);
 
+/* Two hashes of the same words: together 128 bits that decide whether they
+ * are equal. */
+struct hash_two {
+	uint64_t key, check;
+};
+
+struct hash_two hash_words(const uint64_t *words, size_t n, uint64_t seed);
+
 /* CLOCK_MONOTONIC, nanoseconds. */
 uint64_t now_ns(void);
 /* CPU time of the calling thread, nanoseconds. */

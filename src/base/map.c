@@ -39,6 +39,26 @@ hash_bytes(const void *data, size_t n, uint64_t seed)
 	return hash_word(h ^ word);
 }
 
+/*
+ * Two sums beside each other, each a permutation of what it was for any word:
+ * what differs in one word differs in both. The chains do not wait for each
+ * other, which a second pass would.
+ */
+struct hash_two
+hash_words(const uint64_t *words, size_t n, uint64_t seed)
+{
+	uint64_t a = seed ^ (n * 0x9e3779b97f4a7c15ull);
+	uint64_t b = ~seed + n * 0xc2b2ae3d27d4eb4full;
+
+	for (size_t i = 0; i < n; i++) {
+		a = (a ^ words[i]) * 0xd6e8feb86659fd93ull;
+		b = (b + words[i]) * 0x9fb21c651e98df25ull;
+		a = a << 29 | a >> 35;
+		b = b << 37 | b >> 27;
+	}
+	return (struct hash_two){ hash_word(a), hash_word(b) };
+}
+
 static size_t
 find(const struct map *m, uint64_t key)
 {

@@ -22,13 +22,6 @@ enum {
 	KEEP_MAX = 4 << 20,
 };
 
-/* Key of a piece: what it holds and what it is linked to. */
-static uint64_t
-piece_hash(const uint64_t *words, size_t n, uint64_t link, uint64_t seed)
-{
-	return hash_bytes(words, n * sizeof *words, hash_word(link ^ seed));
-}
-
 /* The place of a piece by content; key is where it is, or belongs. */
 static struct piece *
 find_piece(struct experiment *exp, uint64_t *key, uint64_t check)
@@ -122,16 +115,18 @@ static const struct piece *
 intern(struct experiment *exp, const uint64_t *words, size_t n, uint64_t link,
        enum piece_kind kind)
 {
-	uint64_t key = piece_hash(words, n, link, 1 + kind);
-	const uint64_t check = piece_hash(words, n, link, 11 + kind);
-	const struct piece *known = find_piece(exp, &key, check);
+	/* what it holds, what it is linked to, and what it is for */
+	const struct hash_two hash =
+		hash_words(words, n, hash_word(link) + kind);
+	uint64_t key = hash.key;
+	const struct piece *known = find_piece(exp, &key, hash.check);
 
 	if (known)
 		return known;
 	if (!has_room(exp))
 		return NULL;
 
-	struct piece piece = { .check = check };
+	struct piece piece = { .check = hash.check };
 
 	if (n > 0 || link)
 		piece.chain = ++exp->last_uid;	/* else 0: no stack at all */

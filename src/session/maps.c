@@ -323,6 +323,8 @@ mapper_skip_hooks(const struct mapper *m, uint64_t *pcs, size_t n)
 {
 	size_t kept = n ? 1 : 0;
 
+	if (m->hooks == m->hooks_end)
+		return n;
 	for (size_t i = 1; i < n; i++)
 		if (pcs[i] < m->hooks || pcs[i] >= m->hooks_end)
 			pcs[kept++] = pcs[i];
