@@ -115,17 +115,19 @@ drain_window(struct guest *g, struct record_window *w, uint64_t *taken,
 	 * be without end. */
 	while (tail != head && head - tail <= size) {
 		const uint64_t at = tail % size;
-		uint64_t left = size - at, bytes;
+		uint64_t left = size - at, head_bytes;
 
 		left = head - tail < left ? head - tail : left;
-		bytes = left < sizeof copy ? left : sizeof copy;
-		memcpy(copy, ring + at, bytes);
+		head_bytes = left < sizeof *rec ? left : sizeof *rec;
+		memcpy(copy, ring + at, head_bytes);
 		if (!record_is_sound(rec, left))
 			break;
 		if (rec->kind == RECORD_SAMPLE) {
 			const pid_t tid = guest_outer_tid(g,
 						(pid_t)rec->tid);
 
+			memcpy(rec->pcs, ring + at + sizeof *rec,
+			       rec->size - sizeof *rec);
 			rec->tid = tid ? (uint32_t)tid : rec->tid;
 			visit(arg, rec);
 			n++;
