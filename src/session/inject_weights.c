@@ -221,7 +221,7 @@ inject_guest_record(void *engine, const struct record *r)
 
 	if (r->kind != RECORD_SAMPLE || r->depth > RECORD_DEPTH_MAX)
 		return;
-	memset(e->exact, 0, RECORD_DEPTH_MAX / 8 + 1);
+	memset(e->exact, 0, r->depth / 8u + 1);
 	for (size_t i = 0; i < r->depth; i++) {
 		if (r->pcs[i] & RECORD_PC_EXACT)
 			e->exact[i / 8] |= (unsigned char)(1 << i % 8);
