@@ -260,6 +260,9 @@ struct experiment_packet {	/* one event of a data file */
 	 * start too, modulo 2^64; 0 stays 0. */
 	uint64_t value[EXPERIMENT_VALUES];
 	const char *text;		/* io: file name, during visit; NULL */
+	/* FRINFO of packets that may come, the farther one first: to ask the
+	 * memory for what they will need, and for nothing else; 0: unknown. */
+	uint64_t ahead[2];
 };
 
 struct experiment_reader;

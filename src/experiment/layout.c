@@ -87,7 +87,7 @@ width_of(const struct field *f)
 void
 layout_finish(struct layout *layout)
 {
-	layout->number_count = layout->need = 0;
+	layout->number_count = layout->value_count = layout->need = 0;
 	for (size_t role = 0; role < ROLE_COUNT; role++) {
 		const struct field *f = &layout->fields[role];
 		const size_t end = f->offset + width_of(f);
@@ -96,6 +96,8 @@ layout_finish(struct layout *layout)
 			continue;
 		layout->numbers[layout->number_count++] = (uint8_t)role;
 		layout->need = end > layout->need ? end : layout->need;
+		if (role >= ROLE_VALUE && role < ROLE_VALUE + EXPERIMENT_VALUES)
+			layout->value_count = role - ROLE_VALUE + 1;
 	}
 }
 
@@ -124,7 +126,6 @@ layout_numbers(const struct layout *layout, const unsigned char *packet,
 {
 	const bool whole = size >= layout->need;
 
-	memset(out, 0, ROLE_COUNT * sizeof *out);
 	for (size_t i = 0; i < layout->number_count; i++) {
 		const size_t role = layout->numbers[i];
 		const struct field *f = &layout->fields[role];

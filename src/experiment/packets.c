@@ -9,6 +9,8 @@
 
 #include "reader.h"
 
+enum { AHEAD_FAR = 24, AHEAD_NEAR = 12 };	/* packets */
+
 #define LATE_NS (10 * UINT64_C(1000000000))
 
 static uint64_t
@@ -43,32 +45,54 @@ since(const struct experiment_reader *rd, uint64_t began, uint64_t time_ns)
 	return began < time_ns ? began : time_ns;
 }
 
+/* Of one packet after another: what a layout does not have stays 0. */
+struct decoder {
+	const struct experiment_reader *rd;
+	const struct data_file *file;
+	const struct layout *layout;	/* of the last one */
+	uint64_t n[ROLE_COUNT];
+	struct experiment_packet packet;
+};
+
+static void
+take_values(struct decoder *d)
+{
+	struct experiment_packet *out = &d->packet;
+
+	for (size_t i = 0; i < d->layout->value_count; i++) {
+		out->value[i] = d->n[ROLE_VALUE + i];
+		if (d->layout->time_values[i] && out->value[i])
+			out->value[i] = since(d->rd, out->value[i],
+					      out->time_ns);
+	}
+}
+
 /* False when the packet cannot mean anything. */
 static bool
-decode(const struct experiment_reader *rd, const struct data_file *file,
-       const struct layout *layout, const unsigned char *packet, size_t size,
-       struct experiment_packet *out)
+decode(struct decoder *d, const struct layout *layout,
+       const unsigned char *packet, size_t size)
 {
-	uint64_t n[ROLE_COUNT];
+	struct experiment_packet *out = &d->packet;
+	const uint64_t *n = d->n;
 
-	layout_numbers(layout, packet, size, n);
+	if (layout != d->layout) {
+		memset(d->n, 0, sizeof d->n);
+		*out = (struct experiment_packet){ .kind = layout->kind };
+		d->layout = layout;
+	}
+	layout_numbers(layout, packet, size, d->n);
 	if (n[ROLE_STATE] >= MSTATE_COUNT)
 		return false;
-	*out = (struct experiment_packet){
-		.kind = layout->kind,
-		.time_ns = time_of(rd, n[ROLE_TIME]),
-		.thread = n[ROLE_THREAD], .lwp = n[ROLE_LWP],
-		.cpu = (int)n[ROLE_CPU], .frinfo = n[ROLE_FRINFO],
-		.mstate = (int)n[ROLE_STATE],
-		.ticks = n[ROLE_TICKS],
-		.weight_ns = weight_of(n[ROLE_TICKS], file->tick_ns),
-		.text = layout_text(packet, size, &layout->fields[ROLE_TEXT]),
-	};
-	for (size_t i = 0; i < EXPERIMENT_VALUES; i++) {
-		out->value[i] = n[ROLE_VALUE + i];
-		if (layout->time_values[i] && out->value[i])
-			out->value[i] = since(rd, out->value[i], out->time_ns);
-	}
+	out->time_ns = time_of(d->rd, n[ROLE_TIME]);
+	out->thread = n[ROLE_THREAD];
+	out->lwp = n[ROLE_LWP];
+	out->cpu = (int)n[ROLE_CPU];
+	out->frinfo = n[ROLE_FRINFO];
+	out->mstate = (int)n[ROLE_STATE];
+	out->ticks = n[ROLE_TICKS];
+	out->weight_ns = weight_of(n[ROLE_TICKS], d->file->tick_ns);
+	out->text = layout_text(packet, size, &layout->fields[ROLE_TEXT]);
+	take_values(d);
 	return true;
 }
 
@@ -168,6 +192,17 @@ data_file_scan(const struct experiment_reader *rd, struct data_file *file)
 	close_data(rd, file, &st);
 }
 
+/* Of the packet n behind the last one, were they all of one size. */
+static uint64_t
+frinfo_ahead(const struct packet_stream *st, const struct layout *layout,
+	     size_t size, size_t n)
+{
+	const struct field *f = &layout->fields[ROLE_FRINFO];
+	const size_t at = st->at + (n - 1) * size;
+
+	return at + size > st->len ? 0 : layout_get(st->buf + at, size, f);
+}
+
 static bool
 visit_file(const struct experiment_reader *rd, struct data_file *file,
 	   bool (*visit)(void *arg, const struct experiment_packet *p),
@@ -177,17 +212,20 @@ visit_file(const struct experiment_reader *rd, struct data_file *file,
 	struct packet_head head;
 	const unsigned char *packet;
 	unsigned long long doubtful = 0;
+	struct decoder d = { .rd = rd, .file = file };
+	struct experiment_packet *p = &d.packet;
 
 	if (!open_data(rd, file, &st))
 		return true;
 	while ((packet = stream_next(&st, &head))) {
 		const struct layout *l = layout_find(file, head.kind);
-		struct experiment_packet p;
 
-		if (!l || !decode(rd, file, l, packet, head.size, &p))
+		if (!l || !decode(&d, l, packet, head.size))
 			continue;
-		doubtful += is_doubtful(&p);
-		if (!visit(arg, &p)) {
+		doubtful += is_doubtful(p);
+		p->ahead[0] = frinfo_ahead(&st, l, head.size, AHEAD_FAR);
+		p->ahead[1] = frinfo_ahead(&st, l, head.size, AHEAD_NEAR);
+		if (!visit(arg, p)) {
 			stream_close(&st);
 			return false;
 		}

@@ -32,6 +32,7 @@ struct layout {			/* of one kind of packet */
 	struct field fields[ROLE_COUNT];
 	uint8_t numbers[ROLE_COUNT];	/* roles that are declared numbers */
 	size_t number_count;
+	size_t value_count;	/* up to the last that is declared */
 	size_t need;		/* packets of that size have all of them */
 };
 
@@ -74,7 +75,7 @@ void layout_declare(struct layout *layout, const char *name,
 		    const char *offset, const char *type);
 /* Once all its fields are declared. */
 void layout_finish(struct layout *layout);
-/* All its numbers, by role; 0 where the packet has none. */
+/* All numbers of its layout, by role; 0 where the packet has none. */
 void layout_numbers(const struct layout *layout, const unsigned char *packet,
 		    size_t size, uint64_t out[ROLE_COUNT]);
 /* NULL: this kind was not declared. */

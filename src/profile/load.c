@@ -235,6 +235,7 @@ source_fini(struct source *src)
 {
 	space_fini(&src->space);
 	map_fini(&src->raw_of);
+	free(src->raw);
 	map_fini(&src->by_epoch);
 	map_fini(&src->threads);
 	map_fini(&src->lwps);

@@ -114,6 +114,8 @@ struct source {			/* one experiment */
 	const char *founder;	/* path of the directory with archives/ */
 	struct space space;
 	struct map raw_of;	/* FRINFO -> what read.c knows of it */
+	uint64_t *raw;		/* the same of small ones, as ours are */
+	size_t raw_cap;
 	uint32_t varying;	/* FRINFOs that vary, so far */
 	struct map by_epoch;	/* (number of a varying one, epoch) -> stack */
 	uint64_t pid, since_founder;	/* ns that it began later */

@@ -146,14 +146,58 @@ new_raw(struct reading *rd, uint64_t frinfo, uint64_t time_ns)
 	       (varies ? RAW_VARIES | rd->src->varying++ : stack);
 }
 
+enum { SMALL_FRINFO = 1 << 21, FIRST_RAW = 1024 };
+
+/* 0 in it: not known yet. Valid until the next one. */
+static uint64_t *
+raw_slot(struct source *src, uint64_t frinfo)
+{
+	size_t cap = src->raw_cap ? src->raw_cap : FIRST_RAW;
+
+	if (frinfo >= SMALL_FRINFO)
+		return map_slot_of(&src->raw_of, frinfo);
+	if (frinfo < src->raw_cap)
+		return &src->raw[frinfo];
+	while (cap <= frinfo)
+		cap *= 2;
+	src->raw = xrealloc(src->raw, cap * sizeof *src->raw);
+	memset(src->raw + src->raw_cap, 0,
+	       (cap - src->raw_cap) * sizeof *src->raw);
+	src->raw_cap = cap;
+	return &src->raw[frinfo];
+}
+
+/*
+ * With many stacks each packet's is somewhere else in memory. To be inlined:
+ * gcc 12 takes calls of functions that only prefetch for calls that do nothing.
+ */
+static inline __attribute__((always_inline)) void
+ask_for(const struct profile *prof, const struct source *src,
+	const uint64_t ahead[2])
+{
+	uint64_t raw;
+
+	if (ahead[0] < src->raw_cap)
+		__builtin_prefetch(&src->raw[ahead[0]]);
+	if (ahead[1] >= src->raw_cap)
+		return;
+	raw = src->raw[ahead[1]];
+	if (!(raw & RAW_KNOWN) || raw & RAW_VARIES)
+		return;
+	__builtin_prefetch(&prof->stacks[(uint32_t)raw], 1);
+	__builtin_prefetch(&prof->stack_values.cells[
+			   (uint32_t)raw * prof->stack_values.width], 1);
+}
+
 static uint64_t
 raw_stack(struct reading *rd, uint64_t frinfo, uint64_t time_ns)
 {
 	if (rd->raw && rd->raw_frinfo == frinfo)
 		return rd->raw;
 
-	uint64_t *slot = map_slot_of(&rd->src->raw_of, frinfo);
+	uint64_t *slot = raw_slot(rd->src, frinfo);
 
+	/* what is made for it makes no other */
 	if (!*slot)
 		*slot = new_raw(rd, frinfo, time_ns);
 	rd->raw_frinfo = frinfo;
@@ -353,6 +397,7 @@ add_packet(void *arg, const struct experiment_packet *p)
 	const uint32_t thread = reading_thread(rd, p->thread);
 	struct experiment_packet copy;
 
+	ask_for(rd->prof, rd->src, p->ahead);
 	p = reading_complete(rd, p, &copy);
 	if (p->kind < KINDS)
 		rd->src->events[p->kind]++;
