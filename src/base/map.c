@@ -124,7 +124,7 @@ map_get(const struct map *m, uint64_t key, uint64_t *value)
 }
 
 bool
-map_remove(struct map *m, uint64_t key)
+map_take(struct map *m, uint64_t key, uint64_t *value)
 {
 	if (!m->cap)
 		return false;
@@ -133,6 +133,7 @@ map_remove(struct map *m, uint64_t key)
 
 	if (!m->slots[hole].used)
 		return false;
+	*value = m->slots[hole].value;
 
 	const size_t mask = m->cap - 1;
 	size_t i = hole;
@@ -153,6 +154,14 @@ map_remove(struct map *m, uint64_t key)
 	m->slots[hole].used = false;
 	m->len--;
 	return true;
+}
+
+bool
+map_remove(struct map *m, uint64_t key)
+{
+	uint64_t ignored;
+
+	return map_take(m, key, &ignored);
 }
 
 bool

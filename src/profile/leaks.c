@@ -146,12 +146,10 @@ release(struct matching *m, const struct heap_event *ev)
 {
 	uint64_t number;
 
-	if (map_get(&m->live, ev->address, &number)) {
+	if (map_take(&m->live, ev->address, &number))
 		end_block(m, number, ev);
-		map_remove(&m->live, ev->address);
-	} else {
+	else
 		m->leaks->older++;
-	}
 }
 
 static void
