@@ -5,8 +5,8 @@
  * stack f is not to be seen. Here it is put between, as the caller of its part,
  * so that what the part costs is inclusive cost of f.
  *
- * Whose part it is the debug information tells; without it the name does, where
- * only one function has it.
+ * Whose part it is the name tells, where only one function has it; else the
+ * debug information does.
  */
 #include "private.h"
 
@@ -71,11 +71,13 @@ find_whole(struct symfile *sf, uint64_t vaddr, const char *linkage,
 
 	if (c.len == 0)
 		return false;
-	if (symfile_entry(sf, vaddr, &start) &&
-	    has_name(sf, start, linkage, c.len))
-		return symfile_find(sf, start, whole);
 	symfile_each(sf, visit, &c);
-	return c.count == 1 && symfile_find(sf, c.start, whole);
+	if (c.count == 1)
+		return symfile_find(sf, c.start, whole);
+	/* of several of that name DWARF knows which; reading it takes time */
+	return symfile_entry(sf, vaddr, &start) &&
+		has_name(sf, start, linkage, c.len) &&
+		symfile_find(sf, start, whole);
 }
 
 /* Where that function stands as the caller of its part. */

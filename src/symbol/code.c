@@ -4,6 +4,7 @@
  */
 #include "symfile.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,19 +42,41 @@ read_at(const struct image *im, const char *path, uint64_t offset, void *out,
 	return done;
 }
 
+/* Code is asked for by the instruction, and the file may be closed: what is not
+ * too large is read once. False: it is, or it cannot be read. */
+static bool
+is_kept(struct symfile *sf, struct segment *seg)
+{
+	enum { KEEP_MAX = 16 << 20 };
+
+	if (seg->code || seg->size > KEEP_MAX || seg->code_refused)
+		return seg->code;
+	seg->code = xmalloc(seg->size + 1);
+	if (read_at(&sf->main, sf->path, seg->offset, seg->code, seg->size))
+		return true;
+	free(seg->code);
+	seg->code = NULL;
+	seg->code_refused = true;
+	return false;
+}
+
 bool
 symfile_code(struct symfile *sf, uint64_t vaddr, void *out, size_t n)
 {
 	if (!sf->main.elf)
 		return false;
 	for (size_t i = 0; i < sf->segment_len; i++) {
-		const struct segment *seg = &sf->segments[i];
+		struct segment *seg = &sf->segments[i];
+		const uint64_t at = vaddr - seg->vaddr;
 
-		if (seg->executable && vaddr >= seg->vaddr &&
-		    vaddr - seg->vaddr < seg->size &&
-		    n <= seg->size - (vaddr - seg->vaddr))
-			return read_at(&sf->main, sf->path, seg->offset +
-				       (vaddr - seg->vaddr), out, n);
+		if (!seg->executable || vaddr < seg->vaddr ||
+		    at >= seg->size || n > seg->size - at)
+			continue;
+		if (!is_kept(sf, seg))
+			return read_at(&sf->main, sf->path, seg->offset + at,
+				       out, n);
+		memcpy(out, seg->code + at, n);
+		return true;
 	}
 	return false;
 }

@@ -317,6 +317,8 @@ symfile_free(struct symfile *sf)
 		dwfl_end(sf->mini);
 	image_close(&sf->debug);
 	image_close(&sf->main);
+	for (size_t i = 0; i < sf->segment_len; i++)
+		free(sf->segments[i].code);
 	free(sf->segments);
 	free(sf->sections);
 	free(sf->build_id);

@@ -32,6 +32,8 @@ struct section {		/* executable ones only */
 struct segment {		/* PT_LOAD */
 	uint64_t offset, vaddr, size;
 	bool executable;
+	bool code_refused;
+	unsigned char *code;	/* all of it, once asked for; or NULL */
 };
 
 struct function {
