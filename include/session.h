@@ -126,6 +126,7 @@ int session_sample(struct session *s, const char *label);
 /* Counters so far. */
 struct session_progress {
 	uint64_t elapsed_ns, samples, lost, stacks_failed;
+	uint64_t calls_lost;	/* traced ones; known when tracing has ended */
 	uint64_t target_cpu_ns, recorded_cpu_ns;
 	uint64_t stop_ns;		/* longest time a thread stood */
 	uint64_t stop_total_ns;		/* all stops together */

@@ -24,7 +24,7 @@
 #define TRACE_MAGIC	UINT64_C(0x3145434172746e73)	/* "sntrACE1" */
 
 enum {
-	TRACE_VERSION = 4,
+	TRACE_VERSION = 5,
 	TRACE_HEADER_BYTES = 8192,
 	TRACE_CHUNK_BYTES = 65536,
 	TRACE_CHUNKS_MAX = 4096,
@@ -311,6 +311,7 @@ struct trace_area {
 	uint32_t patches;	/* used */
 	uint32_t confined;	/* a filter may punish a call of ours */
 	uint32_t tracer_pad;
+	uint64_t freed;		/* chunks, in all */
 
 	/* Written by both. */
 	uint64_t free[TRACE_CHUNKS_MAX / 64];
@@ -321,6 +322,8 @@ struct trace_area {
 	uint64_t lost[TRACE_LOSSES];
 	uint64_t short_waits;	/* below sync_ticks */
 	uint64_t waits, waited_ticks;	/* for free chunks */
+	uint64_t vain;		/* one more than `freed` was when somebody
+				 * waited for nothing; 0: nobody has */
 };
 _Static_assert(sizeof(struct trace_area) <= TRACE_HEADER_BYTES,
 	       "the header page holds it");

@@ -52,13 +52,19 @@ pause_for(const struct trace_area *a, uint32_t round)
 		(void)sys4(__NR_nanosleep, (uint64_t)&while_, 0, 0, 0);
 }
 
+/* Once for nothing, by one or by those that come meanwhile: the others lose
+ * theirs at once, until a chunk is freed. So a recorder that stands, or more
+ * threads than there are chunks, do not hold up each call. */
 static uint64_t
 wait_for_free(struct trace_area *a, uint32_t start)
 {
 	const uint64_t since = hot_trace_now();
+	const uint64_t freed = __atomic_load_n(&a->freed, __ATOMIC_RELAXED);
 	uint64_t index = NO_PLACE, passed = 0;
 	uint32_t round;
 
+	if (__atomic_load_n(&a->vain, __ATOMIC_RELAXED) == freed + 1)
+		return NO_PLACE;
 	__atomic_fetch_add(&a->waits, 1, __ATOMIC_RELAXED);
 	for (round = 0; index == NO_PLACE && passed < a->wait_ticks &&
 	     __atomic_load_n(&a->on, __ATOMIC_RELAXED); round++) {
@@ -67,6 +73,8 @@ wait_for_free(struct trace_area *a, uint32_t start)
 		passed = hot_trace_now() - since;
 	}
 	__atomic_fetch_add(&a->waited_ticks, passed, __ATOMIC_RELAXED);
+	if (index == NO_PLACE)
+		__atomic_store_n(&a->vain, freed + 1, __ATOMIC_RELAXED);
 	return index;
 }
 

@@ -161,6 +161,12 @@ put(struct experiment *exp, enum call_file file, uint64_t time_ns,
 
 /* ---- the door ------------------------------------------------------------ */
 
+uint64_t
+experiment_disk_lost_calls(const struct experiment *exp)
+{
+	return exp->refused_calls;
+}
+
 void
 experiment_heap_interval(struct experiment *exp, uint64_t bytes)
 {

@@ -140,6 +140,8 @@ writer_losses(struct experiment *exp, enum writer_when when)
 	if (exp->refused)
 		set_loss(exp, "disk", "", exp->refused_samples,
 			 exp->refused_ns);
+	if (exp->refused_calls)
+		set_loss(exp, "disk", "traced calls", exp->refused_calls, 0);
 	for (size_t i = 0; i < exp->losses.len; i++) {
 		struct loss *l = exp->losses.items[i];
 		const bool changed = l->samples != l->said_samples ||

@@ -159,6 +159,7 @@ give_back(struct tracing *tr, size_t i)
 	__atomic_store_n(&chunk_of(tr, i)->state, 0, __ATOMIC_RELEASE);
 	__atomic_fetch_or(&tr->area->free[i / 64], UINT64_C(1) << i % 64,
 			  __ATOMIC_ACQ_REL);
+	__atomic_fetch_add(&tr->area->freed, 1, __ATOMIC_RELAXED);
 }
 
 static bool

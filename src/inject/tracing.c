@@ -190,6 +190,15 @@ tracing_look_again(struct tracing *tr, struct inject_report *report)
 	return r;
 }
 
+/* The first sign of life first: none is taken for silent. */
+void
+tracing_run(struct tracing *tr, bool on)
+{
+	__atomic_fetch_add(&tr->area->beat, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&tr->area->on, on ? tr->families : 0,
+			 __ATOMIC_RELEASE);
+}
+
 uint64_t
 tracing_original(const struct tracing *tr, enum trace_function f)
 {

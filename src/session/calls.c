@@ -15,6 +15,7 @@
 
 enum {
 	ROOM_BYTES = 64 << 20,
+	ROOM_LEAST = 4 << 20,
 	WAIT_NS = 20 * 1000 * 1000,
 	PATIENCE_NS = 1000 * 1000 * 1000,
 	LOOK_SHARE = 20,	/* of the time, at most, we look for slots */
@@ -45,6 +46,7 @@ struct calls {
 	uint64_t sync_ns;	/* waits below are only counted */
 	uint64_t looked_ns, look_ns;	/* when last, and how long it took */
 	uint32_t tables;	/* ranges published */
+	uint64_t paused_at, paused_ns;	/* 0: it is not; in all */
 };
 
 /* ---- packets ------------------------------------------------------------- */
@@ -215,6 +217,17 @@ calls_wanted(const struct settings *s)
 	return s->heap || s->sync || s->io;
 }
 
+/* A drain, and so what may come beyond a limit of size, is no larger. */
+static uint64_t
+room_of(const struct settings *s)
+{
+	const uint64_t half = s->limit_mb << 20 >> 1;
+
+	if (!half || half > ROOM_BYTES)
+		return ROOM_BYTES;
+	return half > ROOM_LEAST ? half : ROOM_LEAST;
+}
+
 static struct tracing_options
 options_of(const struct settings *s)
 {
@@ -222,7 +235,7 @@ options_of(const struct settings *s)
 		.families = (s->heap ? 1u << TRACE_HEAP : 0) |
 			(s->sync ? 1u << TRACE_SYNC : 0) |
 			(s->io ? 1u << TRACE_IO : 0),
-		.bytes = ROOM_BYTES, .wait_ns = WAIT_NS,
+		.bytes = room_of(s), .wait_ns = WAIT_NS,
 		.sync_ns = calls_threshold(s),
 		.sync_all = s->sync_us == 0,
 		.heap_interval = s->heap_interval,
@@ -294,12 +307,38 @@ calls_drain(struct calls *c)
 	look_again(c);
 }
 
+void
+calls_run(struct calls *c, bool on)
+{
+	if (!c || on == !c->paused_at)
+		return;
+	tracing_run(c->tracing, on);
+	if (!on) {
+		calls_drain(c);
+		c->paused_at = now_ns();
+		return;
+	}
+	c->paused_ns += now_ns() - c->paused_at;
+	c->paused_at = 0;
+}
+
+static uint64_t
+lost_of(const struct tracing_counts *n, uint64_t by_disk)
+{
+	uint64_t sum = n->spoiled + by_disk;
+
+	for (int i = 0; i < TRACE_LOSSES; i++)
+		sum += n->lost[i];
+	return sum;
+}
+
 /* What the process read and wrote by the kernel's count is told beside what of
  * it went by traced calls. */
 static void
 tell_counts(struct calls *c, const struct tracing_counts *n)
 {
 	const bool heap = c->opt->settings->heap;
+	const uint64_t by_disk = experiment_disk_lost_calls(c->opt->exp);
 	const struct calls_io_bytes b = calls_io_end(c->io);
 	const struct { const char *name; uint64_t value; bool untold; } all[] = {
 		{ "calls", c->events, false }, { "slots", n->slots, false },
@@ -307,6 +346,8 @@ tell_counts(struct calls *c, const struct tracing_counts *n)
 		{ "refused", n->refused, false },
 		{ "lost_full", n->lost[TRACE_LOST_FULL], false },
 		{ "lost_lease", n->lost[TRACE_LOST_LEASE], false },
+		{ "lost_disk", by_disk, false },
+		{ "paused_ns", c->paused_ns, !c->paused_ns },
 		{ "lost_thread", n->lost[TRACE_LOST_THREAD], false },
 		{ "spoiled", n->spoiled, false },
 		{ "lost_sampled", n->lost[TRACE_LOST_SAMPLED], !heap },
@@ -334,6 +375,7 @@ tell_counts(struct calls *c, const struct tracing_counts *n)
 		words[len++] = values[i];
 	}
 	experiment_event(c->opt->exp, now_ns(), "sonde_calls", words);
+	recorder_calls_lost(c->rec, lost_of(n, by_disk));
 }
 
 static void
@@ -355,12 +397,18 @@ calls_end(struct calls *c, struct str *text)
 	if (c->tracing) {
 		struct tracing_counts counts;
 
+		/* or who is faster than we are would never end */
+		if (!c->paused_at)
+			tracing_run(c->tracing, false);
+		else
+			c->paused_ns += now_ns() - c->paused_at;
 		calls_io_round(c->io);
 		tracing_drain(c->tracing, take, c);
 		if (tracing_close(c->tracing, take, c, &counts, &report) < 0)
 			unclean(text);
 		note_report(c, &report);
 		put_pending(c, true);
+		(void)experiment_flush(c->opt->exp);	/* it counts */
 		tell_counts(c, &counts);
 	}
 	if (c->own) {

@@ -210,6 +210,7 @@ collection_progress(struct collection *c, struct session_progress *out)
 		.elapsed_ns = now_ns() - c->start_ns,
 		.samples = n->samples - refused,
 		.lost = n->lost + refused, .stacks_failed = n->failed,
+		.calls_lost = n->calls_lost,
 		.recorded_cpu_ns = n->recorded_ns,
 		.target_cpu_ns = clock_of(c, n),
 		.stop_ns = n->stop_ns, .stops = n->stops,

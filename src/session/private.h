@@ -295,6 +295,9 @@ bool recorder_look(struct recorder *rec);
 void recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT]);
 /* For a sample without a user stack (a process on its way out). */
 uint64_t recorder_kernel_stack(struct recorder *rec);
+void recorder_calls_lost(struct recorder *rec, uint64_t calls);
+/* Traced calls are traced no more: hooks out; text as of recorder_stop. */
+void recorder_end_calls(struct recorder *rec, struct str *text);
 void recorder_lost(struct recorder *rec, uint64_t time_ns, const char *cause,
 		   const char *detail, pid_t tid, uint64_t samples,
 		   uint64_t weight_ns);
@@ -340,6 +343,7 @@ struct recorder_counts {
 	uint64_t stop_ns, stop_total_ns;
 	unsigned stops;
 	size_t not_sampled;	/* threads */
+	uint64_t calls_lost;	/* traced ones, once their tracing has ended */
 	bool execed;
 	uint64_t exec_ns;
 	char exec_comm[32];

@@ -59,6 +59,11 @@ receipt_text(const struct session_progress *p, const char *clean,
 	str_addf(&s, " sample%s, ", p->samples == 1 ? "" : "s");
 	add_grouped(&s, p->lost);
 	str_add(&s, " lost, ");
+	if (p->calls_lost) {
+		add_grouped(&s, p->calls_lost);
+		str_addf(&s, " traced call%s lost, ",
+			 p->calls_lost == 1 ? "" : "s");
+	}
 	if (p->not_sampled)
 		str_addf(&s, "%u thread%s not sampled, ", p->not_sampled,
 			 p->not_sampled == 1 ? "" : "s");

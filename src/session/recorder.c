@@ -236,6 +236,7 @@ recorder_run(struct recorder *rec, bool on)
 		end_waits(rec);
 		creators_end(rec->creators);
 	}
+	calls_run(rec->calls, on);
 	if (rec->engine.ops->run(rec->engine.self, on) < 0)
 		return -1;
 	if (on) {
@@ -247,14 +248,26 @@ recorder_run(struct recorder *rec, bool on)
 }
 
 void
+recorder_calls_lost(struct recorder *rec, uint64_t calls)
+{
+	rec->counts.calls_lost += calls;
+}
+
+void
+recorder_end_calls(struct recorder *rec, struct str *text)
+{
+	calls_end(rec->calls, text);
+	rec->calls = NULL;
+}
+
+void
 recorder_stop(struct recorder *rec, struct str *clean)
 {
 	if (!rec->engine.self)
 		return;
 	end_waits(rec);
 	creators_end(rec->creators);
-	calls_end(rec->calls, clean);	/* before what it may be in */
-	rec->calls = NULL;
+	recorder_end_calls(rec, clean);	/* before what it may be in */
 	rec->engine.ops->stop(rec->engine.self, clean);
 	rec->engine.self = NULL;
 }

@@ -136,6 +136,9 @@ check_limit(struct collection *c)
 	if (!limit || c->over_limit || experiment_size(c->exp) < limit)
 		return;
 	c->over_limit = true;
+	/* it is not resumed */
+	if (c->rec)
+		recorder_end_calls(c->rec, &c->trouble);
 	(void)collection_pause(c, "size-limit");
 }
 

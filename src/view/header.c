@@ -242,7 +242,7 @@ static void
 print_calls(const struct experiment_reader *rd, FILE *out)
 {
 	const struct calls_lost calls = calls_lost(rd);
-	const uint64_t lost = calls.full + calls.lease;
+	const uint64_t lost = calls.full + calls.lease + calls.disk;
 
 	if (!calls.told)
 		return;
@@ -250,6 +250,9 @@ print_calls(const struct experiment_reader *rd, FILE *out)
 		" import slots; %" PRIu64 " lost%s\n", calls.calls,
 		calls.slots, lost, lost ?
 		": leaks and what is freed are not reliable" : "");
+	if (calls.paused_ns)
+		fprintf(out, "  none were recorded for %.3f s, while it was "
+			"paused\n", (double)calls.paused_ns / 1e9);
 	if (calls.others)
 		fprintf(out, "  %" PRIu64 " slots lead to other definitions, "
 			"and are not traced\n", calls.others);
@@ -325,10 +328,17 @@ print_losses(const struct viewer *v, size_t e, FILE *out)
 
 	fputs(n ? "Lost, by cause:\n" : "Lost: nothing\n", out);
 	for (size_t i = 0; i < n; i++)
-		fprintf(out, "  %s%s%s%s: %" PRIu64 " samples, %.3f s\n",
-			losses[i].cause, losses[i].detail[0] ? " (" : "",
-			losses[i].detail, losses[i].detail[0] ? ")" : "",
-			losses[i].samples, (double)losses[i].weight_ns / 1e9);
+		if (strcmp(losses[i].detail, "traced calls") == 0)
+			fprintf(out, "  %s: %" PRIu64 " traced calls\n",
+				losses[i].cause, losses[i].samples);
+		else
+			fprintf(out, "  %s%s%s%s: %" PRIu64 " samples, %.3f "
+				"s\n", losses[i].cause,
+				losses[i].detail[0] ? " (" : "",
+				losses[i].detail,
+				losses[i].detail[0] ? ")" : "",
+				losses[i].samples,
+				(double)losses[i].weight_ns / 1e9);
 }
 
 static void

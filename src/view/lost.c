@@ -90,6 +90,8 @@ calls_lost(const struct experiment_reader *rd)
 					count_of(ev, "lost_thread") +
 					count_of(ev, "spoiled"),
 				.lease = count_of(ev, "lost_lease"),
+				.disk = count_of(ev, "lost_disk"),
+				.paused_ns = count_of(ev, "paused_ns"),
 				.short_waits = count_of(ev, "short_waits"),
 				.heap_of_program =
 					!ev->attr(ev, "heap_of_program") ||
@@ -106,6 +108,22 @@ calls_lost(const struct experiment_reader *rd)
 			};
 	}
 	return lost;
+}
+
+/* Its size was limited, and from then on no call was recorded. */
+static bool
+is_limited(const struct experiment_reader *rd)
+{
+	for (size_t i = 0; i < experiment_log_count(rd); i++) {
+		const struct experiment_log_event *ev =
+			experiment_log_at(rd, i);
+		const char *who = ev->attr(ev, "name");
+
+		if (strcmp(ev->kind, "pause") == 0 && who &&
+		    strcmp(who, "size-limit") == 0)
+			return true;
+	}
+	return false;
 }
 
 /* The disk's share is of records of all kinds. */
@@ -136,6 +154,14 @@ calls_lost_add(const struct viewer *v, const char *so_what, struct str *notes)
 				 "full, %" PRIu64 " while the recorder did not "
 				 "look): %s.\n", path, lost.full + lost.lease,
 				 lost.full, lost.lease, so_what);
+		if (lost.paused_ns)
+			str_addf(notes, "NOT RELIABLE: %s was paused for %.3f "
+				 "s, in which calls were not recorded: %s.\n",
+				 path, (double)lost.paused_ns / 1e9, so_what);
+		if (lost.told && is_limited(rd))
+			str_addf(notes, "NOT RELIABLE: %s has reached its "
+				 "size limit, and no call was recorded from "
+				 "then on: %s.\n", path, so_what);
 		if (disk_refused(v, e))
 			str_addf(notes, "NOT RELIABLE: the disk refused "
 				 "records of %s: %s.\n", path, so_what);
