@@ -177,6 +177,7 @@ struct profile {
 	bool hides;		/* not all of all objects is shown */
 	struct function *functions;
 	size_t functions_len, functions_cap;
+	struct files *files;	/* NULL: nobody has asked for them */
 	struct map dynamic;	/* hash of a dynamic name -> function + 1 */
 	struct map dynamic_locations;
 	struct map unknown_locations;	/* PC -> location + 1 */
