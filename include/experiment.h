@@ -301,7 +301,8 @@ experiment_map_at(const struct experiment_reader *rd, size_t i);
 size_t experiment_log_count(const struct experiment_reader *rd);
 const struct experiment_log_event *
 experiment_log_at(const struct experiment_reader *rd, size_t i);
-/* Every packet of every data file, file by file. Stops when visit is false. */
+/* Every packet of every data file, file by file: the clock, waits, I/O,
+ * counters, the heap. Stops when visit is false. */
 void experiment_packets(const struct experiment_reader *rd,
 			bool (*visit)(void *arg,
 				      const struct experiment_packet *p),

@@ -89,7 +89,7 @@ struct traced_calls {
 
 struct traced_row {		/* a file, an open one, or a stack */
 	const char *name;	/* NULL: of a stack */
-	uint32_t number;	/* of an open one, as they came, 1 first */
+	uint32_t number;	/* of an open one; 0: it is none */
 	int descriptor;		/* its first; -1: none */
 	uint32_t stack;
 	struct traced_calls calls[TRACED_IO];
@@ -104,7 +104,6 @@ struct traced_files {
 	struct traced_rows files, opens, stacks;	/* in no order */
 	struct traced_calls all[TRACED_IO];
 	struct traced_sizes sizes[TRACED_OTHER];	/* of reads, writes */
-	struct traced_names *names;
 };
 struct traced_files *traced_files(struct profile *prof);
 void traced_files_free(struct traced_files *files);

@@ -107,6 +107,37 @@ is_doubtful(const struct experiment_packet *p)
 
 /* ---- whole files ----------------------------------------------------- */
 
+/*
+ * As gprofng's printer reads them, whatever their order in the log: threads
+ * are numbered by their first packet, and a number is to select the same one.
+ */
+static int
+rank_of(const struct data_file *file)
+{
+	static const int kinds[] = { 8, 2, 19, 3, 7, 5 };
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(kinds) && !layout_find(file, kinds[i]))
+		i++;
+	return (int)i;
+}
+
+void
+data_files_sort(struct experiment_reader *rd)
+{
+	void **items = rd->files.items;
+
+	/* there are few, and equals keep their order */
+	for (size_t i = 1; i < rd->files.len; i++)
+		for (size_t k = i; k > 0 && rank_of(items[k - 1]) >
+		     rank_of(items[k]); k--) {
+			void *file = items[k];
+
+			items[k] = items[k - 1];
+			items[k - 1] = file;
+		}
+}
+
 void
 stream_warn(const struct experiment_reader *rd, const char *name,
 	    const struct packet_stream *st)

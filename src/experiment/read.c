@@ -226,6 +226,7 @@ load(struct experiment_reader *rd)
 	if (!rd->started)
 		reader_warn(rd, "log.xml: it does not say when the target was "
 			    "started; times are wrong");
+	data_files_sort(rd);
 	for (size_t i = 0; i < rd->files.len; i++) {
 		data_file_open(rd, rd->files.items[i]);
 		/* of a whole one that can wait until its data is wanted */

@@ -86,6 +86,8 @@ uint64_t layout_get(const unsigned char *packet, size_t size,
 /* A string that ends within the packet, or NULL. */
 const char *layout_text(const unsigned char *packet, size_t size,
 			const struct field *f);
+/* In the order in which they are read, always. */
+void data_files_sort(struct experiment_reader *rd);
 /* What there is by now: nothing that comes later is read. */
 void data_file_open(const struct experiment_reader *rd,
 		    struct data_file *file);

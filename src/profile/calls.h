@@ -28,21 +28,26 @@ struct descriptors {
 	struct opening {
 		int fd;
 		uint64_t from, until;
-		uint32_t open;	/* its number among those of all, + 1; 0: not
-				 * asked for yet */
+		uint32_t number;	/* as views show it */
+		/* the first that reads, writes or opens it */
+		bool touched;
+		uint64_t time_ns;
+		size_t source, order;
 		const char *name;	/* NULL: not told */
 	} *items;		/* sorted by fd, then time */
 	size_t len, cap;
 	struct descriptors *parent;	/* whose child it was, or NULL */
 	uint64_t born;		/* then, by the parent's clock */
+	bool any;		/* I/O was recorded */
 };
 
-struct traced_names {		/* each once, and alive with the answer */
+struct traced_names {		/* each once, and alive with the profile */
 	struct map known;
 	struct vec names;
 };
 
 const char *name_keep(struct traced_names *names, const char *text);
+uint64_t name_number(struct traced_names *names, const char *text);
 /* Of a descriptor that nobody was seen to open. */
 const char *name_unseen(struct traced_names *names, int fd);
 /* d is empty, but for its parent, which has been made. */
@@ -53,6 +58,30 @@ void descriptors_fini(struct descriptors *d);
  * its descriptor is none. */
 struct opening *descriptors_of(struct descriptors *d,
 			       const struct experiment_packet *p);
+
+/* Standard input, output or error that nobody opened. */
+bool opening_is_standard(const struct opening *op);
+
+/* ---- files.c ------------------------------------------------------------ */
+
+struct files {
+	struct descriptors *descriptors;	/* by experiment */
+	size_t descriptors_len;
+	struct traced_names names;
+};
+
+/* Of all experiments; the first who asks waits for it. */
+struct files *files_of(struct profile *prof);
+/* NULL: the record is of no descriptor. */
+const struct opening *files_opening(struct profile *prof,
+				    const struct source *src,
+				    const struct experiment_packet *p);
+const char *files_name(struct profile *prof, const struct opening *op,
+		       const struct experiment_packet *p);
+/* Equal names have equal ones. */
+uint64_t files_name_number(struct profile *prof, const char *name);
+
+void files_free(struct files *files);
 
 /* Values of packets of I/O. */
 enum { IO_KIND, IO_FD, IO_BYTES, IO_SINCE, IO_OLD_FD };

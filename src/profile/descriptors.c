@@ -26,17 +26,25 @@ struct changes {
 	int old_least;		/* what is lower is no descriptor */
 };
 
-const char *
-name_keep(struct traced_names *names, const char *text)
+uint64_t
+name_number(struct traced_names *names, const char *text)
 {
 	uint64_t at, key = hash_bytes(text, strlen(text), 0);
 
 	for (; map_get(&names->known, key, &at); key++)
 		if (strcmp(names->names.items[at], text) == 0)
-			return names->names.items[at];
+			return at;
 	map_put(&names->known, key, names->names.len);
 	vec_push(&names->names, str_tame(xstrdup(text)));
-	return names->names.items[names->names.len - 1];
+	return names->names.len - 1;
+}
+
+const char *
+name_keep(struct traced_names *names, const char *text)
+{
+	const uint64_t at = name_number(names, text);
+
+	return names->names.items[at];
 }
 
 /* ---- what changes them -------------------------------------------------- */
@@ -123,6 +131,12 @@ name_of_old(int fd)
 						"<stderr>" };
 
 	return fd < (int)ARRAY_LEN(standard) ? standard[fd] : NULL;
+}
+
+bool
+opening_is_standard(const struct opening *op)
+{
+	return op->from == 0 && op->name && op->name == name_of_old(op->fd);
 }
 
 const char *

@@ -16,11 +16,12 @@
 
 /* ---- expr_fields.c: what can be asked of a record -------------------- */
 
-enum expr_asks { ASKS_RECORD = 1, ASKS_STACK = 2 };
+enum expr_asks { ASKS_RECORD = 1, ASKS_STACK = 2,
+		 ASKS_HEAP = 4 };	/* what its process had in use */
 
 struct expr_record {		/* one packet, and what is known of it */
 	const struct experiment_packet *packet;
-	const struct profile *prof;
+	struct profile *prof;
 	struct source *src;
 	uint32_t stack;
 	uint32_t thread, lwp;	/* by first appearance, 1 first */
@@ -36,6 +37,10 @@ struct expr_field {
 /* NULL: there is no such field. Upper and lower case are one. */
 const struct expr_field *expr_field(const char *name, size_t len);
 unsigned expr_field_asks(const struct expr_field *field);	/* ASKS_* */
+/* false: gprofng has a field of that name, but no record here does. */
+bool expr_field_is_read(const struct expr_field *field);
+/* Text: it is compared with text, and has no use else. */
+bool expr_field_is_name(const struct expr_field *field);
 /* Functions of the stack, not one number. */
 bool expr_field_is_list(const struct expr_field *field);
 bool expr_field_has(const struct expr_field *field,
@@ -56,7 +61,8 @@ uint64_t expr_stack_at(const struct profile *prof, uint32_t stack, size_t i);
 /* ---- expr_tree.c ----------------------------------------------------- */
 
 enum expr_op {
-	EXPR_NUMBER, EXPR_FIELD, EXPR_NAMES, EXPR_LIST, EXPR_HAS,
+	EXPR_NUMBER, EXPR_TEXT, EXPR_FIELD, EXPR_NAMES, EXPR_FILES, EXPR_LIST,
+	EXPR_HAS,
 	EXPR_NOT, EXPR_COMPLEMENT, EXPR_NEGATE,
 	EXPR_OR, EXPR_AND, EXPR_BIT_OR, EXPR_BIT_XOR, EXPR_BIT_AND,
 	EXPR_EQUAL, EXPR_UNEQUAL, EXPR_LESS, EXPR_MORE, EXPR_AT_MOST,
@@ -80,7 +86,8 @@ struct expr_node {
 	struct expr_node *a, *b, *c;
 	const struct expr_field *field;
 	uint64_t number;
-	char *text;		/* of FNAME; NULL: nothing has such names */
+	char *text;		/* of FNAME, or itself; NULL: nothing has
+				 * such names */
 	struct vec items;	/* of a list: struct expr_node * */
 	struct expr_set *set;	/* once it is bound */
 	uint32_t memo;		/* which one, + 1; 0: none */
@@ -142,12 +149,19 @@ struct expr *expr_parse(const char *text,
 			const struct profile_index_type *objects, size_t n);
 void expr_free(struct expr *e);
 
-/* ---- expr_names.c: FNAME("re") --------------------------------------- */
+/* ---- expr_text.c ----------------------------------------------------- */
+
+/* Is text compared with names only, and names with text? -1: it is not. */
+int expr_text_check(const struct expr *e);
+
+/* ---- expr_names.c: FNAME("re"), FILEIOVFD("re") ---------------------- */
 
 /* -1: it is no regular expression, or one that could take for ever. */
 int expr_names_check(const char *pattern);
 /* Functions whose whole displayed name matches; also the set of nothing. */
 struct expr_set *expr_names(struct profile *prof, const char *pattern);
+/* Numbers of open files with such names. */
+struct expr_set *expr_files(struct profile *prof, const char *pattern);
 struct expr_set *expr_set_new(void);
 void expr_set_add(struct expr_set *set, uint64_t value);
 void expr_set_free(struct expr_set *set);

@@ -4,7 +4,7 @@
  * of numbers become sets, and what asks of the stack alone gets a place to be
  * remembered in.
  */
-#include "expr.h"
+#include "calls.h"
 
 bool
 expr_needs_functions(const struct expr *e)
@@ -43,6 +43,7 @@ static bool
 is_list(const struct expr_node *node)
 {
 	return node->op == EXPR_LIST || node->op == EXPR_NAMES ||
+	       node->op == EXPR_FILES ||
 	       (node->op == EXPR_FIELD && expr_field_is_list(node->field));
 }
 
@@ -73,8 +74,15 @@ expr_bind(struct expr *e, struct profile *prof)
 
 		if (node->op == EXPR_NAMES)
 			node->set = expr_names(prof, node->text);
+		if (node->op == EXPR_FILES)
+			node->set = expr_files(prof, node->text);
+		if (node->op == EXPR_TEXT)
+			node->number = files_name_number(prof, node->text);
 		if (node->op == EXPR_LIST && is_numbers(node))
 			node->set = set_of_numbers(node);
 	}
+	for (size_t i = 0; e->root->asks & ASKS_HEAP && i < prof->sources_len;
+	     i++)
+		prof->sources[i].wants_course = true;
 	remember(e, e->root);
 }

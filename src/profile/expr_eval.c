@@ -254,6 +254,7 @@ ask(struct expr *e, const struct expr_node *node, const struct expr_record *r,
 
 	switch (node->op) {
 	case EXPR_NUMBER:
+	case EXPR_TEXT:
 		*out = node->number;
 		return true;
 	case EXPR_FIELD:
@@ -262,6 +263,7 @@ ask(struct expr *e, const struct expr_node *node, const struct expr_record *r,
 		*out = expr_field_has(node->field, r);
 		return true;
 	case EXPR_NAMES:
+	case EXPR_FILES:
 		*out = node->set && node->set->len ? node->set->values[0] : 0;
 		return true;
 	case EXPR_LIST:		/* as C's comma */

@@ -3,7 +3,8 @@
  * What expressions can ask of a record: the fields of its packet, what the
  * experiment adds (which process, which sample), and its stack.
  */
-#include "expr.h"
+#include "calls.h"
+#include "heap_order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@ enum { SYNC = 1u << KIND_SYNC, HWC = 1u << KIND_HWC | 1u << KIND_MEMORY,
 enum { NONE, THREAD, LWP, CPU, PID, EXPERIMENT, EXPERIMENT_HERE, GROUP, TIME,
        OWN_TIME, ABSOLUTE_TIME, BEGIN, END, LASTED, IN_SAMPLE, IN_GC,
        STACK_UID, FRAMES, LEAF, STACK_NUMBER, STATE, TICKS, MICROSECONDS,
-       BYTES, VALUE };
+       BYTES, HEAP_IN_USE, HEAP_FREED, HEAP_KEPT, FREED_AT, OPEN_FILE,
+       FILE_NAME, VALUE };
 
 static const struct expr_field fields[] = {
 	{ "THRID", "thread, by its first appearance", ALL, THREAD },
@@ -70,6 +72,14 @@ static const struct expr_field fields[] = {
 	{ "HCALLS", "calls that it stands for, where not all are recorded; "
 	  "else 0", HEAP, TICKS },
 	{ "HLEAKED", "bytes of it that were never freed", HEAP, VALUE + 4 },
+	{ "HMEM_USAGE", "bytes that its process had in use then", HEAP,
+	  HEAP_IN_USE },
+	{ "HCUR_ALLOCS", "the same", HEAP, HEAP_IN_USE },
+	{ "HCUR_LEAKS", "bytes allocated until then and never freed", HEAP,
+	  HEAP_KEPT },
+	{ "HFREED", "bytes that it freed", HEAP, HEAP_FREED },
+	{ "TSTAMP2", "when it was freed, as ATSTAMP; 2^63 - 1: never", HEAP,
+	  FREED_AT },
 	{ "IOTYPE", "what was done: 0 read, 1 write, 2 open, 3 close, "
 	  "4 other; 5 to 9: the same, and failed", IO, VALUE },
 	{ "IOFD", "file descriptor", IO, VALUE + 1 },
@@ -77,6 +87,10 @@ static const struct expr_field fields[] = {
 	{ "IORQST", "when it was asked for, as ETSTAMP", IO, VALUE + 3 },
 	{ "IOOFD", "descriptor that was duplicated", IO, VALUE + 4 },
 	{ "IOFSTYPE", "kind of file system", IO, VALUE + 5 },
+	{ "IOVFD", "open file, as iodetail numbers them; 0: none", IO,
+	  OPEN_FILE },
+	{ "IOFNAME", "its name, as iodetail shows it: IOFNAME == \"a.dat\"",
+	  IO, FILE_NAME },
 	{ "IOHEAPBYTES", "bytes moved or asked for", IO | HEAP, BYTES },
 	{ "HWCTAG", "which counter", HWC, VALUE },
 	{ "HWCINT", "events counted", HWC, VALUE + 1 },
@@ -90,14 +104,14 @@ static const struct expr_field fields[] = {
 	  VALUE + 5 },
 };
 
-/* Known names that no record has here. */
+/* gprofng's names of what no record has here: they can be asked about by
+ * HAS_PROP only. */
 static const char *const unread[] = {
-	"HFREED", "HMEM_USAGE", "HCUR_ALLOCS", "HCUR_NET_ALLOC",
-	"HCUR_LEAKS", "IOVFD", "DOBJ", "JTHREAD", "OMPSTATE", "CPRID", "PPRID",
+	"HCUR_NET_ALLOC", "DOBJ", "JTHREAD", "OMPSTATE", "CPRID", "PPRID",
 	"TSKID", "PTSKID", "PRPC", "FREQ_MHZ", "LWP_LGRP_HOME",
 	"PS_LGRP_HOME", "EA_PAGESIZE", "EA_LGRP", "PC_PAGESIZE", "PC_LGRP",
 	"MEM_LAT", "MEM_SRC", "UCPU", "SCPU", "TRAP", "TFLT", "DFLT", "KFLT",
-	"ULCK", "TSLP", "WCPU", "TSTP", "TSTAMP2", "GCEVENT",
+	"ULCK", "TSLP", "WCPU", "TSTP", "GCEVENT",
 };
 
 static bool
@@ -121,6 +135,18 @@ expr_field(const char *name, size_t len)
 }
 
 bool
+expr_field_is_read(const struct expr_field *field)
+{
+	return field->id != NONE;
+}
+
+bool
+expr_field_is_name(const struct expr_field *field)
+{
+	return field->id == FILE_NAME;
+}
+
+bool
 expr_field_is_list(const struct expr_field *field)
 {
 	return field->id == FRAMES;
@@ -134,6 +160,10 @@ expr_field_asks(const struct expr_field *field)
 	case LEAF:
 	case STACK_NUMBER:
 		return ASKS_STACK;
+	case HEAP_IN_USE:
+	case HEAP_FREED:
+	case HEAP_KEPT:
+		return ASKS_RECORD | ASKS_HEAP;
 	default:
 		return ASKS_RECORD;
 	}
@@ -183,6 +213,41 @@ end_time(const struct expr_record *r)
 		return p->time_ns;
 	return until != UINT64_MAX ? until :
 	       experiment_duration_ns(r->src->reader);
+}
+
+/* What leaks.c knows of the packet that it completed last. */
+static uint64_t
+course_of(const struct expr_record *r, int id)
+{
+	const struct leaks *leaks = &r->src->leaks;
+
+	if (!leaks->course || !leaks->next)
+		return 0;
+
+	const struct heap_course *c = &leaks->course[leaks->next - 1];
+
+	return id == HEAP_IN_USE ? c->used :
+	       id == HEAP_FREED ? c->freed : c->kept;
+}
+
+static uint64_t
+freed_at(const struct expr_record *r)
+{
+	const uint64_t until = r->packet->value[HEAP_UNTIL];
+
+	return until == UINT64_MAX ? INT64_MAX :
+	       until + experiment_start_ns(r->src->reader);
+}
+
+static uint64_t
+file_of(const struct expr_record *r, int id)
+{
+	const struct opening *op = files_opening(r->prof, r->src, r->packet);
+
+	if (id == FILE_NAME)
+		return files_name_number(r->prof, files_name(r->prof, op,
+							     r->packet));
+	return op ? op->number : 0;
 }
 
 /* A sample ends where its record stands; the first record begins one. */
@@ -247,6 +312,12 @@ value_of(const struct expr_field *field, const struct expr_record *r)
 	case TICKS: return p->ticks;
 	case MICROSECONDS: return p->weight_ns / 1000;
 	case BYTES: return p->value[p->kind == KIND_HEAP ? 1 : 2];
+	case HEAP_IN_USE:
+	case HEAP_FREED:
+	case HEAP_KEPT: return course_of(r, field->id);
+	case FREED_AT: return freed_at(r);
+	case OPEN_FILE:
+	case FILE_NAME: return file_of(r, field->id);
 	case IN_GC: return 0;
 	default: return p->value[field->id - VALUE];
 	}

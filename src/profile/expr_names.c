@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * FNAME("re"): the functions whose whole name matches, in the form in which
- * names are shown. Patterns may be anybody's, and the library's matcher takes
+ * names are shown; FILEIOVFD("re"): the open files whose name does. Patterns may be anybody's, and the library's matcher takes
  * as much memory as repetitions multiply to: those are bounded.
  */
-#include "expr.h"
+#include "calls.h"
 
 #include <ctype.h>
 #include <regex.h>
@@ -138,6 +138,26 @@ expr_names(struct profile *prof, const char *pattern)
 			expr_set_add(set, expr_function(i));
 		free(name);
 	}
+	regfree(&re);
+	return set;
+}
+
+struct expr_set *
+expr_files(struct profile *prof, const char *pattern)
+{
+	struct expr_set *set = expr_set_new();
+	const struct files *f = files_of(prof);
+	regex_t re;
+
+	if (compile(&re, pattern) < 0)
+		return set;
+	for (size_t e = 0; e < f->descriptors_len; e++)
+		for (size_t i = 0; i < f->descriptors[e].len; i++) {
+			const struct opening *op = &f->descriptors[e].items[i];
+
+			if (op->name && matches(&re, op->name))
+				expr_set_add(set, op->number);
+		}
 	regfree(&re);
 	return set;
 }

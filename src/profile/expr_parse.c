@@ -8,7 +8,8 @@
  *     list   := choice { ',' choice }
  *     choice := binary [ '?' whole ':' choice ]
  *     unary  := { '-' | '+' | '!' | '~' } primary
- *     primary := number | FIELD | FNAME("re") | HAS_PROP(FIELD) | '(' whole ')'
+ *     primary := number | "text" | FIELD | FNAME("re") | FILEIOVFD("re") |
+ *                HAS_PROP(FIELD) | '(' whole ')'
  *
  * The text may be anybody's: how deep it nests is bounded.
  */
@@ -202,7 +203,7 @@ expr_parse(const char *text, const struct profile_index_type *objects,
 
 	expr_skip_blanks(&p);
 	e->root = text[p.at] ? expr_text(&p) : expr_number(&p, 1);
-	if (e->root)
+	if (e->root && expr_text_check(e) == 0)
 		return e;
 	expr_free(e);
 	return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What operators stand between: numbers, fields, FNAME("re"), HAS_PROP(field)
- * and what is in parentheses.
+ * What operators stand between: numbers, text, fields, FNAME("re"),
+ * FILEIOVFD("re"), HAS_PROP(field) and what is in parentheses.
  */
 #include "expr.h"
 
@@ -109,32 +109,56 @@ close_parenthesis(struct expr_parser *p, struct expr_node *node)
 	return node;
 }
 
-/* FNAME("re"); the functions of other names know nothing here. */
-static struct expr_node *
-parse_names(struct expr_parser *p, bool known)
+/* What stands between quotes; the caller frees it. NULL: there are none. */
+static char *
+take_quoted(struct expr_parser *p)
 {
-	char *text;
-
-	if (!expr_take(p, "("))
-		return expr_wrong(p, p->at, "a ( is missing");
-	expr_skip_blanks(p);
-
 	const char quote = p->text[p->at];
 	const char *start = p->text + p->at + 1;
 	const char *end = quote == '"' || quote == '\'' ?
 		strchr(start, quote) : NULL;
 
 	if (!end)
+		return NULL;
+	p->at = (size_t)(end + 1 - p->text);
+	return xstrndup(start, (size_t)(end - start));
+}
+
+static struct expr_node *
+parse_text(struct expr_parser *p)
+{
+	char *text = take_quoted(p);
+
+	return text ? expr_add(p, (struct expr_node){ .op = EXPR_TEXT,
+						      .text = text }) :
+		      expr_wrong(p, p->at, "a quote is missing");
+}
+
+/* FNAME("re"), FILEIOVFD("re"); the functions of other names know nothing
+ * here. */
+static struct expr_node *
+parse_names(struct expr_parser *p, enum expr_op op, bool known)
+{
+	if (!expr_take(p, "("))
+		return expr_wrong(p, p->at, "a ( is missing");
+	expr_skip_blanks(p);
+
+	const size_t start = p->at;
+	char *text = take_quoted(p);
+
+	if (!text)
 		return expr_wrong(p, p->at, "a name in quotes is missing");
-	text = known ? xstrndup(start, (size_t)(end - start)) : NULL;
+	if (!known) {
+		free(text);
+		text = NULL;
+	}
 	if (text && expr_names_check(text) < 0) {
 		free(text);
-		fail_in("column %zu", p->at + 2);
+		fail_in("column %zu", start + 2);
 		return NULL;
 	}
-	p->at = (size_t)(end + 1 - p->text);
 	return close_parenthesis(p, expr_add(p, (struct expr_node){
-		.op = EXPR_NAMES, .text = text }));
+		.op = op, .text = text }));
 }
 
 static struct expr_node *
@@ -185,6 +209,8 @@ parse_field(struct expr_parser *p, size_t n)
 		}
 	if (!field)
 		return expr_wrong(p, p->at, "there is no such field");
+	if (!expr_field_is_read(field))
+		return expr_wrong(p, p->at, "no record here has the field");
 	p->at += n;
 	return expr_add(p, (struct expr_node){
 		.op = EXPR_FIELD, .field = field,
@@ -194,20 +220,21 @@ parse_field(struct expr_parser *p, size_t n)
 static struct expr_node *
 parse_word(struct expr_parser *p)
 {
-	static const char *const unknown[] = { "DNAME", "FILEIOVFD", "JGROUP",
-					       "JPARENT" };
+	static const char *const unknown[] = { "DNAME", "JGROUP", "JPARENT" };
 
 	if (expr_take_word(p, "TRUE"))
 		return expr_number(p, 1);
 	if (expr_take_word(p, "FALSE"))
 		return expr_number(p, 0);
 	if (expr_take_word(p, "FNAME"))
-		return parse_names(p, true);
+		return parse_names(p, EXPR_NAMES, true);
+	if (expr_take_word(p, "FILEIOVFD"))
+		return parse_names(p, EXPR_FILES, true);
 	if (expr_take_word(p, "HAS_PROP"))
 		return parse_has(p);
 	for (size_t i = 0; i < ARRAY_LEN(unknown); i++)
 		if (expr_take_word(p, unknown[i]))
-			return parse_names(p, false);
+			return parse_names(p, EXPR_NAMES, false);
 	return parse_field(p, name_length(p));
 }
 
@@ -221,6 +248,8 @@ expr_primary(struct expr_parser *p)
 		return parse_word(p);
 	if (expr_take(p, "("))
 		return close_parenthesis(p, expr_whole(p));
+	if (p->text[p->at] == '"' || p->text[p->at] == '\'')
+		return parse_text(p);
 	return expr_wrong(p, p->at, "a value is missing");
 }
 

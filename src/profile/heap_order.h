@@ -13,6 +13,12 @@ struct heap_event {
 	uint32_t number;	/* of the packet */
 };
 
+struct heap_course {		/* of one packet's process, in bytes */
+	uint64_t used;		/* when it was done */
+	uint64_t freed;		/* by it */
+	uint64_t kept;		/* allocated until then, and never freed */
+};
+
 struct heap_order {
 	enum heap_ordered how;
 	void (*next)(void *arg, const struct heap_event *ev);

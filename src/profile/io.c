@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char other_activity[] = "<other I/O>";
-
 struct by_key {
 	struct traced_rows *rows;
 	struct map known;	/* key -> row + 1 */
@@ -17,10 +15,8 @@ struct by_key {
 struct doing {
 	struct profile *prof;
 	struct traced_files *out;
-	struct descriptors *descriptors;	/* by experiment */
 	uint32_t *same;		/* by stack */
 	struct by_key files, opens, stacks;
-	uint32_t opened;	/* how many so far */
 };
 
 static struct traced_row *
@@ -60,25 +56,8 @@ add_call(struct traced_calls calls[TRACED_IO], enum traced_io which,
 	c->longest_ns = ns > c->longest_ns ? ns : c->longest_ns;
 }
 
-/* An open that failed has a name, but no number. */
-static const char *
-name_for(struct doing *io, struct opening *op,
-	 const struct experiment_packet *p)
-{
-	const bool told = p->text && *p->text;
-
-	if (!op)
-		return told ? name_keep(io->out->names, p->text) :
-			      other_activity;
-	if (!op->name && told)
-		op->name = name_keep(io->out->names, p->text);
-	if (!op->name)
-		op->name = name_unseen(io->out->names, op->fd);
-	return op->name;
-}
-
 static struct traced_row *
-row_of_open(struct doing *io, struct opening *op, const char *name)
+row_of_open(struct doing *io, const struct opening *op, const char *name)
 {
 	enum { UNOPENED = 63 };
 
@@ -87,10 +66,8 @@ row_of_open(struct doing *io, struct opening *op, const char *name)
 			       UINT64_C(1) << UNOPENED,
 			       &(struct traced_row){ .name = name,
 						     .descriptor = -1 });
-	if (!op->open)
-		op->open = ++io->opened;
-	return row_for(&io->opens, op->open, &(struct traced_row){
-		       .name = name, .number = op->open,
+	return row_for(&io->opens, op->number, &(struct traced_row){
+		       .name = name, .number = op->number,
 		       .descriptor = op->fd });
 }
 
@@ -103,9 +80,8 @@ add_record(void *arg, const struct expr_record *r)
 	if (p->kind != PACKET_IO)
 		return;
 
-	struct opening *op = descriptors_of(
-		&io->descriptors[r->src - io->prof->sources], p);
-	const char *name = name_for(io, op, p);
+	const struct opening *op = files_opening(io->prof, r->src, p);
+	const char *name = files_name(io->prof, op, p);
 	const enum traced_io which = class_of(p);
 	const uint64_t since = p->value[IO_SINCE];
 	const uint64_t ns = since && since < p->time_ns ? p->time_ns - since :
@@ -127,57 +103,6 @@ add_record(void *arg, const struct expr_record *r)
 		traced_size_add(&io->out->sizes[which], bytes);
 }
 
-/* ---- processes and their children --------------------------------------- */
-
-/* "_f1_x2.er"; "" of a founder. */
-static const char *
-lineage_of(const struct source *src)
-{
-	const char *path = experiment_reader_path(src->reader);
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-
-	return base[0] == '_' ? base : "";
-}
-
-static size_t
-length_of_parent(const char *lineage)
-{
-	const char *last = strrchr(lineage, '_');
-
-	return last ? (size_t)(last - lineage) : 0;
-}
-
-static bool
-is_parent(const struct source *parent, const struct source *child)
-{
-	const char *of = lineage_of(child), *is = lineage_of(parent);
-	const size_t len = length_of_parent(of);
-
-	return *of && parent != child && parent->group == child->group &&
-	       strcmp(parent->founder, child->founder) == 0 &&
-	       (len ? strncmp(is, of, len) == 0 &&
-		strcmp(is + len, ".er") == 0 : !*is);
-}
-
-static void
-find_parents(struct doing *io)
-{
-	struct profile *prof = io->prof;
-
-	for (size_t c = 0; c < prof->sources_len; c++)
-		for (size_t p = 0; p < prof->sources_len; p++) {
-			const struct source *parent = &prof->sources[p];
-			const struct source *child = &prof->sources[c];
-
-			if (!is_parent(parent, child))
-				continue;
-			io->descriptors[c].parent = &io->descriptors[p];
-			io->descriptors[c].born = child->since_founder -
-				parent->since_founder;
-		}
-}
-
 /* ---- the whole ---------------------------------------------------------- */
 
 struct traced_files *
@@ -186,25 +111,15 @@ traced_files(struct profile *prof)
 	struct traced_files *out = xcalloc(1, sizeof *out);
 	struct doing io = {
 		.prof = prof, .out = out, .same = traced_same(prof),
-		.descriptors = xcalloc(prof->sources_len + 1,
-				       sizeof *io.descriptors),
 		.files.rows = &out->files, .opens.rows = &out->opens,
 		.stacks.rows = &out->stacks,
 	};
 
-	out->names = xcalloc(1, sizeof *out->names);
 	for (size_t i = 0; i < ARRAY_LEN(out->sizes); i++)
 		traced_sizes_init(&out->sizes[i]);
-	find_parents(&io);
-	for (size_t e = 0; e < prof->sources_len; e++)
-		descriptors_init(&io.descriptors[e], &prof->sources[e],
-				 out->names);
 	for (size_t e = 0; e < prof->sources_len; e++)
 		if (experiment_declares(prof->sources[e].reader, PACKET_IO))
 			records_each(prof, &prof->sources[e], add_record, &io);
-	for (size_t e = 0; e < prof->sources_len; e++)
-		descriptors_fini(&io.descriptors[e]);
-	free(io.descriptors);
 	free(io.same);
 	map_fini(&io.files.known);
 	map_fini(&io.opens.known);
@@ -215,9 +130,6 @@ traced_files(struct profile *prof)
 void
 traced_files_free(struct traced_files *files)
 {
-	map_fini(&files->names->known);
-	vec_free_items(&files->names->names);
-	free(files->names);
 	free(files->files.items);
 	free(files->opens.items);
 	free(files->stacks.items);

@@ -24,6 +24,10 @@ struct matching {
 	leaks_change *changed;	/* NULL: nobody wants to know */
 	void *arg;
 	struct heap_order order;
+	uint64_t used, freed;	/* now; by the event that is looked at */
+	bool follows;		/* what its course needs */
+	uint32_t *numbers;	/* of packets, in order of time */
+	size_t numbers_len, numbers_cap;
 	struct map live;	/* address -> number */
 	struct region *regions;	/* sorted, none overlap */
 	size_t regions_len, regions_cap;
@@ -40,6 +44,8 @@ set_live(struct matching *m, uint64_t number, uint64_t bytes, uint64_t time_ns)
 	if (!number)
 		return;
 	m->leaks->bytes[number] = bytes;
+	m->used += bytes - before;
+	m->freed += bytes < before ? before - bytes : 0;
 	if (m->changed && before != bytes)
 		m->changed(m->arg, number, time_ns, before, bytes);
 }
@@ -187,21 +193,58 @@ match(struct matching *m, const struct heap_event *ev)
 
 /* The number of a new packet. 0 is nobody's: what is empty points to it. */
 static uint32_t
-next_number(struct leaks *leaks)
+next_number(struct matching *m)
 {
+	struct leaks *leaks = m->leaks;
+
 	leaks->bytes = xgrow(leaks->bytes, &leaks->cap, leaks->len + 1,
 			     sizeof *leaks->bytes);
 	leaks->until = xgrow(leaks->until, &leaks->until_cap, leaks->len + 1,
 			     sizeof *leaks->until);
 	leaks->bytes[leaks->len] = 0;
 	leaks->until[leaks->len] = UINT64_MAX;
+	if (m->follows) {
+		leaks->course = xgrow(leaks->course, &leaks->course_cap,
+				      leaks->len + 1, sizeof *leaks->course);
+		leaks->course[leaks->len] = (struct heap_course){0};
+	}
 	return (uint32_t)leaks->len++;
 }
 
+/* A realloc is two events of one packet, one behind the other. */
 static void
 match_next(void *arg, const struct heap_event *ev)
 {
-	match(arg, ev);
+	struct matching *m = arg;
+
+	m->freed = 0;
+	match(m, ev);
+	if (!m->follows)
+		return;
+
+	struct heap_course *c = &m->leaks->course[ev->number];
+
+	c->used = m->used;
+	c->freed += m->freed;
+	m->numbers = xgrow(m->numbers, &m->numbers_cap, m->numbers_len + 1,
+			   sizeof *m->numbers);
+	m->numbers[m->numbers_len++] = ev->number;
+}
+
+/* What is never freed is known once all has been matched. */
+static void
+find_kept(struct matching *m)
+{
+	uint64_t kept = 0;
+	uint32_t last = 0;
+
+	for (size_t i = 0; i < m->numbers_len; i++) {
+		const uint32_t number = m->numbers[i];
+
+		kept += number != last ? m->leaks->bytes[number] : 0;
+		m->leaks->course[number].kept = kept;
+		last = number;
+	}
 }
 
 /* False: they are less in order of time than was thought. */
@@ -212,7 +255,7 @@ collect(void *arg, const struct experiment_packet *p)
 	const struct heap_event ev = {
 		.time_ns = p->time_ns, .type = (uint32_t)p->value[HEAP_TYPE],
 		.size = p->value[HEAP_SIZE], .address = p->value[HEAP_ADDRESS],
-		.number = next_number(m->leaks),
+		.number = next_number(m),
 	};
 	const uint64_t old = p->value[HEAP_OLD_ADDRESS];
 	/* one that fails leaves the block where it is */
@@ -221,7 +264,7 @@ collect(void *arg, const struct experiment_packet *p)
 
 	if (moved && !heap_order_add(&m->order, &(struct heap_event){
 		    .time_ns = ev.time_ns, .type = HEAP_FREE,
-		    .address = old }))
+		    .address = old, .number = ev.number }))
 		return false;
 	return !ev.address || heap_order_add(&m->order, &ev);
 }
@@ -230,10 +273,11 @@ static bool
 run(struct matching *m, const struct source *src, enum heap_ordered how)
 {
 	map_fini(&m->live);
-	m->regions_len = 0;
+	m->regions_len = m->numbers_len = 0;
+	m->used = 0;
 	m->leaks->len = 0;
 	m->leaks->older = m->leaks->reused = 0;
-	(void)next_number(m->leaks);
+	(void)next_number(m);
 	heap_order_init(&m->order, how, match_next, m);
 
 	const bool done = experiment_packets_of(src->reader, PACKET_HEAP,
@@ -251,15 +295,18 @@ matching_fini(struct matching *m)
 	m->leaks->next = 1;
 	map_fini(&m->live);
 	free(m->regions);
+	free(m->numbers);
 }
 
 void
 leaks_find(struct source *src)
 {
-	struct matching m = { .leaks = &src->leaks };
+	struct matching m = { .leaks = &src->leaks,
+			      .follows = src->wants_course };
 
 	while (!run(&m, src, src->heap_ordered))
 		src->heap_ordered++;
+	find_kept(&m);
 	matching_fini(&m);
 }
 
@@ -278,6 +325,7 @@ leaks_free(struct leaks *leaks)
 {
 	free(leaks->bytes);
 	free(leaks->until);
+	free(leaks->course);
 	*leaks = (struct leaks){ 0 };
 }
 

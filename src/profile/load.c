@@ -3,6 +3,7 @@
  * Which experiments a profile is made of: those named, the members of groups,
  * and the descendants of each. What their logs say is kept with them.
  */
+#include "calls.h"
 #include "reading.h"
 
 #include <stdlib.h>
@@ -280,6 +281,7 @@ profile_free(struct profile *prof)
 	answers_free(prof);
 	filter_free(prof);
 	index_free(prof);
+	files_free(prof->files);
 	for (size_t i = 0; i < prof->sources_len; i++)
 		source_fini(&prof->sources[i]);
 	free(prof->sources);

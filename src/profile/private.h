@@ -105,6 +105,8 @@ struct leaks {			/* by number of the heap packet in its file */
 	uint64_t *bytes, *until;	/* of it never freed; when all was */
 	size_t len, cap, until_cap, next;
 	uint64_t older, reused;	/* as struct traced_process has them */
+	struct heap_course *course;	/* as bytes; NULL: nobody asks */
+	size_t course_cap;
 };
 
 enum { COUNTER_TAGS = 32, KINDS = 32 };
@@ -134,6 +136,7 @@ struct source {			/* one experiment */
 	struct bank periods;
 	size_t period_count;
 	struct leaks leaks;
+	bool wants_course;	/* an expression asks for it */
 	enum heap_ordered {	/* how far its packets are in order of time */
 		HEAP_IN_ORDER, HEAP_NEARLY_SO, HEAP_IN_ANY_ORDER
 	} heap_ordered;
@@ -177,6 +180,7 @@ struct profile {
 	bool hides;		/* not all of all objects is shown */
 	struct function *functions;
 	size_t functions_len, functions_cap;
+	struct files *files;	/* NULL: nobody has asked for them */
 	struct map dynamic;	/* hash of a dynamic name -> function + 1 */
 	struct map dynamic_locations;
 	struct map unknown_locations;	/* PC -> location + 1 */

@@ -307,18 +307,18 @@ sub_version(struct shell *sh, size_t n, char **words)
 
 const struct command collector_subcommands[] = {
 	{ "archive", "on|off|copy", "copy load objects into the experiment", 0,
-	  sub_archive, NULL },
+	  sub_archive, "collector archive copy" },
 	{ "creators", "on|off", "who created each thread, and where", 0,
-	  sub_creators, NULL },
+	  sub_creators, "collector creators off" },
 	{ "dbxsample", "on|off", "a sample whenever the process is stopped", 0,
-	  sub_dbxsample, NULL },
+	  sub_dbxsample, "collector dbxsample off" },
 	{ "depth", "FRAMES [KB]", "how many frames of a stack are recorded; KB "
 	  "for ring", 0, sub_depth,
 	  "collector depth 20000 64" },
 	{ "disable", "", "end the experiment; later runs are not recorded", 0,
-	  sub_disable, NULL },
+	  sub_disable, "collector disable" },
 	{ "enable", "", "start an experiment; or arm the next run", 0,
-	  sub_enable, NULL },
+	  sub_enable, "collector enable" },
 	{ "engine", "auto|ring|inject|remote", "how samples are taken", 0, sub_engine,
 	  "collector engine ring" },
 	{ "heaptrace", "on|off|BYTES", "calls that give or take memory: all, or of "
@@ -329,18 +329,19 @@ const struct command collector_subcommands[] = {
 	{ "limit", "MB|unlimited", "stop sampling at this size", 0, sub_limit,
 	  "collector limit 2000" },
 	{ "pause", "", "stop recording, keep the experiment open", 0,
-	  sub_pause, NULL },
+	  sub_pause, "collector pause" },
 	{ "profile", "on|off|timer INTERVAL", "clock profiling and its "
 	  "interval: on, hi, lo, N ms", 0, sub_profile,
 	  "collector profile timer hi" },
-	{ "resume", "", "go on recording", 0, sub_resume, NULL },
+	{ "resume", "", "go on recording", 0, sub_resume, "collector resume" },
 	{ "sample", "periodic|manual|period SECONDS|record [NAME]",
 	  "resource samples", 0, sub_sample, "collector sample record start" },
 	{ "show", "[all|archive|depth|limit|profile|sample|store|tracing]",
-	  "show the settings", 0, collector_show, NULL },
+	  "show the settings", 0, collector_show, "collector show tracing" },
 	{ "states", "on|off", "time of threads that wait, too: for what, and "
-	  "where", 0, sub_states, NULL },
-	{ "status", "", "show what is being recorded", 0, collector_status, NULL },
+	  "where", 0, sub_states, "collector states on" },
+	{ "status", "", "show what is being recorded", 0, collector_status,
+	  "collector status" },
 	{ "store", "directory DIR|experiment NAME.er|group NAME.erg",
 	  "where experiments go, and the group that names them", 0, sub_store,
 	  "collector store experiment run.1.er" },
@@ -348,7 +349,7 @@ const struct command collector_subcommands[] = {
 	  "waits for locks and their like, from so long on", 0,
 	  collector_synctrace, "collector synctrace threshold 100" },
 	{ "version", "", "show the collector's version", 0, sub_version,
-	  NULL },
+	  "collector version" },
 	{ 0 }
 };
 

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,12 +31,18 @@ print_table(FILE *out, const char *title, const struct command *table)
 }
 
 static void
+print_example(FILE *out, const struct command *c)
+{
+	if (c->example)
+		fprintf(out, "  for example: %s\n", c->example);
+}
+
+static void
 print_help(FILE *out, const char *before, const struct command *c)
 {
 	fprintf(out, "%s%s%s%s\n  %s\n", before, c->name, *c->args ? " " : "",
 		c->args, c->help);
-	if (c->example)
-		fprintf(out, "  for example: %s\n", c->example);
+	print_example(out, c);
 }
 
 static enum result
@@ -72,12 +79,14 @@ help_one(struct shell *sh, const char *name)
 		return FAILED;
 	if (v)
 		verb_print_help(v, sh->out);
-	if (v && c && strcmp(c->name, name) != 0)
+	if (v && c && strcasecmp(c->name, name) != 0)
 		return DONE;		/* a verb, and the prefix of a command */
-	if (c && strcmp(c->name, "collector") == 0)
+	if (c && strcmp(c->name, "collector") == 0) {
 		print_table(sh->out, "collector", collector_subcommands);
-	else if (c)
+		print_example(sh->out, c);
+	} else if (c) {
 		print_help(sh->out, "", c);
+	}
 	return DONE;
 }
 

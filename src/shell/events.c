@@ -363,7 +363,7 @@ cmd_status(struct shell *sh, size_t n, char **words)
 const struct command event_commands[] = {
 	{ "delete", "N... | all", "remove handlers", 0, cmd_delete,
 	  "delete 1" },
-	{ "status", "", "list handlers of events", 0, cmd_status, NULL },
+	{ "status", "", "list handlers of events", 0, cmd_status, "status" },
 	{ "stop", "[in FUNCTION [-temp] [-trap]]",
 	  "stop the process now, or whenever a function is entered", 0,
 	  cmd_stop, "stop in main" },

@@ -6,6 +6,7 @@
 #include "private.h"
 
 #include <string.h>
+#include <strings.h>
 
 struct search {
 	const char *word;
@@ -66,20 +67,21 @@ near_consider(struct near *n, const char *word, const char *name)
 
 /* ---- the search ----------------------------------------------------- */
 
-/* Exact, else a prefix; true: found exactly, nothing else matters. */
+/* Exact, else a prefix, in letters of either case; true: found exactly, nothing
+ * else matters. No two names differ by case alone. */
 static bool
 match(struct search *s, const struct command *table)
 {
 	for (const struct command *c = table; c->name; c++) {
 		if (s->in->fits && !s->in->fits(c->name))
 			continue;
-		if (strcmp(c->name, s->word) == 0) {
+		if (strcasecmp(c->name, s->word) == 0) {
 			s->found = 1;
 			s->hit = c;
 			return true;
 		}
 		near_consider(&s->near, s->word, c->name);
-		if (!str_starts(c->name, s->word))
+		if (strncasecmp(c->name, s->word, strlen(s->word)) != 0)
 			continue;
 		s->found++;
 		str_addf(&s->candidates, "%s%s", s->candidates.len ? ", " : "",

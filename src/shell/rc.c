@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,7 +81,7 @@ run_setting(const struct rc *rc, size_t n, char **words)
 {
 	const struct view *v = view_table;
 
-	while (v->name && strcmp(v->name, words[0]) != 0)
+	while (v->name && strcasecmp(v->name, words[0]) != 0)
 		v++;
 	if (!v->name) {
 		char *reason = xasprintf("'%s' is nothing that sonde has",
@@ -106,11 +107,11 @@ run_words(struct rc *rc, size_t n, char **words)
 {
 	const char *arg = n > 1 ? words[1] : "";
 
-	if (strcmp(words[0], "dmetrics") == 0)
+	if (strcasecmp(words[0], "dmetrics") == 0)
 		add_list(&rc->metrics, arg);
-	else if (strcmp(words[0], "dsort") == 0)
+	else if (strcasecmp(words[0], "dsort") == 0)
 		add_list(&rc->sort, arg);
-	else if (strcmp(words[0], "en_desc") == 0) {
+	else if (strcasecmp(words[0], "en_desc") == 0) {
 		if (viewer_set_descendants(rc->sh->viewer, arg) < 0)
 			tell_failure(rc);
 	} else if (is_among(words[0], settings, ARRAY_LEN(settings))) {

@@ -163,6 +163,9 @@ view_describe(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	}
 	describe_row(&t, "FNAME(\"re\")", xstrdup("all"),
 		     "functions whose whole name matches");
+	if (recorded >> METRIC_IO & 1)
+		describe_row(&t, "FILEIOVFD(\"re\")", xstrdup("all"),
+			     "IOVFD of the files whose whole name matches");
 	describe_row(&t, "HAS_PROP(token)", xstrdup("all"),
 		     "1: the record has that; 0: it has not");
 	for (size_t i = 0; i < v->index_types_len; i++)

@@ -3,7 +3,7 @@
  * The metric grammar: columns as people write them, and back again.
  *
  *     spec    := keyword { ':' keyword } | default
- *     keyword := flavor+ visibility+ name  |  [visibility+] name|size|address
+ *     keyword := [flavor+ visibility+] name  |  [visibility+] name|size|address
  *     flavor  := e exclusive | i inclusive | a attributed
  *     visibility := . time | + count | % percent of the total | ! hidden
  */
@@ -68,9 +68,16 @@ spec_metric(const struct viewer *v, const char *name)
 	return -1;
 }
 
+/* `wall` was of the older generation. */
 static int
 no_such_metric(const char *name)
 {
+	if (!strcmp(name, "wall")) {
+		fail(FAIL_USAGE, "there is no metric wall, the time of the "
+		     "first thread");
+		return fail_remedy("`metrics e.total` with `filters 'THRID == "
+				   "1'` shows that time");
+	}
 	fail(FAIL_USAGE, "there is no metric %s", name);
 	return fail_remedy("`metric_list` shows what there is");
 }
@@ -164,19 +171,20 @@ is_group(const char *name)
 	       !strcmp(name, "hwc") || !strcmp(name, "bit");
 }
 
-static void
+static int
 add_group(const struct viewer *v, struct specs *s, const struct keyword *k)
 {
+	const size_t before = s->len;
 	const struct metric *m;
 
-	if (!strcmp(k->name, "bit"))
-		return;
-	for (int i = 0; (m = profile_metric(v->prof, i)); i++) {
+	for (int i = 0; k->name[0] != 'b' && (m = profile_metric(v->prof, i));
+	     i++) {
 		if (k->name[0] == 'h' && m->packet_kind != METRIC_COUNTER)
 			continue;
 		if (!v->prof || viewer_slot(v, i) >= 0)
 			(void)add_metric(v, s, k, i);
 	}
+	return s->len > before ? 0 : no_data(k->name);
 }
 
 static int
@@ -188,17 +196,21 @@ add_keyword(const struct viewer *v, struct specs *s, const char *word)
 		return bad_spec(word);
 	if (!k.flavors[0] && add_static(s, &k))
 		return 0;
-	if (!k.visible || !k.flavors[0])
-		return spec_metric(v, k.name) < 0 ? bad_spec(word) :
-			fail(FAIL_USAGE, "%s lacks its flavor: write e.%s or "
-			     "i.%s", word, k.name, k.name);
-	if (is_group(k.name)) {
-		add_group(v, s, &k);
-		return 0;
-	}
 
 	const int metric = spec_metric(v, k.name);
+	const bool group = is_group(k.name);
 
+	if (k.visible && !k.flavors[0])
+		return metric < 0 && !group ? bad_spec(word) :
+			fail(FAIL_USAGE, "%s lacks its flavor: write e%s or "
+			     "i%s", word, word, word);
+	if (!k.visible) {	/* both, as they are shown */
+		k.flavors[0] = 'e';
+		k.flavors[1] = 'i';
+		k.show = SHOW_VALUE;
+	}
+	if (group)
+		return add_group(v, s, &k);
 	return metric < 0 ? no_such_metric(k.name) :
 			    add_metric(v, s, &k, metric);
 }

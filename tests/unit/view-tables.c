@@ -231,7 +231,7 @@ test_metrics(void)
 	expect("metrics", "Current metrics: e.lock:e.textpfault:name\n"
 	       "Current Sort Metric: Exclusive User Lock Time ( e.lock )\n");
 	refuse("metrics e.nonsense");
-	refuse("metrics user");
+	refuse("metrics .user");
 	refuse("metrics a.user");
 	refuse("metrics :");
 	refuse("metrics e.user extra");
