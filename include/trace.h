@@ -322,8 +322,9 @@ struct trace_area {
 	uint64_t lost[TRACE_LOSSES];
 	uint64_t short_waits;	/* below sync_ticks */
 	uint64_t waits, waited_ticks;	/* for free chunks */
-	uint64_t vain;		/* one more than `freed` was when somebody
-				 * waited for nothing; 0: nobody has */
+	/* One more than `freed` was when somebody waited for nothing (0:
+	 * nobody has), and when the first one began, in ticks. */
+	uint64_t vain, vain_since;
 };
 _Static_assert(sizeof(struct trace_area) <= TRACE_HEADER_BYTES,
 	       "the header page holds it");

@@ -52,9 +52,30 @@ pause_for(const struct trace_area *a, uint32_t round)
 		(void)sys4(__NR_nanosleep, (uint64_t)&while_, 0, 0, 0);
 }
 
-/* Once for nothing, by one or by those that come meanwhile: the others lose
- * theirs at once, until a chunk is freed. So a recorder that stands, or more
- * threads than there are chunks, do not hold up each call. */
+/* Since nobody has freed a chunk, in which calls are held up one after the
+ * other; then they lose their records at once. A recorder that has no processor
+ * for a moment costs nothing but that moment; one that stands, or more threads
+ * than there are chunks, do not bring the program to a standstill. */
+static bool
+is_in_vain(const struct trace_area *a, uint64_t freed, uint64_t now)
+{
+	enum { WAITS = 10 };
+
+	return __atomic_load_n(&a->vain, __ATOMIC_RELAXED) == freed + 1 &&
+		(int64_t)(now - __atomic_load_n(&a->vain_since,
+						__ATOMIC_RELAXED)) >
+		(int64_t)(WAITS * a->wait_ticks);
+}
+
+static void
+note_vain(struct trace_area *a, uint64_t freed, uint64_t since)
+{
+	if (__atomic_load_n(&a->vain, __ATOMIC_RELAXED) == freed + 1)
+		return;
+	__atomic_store_n(&a->vain_since, since, __ATOMIC_RELAXED);
+	__atomic_store_n(&a->vain, freed + 1, __ATOMIC_RELEASE);
+}
+
 static uint64_t
 wait_for_free(struct trace_area *a, uint32_t start)
 {
@@ -63,7 +84,7 @@ wait_for_free(struct trace_area *a, uint32_t start)
 	uint64_t index = NO_PLACE, passed = 0;
 	uint32_t round;
 
-	if (__atomic_load_n(&a->vain, __ATOMIC_RELAXED) == freed + 1)
+	if (is_in_vain(a, freed, since))
 		return NO_PLACE;
 	__atomic_fetch_add(&a->waits, 1, __ATOMIC_RELAXED);
 	for (round = 0; index == NO_PLACE && passed < a->wait_ticks &&
@@ -74,7 +95,7 @@ wait_for_free(struct trace_area *a, uint32_t start)
 	}
 	__atomic_fetch_add(&a->waited_ticks, passed, __ATOMIC_RELAXED);
 	if (index == NO_PLACE)
-		__atomic_store_n(&a->vain, freed + 1, __ATOMIC_RELAXED);
+		note_vain(a, freed, since);
 	return index;
 }
 

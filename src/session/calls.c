@@ -15,7 +15,7 @@
 
 enum {
 	ROOM_BYTES = 64 << 20,
-	ROOM_LEAST = 4 << 20,
+	ROOM_LEAST = 16 << 20,
 	WAIT_NS = 20 * 1000 * 1000,
 	PATIENCE_NS = 1000 * 1000 * 1000,
 	LOOK_SHARE = 20,	/* of the time, at most, we look for slots */
@@ -305,6 +305,12 @@ calls_drain(struct calls *c)
 	put_pending(c, false);
 	calls_io_tell(c->io);
 	look_again(c);
+}
+
+unsigned
+calls_crowding(const struct calls *c)
+{
+	return c ? tracing_crowding(c->tracing) : 0;
 }
 
 void

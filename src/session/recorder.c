@@ -167,8 +167,11 @@ recorder_drain(struct recorder *rec, bool final)
 unsigned
 recorder_crowding(struct recorder *rec)
 {
-	return rec->engine.ops->crowding ?
+	const unsigned calls = calls_crowding(rec->calls);
+	const unsigned samples = rec->engine.ops->crowding ?
 		rec->engine.ops->crowding(rec->engine.self) : 0;
+
+	return calls > samples ? calls : samples;
 }
 
 int
