@@ -3,13 +3,15 @@
  * plugger FIRST SECOND: has loaded FIRST, which at the first mark takes blocks
  * and frees some of the program's. At the second one it is unloaded, SECOND is
  * loaded instead, most likely at the same address, and used at once. From the
- * third on SECOND is used.
+ * third on SECOND is used. Each time the program gives back all that it takes
+ * itself, of malloc and of the kernel.
  */
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include "victim.h"
 
-enum { BLOCKS = 1000 };
+enum { BLOCKS = 1000, PAGE = 4096, LARGE = 64 << 20 };
 
 static const char *const *paths;
 static void *library;
@@ -42,6 +44,21 @@ make(void **blocks)
 		blocks[i] = malloc(100);
 }
 
+static __attribute__((noinline)) void
+remap(void)
+{
+	char *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *volatile large = malloc(LARGE);
+
+	if (at == MAP_FAILED)
+		exit(99);
+	at = mremap(at, PAGE, 3 * PAGE, MREMAP_MAYMOVE);
+	if (at == MAP_FAILED || munmap(at, 3 * PAGE) != 0)
+		exit(99);
+	free(large);
+}
+
 static void
 use(int i)
 {
@@ -54,6 +71,7 @@ use(int i)
 	take(BLOCKS);
 	make(blocks);
 	eat(blocks, BLOCKS);
+	remap();
 	taken[i] += BLOCKS;
 }
 
