@@ -50,6 +50,8 @@ void unwind_space_unmap(struct unwind_space *space, uint64_t start,
 /* For publishing to the guest: compiles everything, then gives the sorted
  * ranges; `rows` of each is a pointer. Valid until the next map/unmap. */
 const struct step_tables *unwind_space_tables(struct unwind_space *space);
+/* Grows with each map and unmap. */
+uint64_t unwind_space_changes(const struct unwind_space *space);
 
 enum unwind_end {
 	UNWIND_COMPLETE,	/* the outermost frame was reached */

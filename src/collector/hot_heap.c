@@ -23,7 +23,7 @@ static inline bool
 is_sampled(enum trace_function function)
 {
 	return hot_sample_bytes && function != TRACE_MMAP &&
-		function != TRACE_MUNMAP;
+		function != TRACE_MUNMAP && function != TRACE_MREMAP;
 }
 
 static __attribute__((noinline)) void
@@ -264,6 +264,26 @@ hook_munmap(void *p, size_t n)
 	return r;
 }
 
+/* What was there is unmapped, and mapped elsewhere: but for a second mapping of
+ * the same, or where the first one stays. The last argument counts with
+ * MREMAP_FIXED only; it is handed on as it came. */
+static void *
+hook_mremap(void *old, size_t bytes, size_t n, int flags, void *at)
+{
+	enum { DONTUNMAP = 4 };
+	const struct trace_caller caller = TRACE_CALLER();
+	const uint64_t when = hot_trace_now();
+	void *p = ((void *(*)(void *, size_t, size_t, int, void *))
+		   hot_originals[TRACE_MREMAP])(old, bytes, n, flags, at);
+
+	if (p == MAP_FAILED)
+		return p;
+	if (bytes && !(flags & DONTUNMAP))
+		record_taken(TRACE_MREMAP, old, bytes, when, false);
+	given(TRACE_MREMAP, p, n, &caller);
+	return p;
+}
+
 /* ---- C++ ----------------------------------------------------------------- */
 
 /* Some have fewer arguments: what is in the registers of the others is handed
@@ -323,6 +343,7 @@ hot_heap_hook(enum trace_function function)
 	case TRACE_PVALLOC: return hook_pvalloc;
 	case TRACE_MMAP: return hook_mmap;
 	case TRACE_MUNMAP: return hook_munmap;
+	case TRACE_MREMAP: return hook_mremap;
 	case TRACE_NEW: return hook_new;
 	case TRACE_NEW_ARRAY: return hook_new_array;
 	case TRACE_NEW_NOTHROW: return hook_new_nothrow;

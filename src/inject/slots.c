@@ -282,13 +282,18 @@ is_ours(const struct plan *p, uint64_t address)
 	return false;
 }
 
-/* An allocator that calls itself: one call of the program's is one record. Of
- * libc's own calls each is one, but those that calls_another tells. */
+/* An allocator that calls itself, or the kernel for what it gives out: one
+ * call of the program's is one record. Of libc's own calls each is one, but
+ * those that calls_another tells. */
 static bool
 is_inner_call(const struct table *t, int f)
 {
+	const bool maps = f == TRACE_MMAP || f == TRACE_MUNMAP ||
+		f == TRACE_MREMAP;
+
 	return trace_family((unsigned)f) == TRACE_HEAP &&
-		t->img->header == t->s->definers[f] &&
+		t->img->header ==
+		t->s->definers[maps ? TRACE_MALLOC : (unsigned)f] &&
 		t->img->header != t->p->libc.header;
 }
 

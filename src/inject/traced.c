@@ -24,6 +24,7 @@ static const char *const names[TRACE_FUNCTIONS][2] = {
 	[TRACE_PVALLOC] = { "pvalloc" },
 	[TRACE_MMAP] = { "mmap", "mmap64" },
 	[TRACE_MUNMAP] = { "munmap" },
+	[TRACE_MREMAP] = { "mremap", "__mremap" },
 	[TRACE_NEW] = { "_Znwm" },
 	[TRACE_NEW_ARRAY] = { "_Znam" },
 	[TRACE_NEW_NOTHROW] = { "_ZnwmRKSt9nothrow_t" },

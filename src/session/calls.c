@@ -45,7 +45,7 @@ struct calls {
 	uint64_t events;
 	uint64_t sync_ns;	/* waits below are only counted */
 	uint64_t looked_ns, look_ns;	/* when last, and how long it took */
-	uint32_t tables;	/* ranges published */
+	uint64_t changes;	/* of what is mapped, seen by then */
 	uint64_t paused_at, paused_ns;	/* 0: it is not; in all */
 };
 
@@ -183,7 +183,6 @@ open_guest(struct calls *c)
 		guest_open(c->opt->target, &options, &report);
 
 	note_report(c, &report);
-	c->tables = tables->count;
 	return g;
 }
 
@@ -191,17 +190,17 @@ open_guest(struct calls *c)
 static void
 look_again(struct calls *c)
 {
-	const struct step_tables *tables = unwind_space_tables(c->opt->space);
-
+	const uint64_t changes = unwind_space_changes(c->opt->space);
 	const uint64_t now = now_ns();
 	struct inject_report report = {0};
 
-	if (tables->count == c->tables || !guest_is_there(c->guest) ||
+	if (changes == c->changes || !guest_is_there(c->guest) ||
 	    now - c->looked_ns < LOOK_SHARE * c->look_ns)
 		return;
-	c->tables = tables->count;
+	c->changes = changes;
 	if (c->own)
-		(void)guest_publish(c->guest, tables);
+		(void)guest_publish(c->guest,
+				    unwind_space_tables(c->opt->space));
 	/* what is missing is told */
 	(void)tracing_look_again(c->tracing, &report);
 	note_report(c, &report);
@@ -271,7 +270,7 @@ calls_new(struct recorder *rec, const struct recorder_options *o,
 	if (o->settings->io)
 		c->io = calls_io_new(o->exp, o->target);
 	experiment_sync_threshold(o->exp, o->settings->sync_us);
-	c->tables = unwind_space_tables(o->space)->count;
+	c->changes = unwind_space_changes(o->space);
 	c->guest = shared ? shared : (c->own = open_guest(c));
 	if (c->guest)
 		c->tracing = tracing_open(c->guest, &options, &report);

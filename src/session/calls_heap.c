@@ -15,6 +15,8 @@ type_of(const struct trace_event *ev)
 	switch (ev->function) {
 	case TRACE_MMAP: return HEAP_MMAP;
 	case TRACE_MUNMAP: return HEAP_MUNMAP;
+	case TRACE_MREMAP:
+		return ev->kind == TRACE_RELEASE ? HEAP_MUNMAP : HEAP_MMAP;
 	default: break;
 	}
 	return ev->kind == TRACE_MOVE ? HEAP_REALLOC :

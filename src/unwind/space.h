@@ -44,6 +44,7 @@ struct unwind_space {
 	struct step_tables tables;	/* the view of ranges we hand out */
 	struct cached_row *cache;
 	bool stale;			/* the cache is of an older map */
+	uint64_t changes;		/* of the map, so far */
 	struct full *full;		/* second engine, made when needed */
 };
 

@@ -42,12 +42,25 @@ unwind_space_free(struct unwind_space *space)
 }
 
 static void
-map_changed(struct unwind_space *space)
+tell_tables(struct unwind_space *space)
 {
 	space->stale = true;
 	space->tables = (struct step_tables){
 		.ranges = space->ranges, .count = (uint32_t)space->count,
 	};
+}
+
+static void
+map_changed(struct unwind_space *space)
+{
+	space->changes++;
+	tell_tables(space);
+}
+
+uint64_t
+unwind_space_changes(const struct unwind_space *space)
+{
+	return space->changes;
 }
 
 void
@@ -188,7 +201,7 @@ unwind_space_tables(struct unwind_space *space)
 {
 	for (size_t i = 0; i < space->count; i++)
 		attach_rows(space, i);
-	map_changed(space);
+	tell_tables(space);
 	return &space->tables;
 }
 
