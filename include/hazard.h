@@ -51,6 +51,7 @@ enum hazard {
 	HAZARD_LOCK_CANCEL,	/* a point of cancellation that we step over */
 	HAZARD_LOCK_ERRNO,	/* errno of a call that succeeds */
 	HAZARD_LOCK_OWN,	/* the program's own lock, libc's other one */
+	HAZARD_LOCK_ROBUST,	/* a try that keeps what it refuses */
 	HAZARD_LOCK_VERSION,	/* an older function of the same name */
 	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_NARROW,		/* 32-bit registers and addresses */
