@@ -83,6 +83,7 @@ enum hazard {
 	HAZARD_TICK_CALLS,	/* ticks in a thread that seccomp confines */
 	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */
 	HAZARD_TRACE_INSIDE,	/* threads in a hook when its memory goes */
+	HAZARD_TRACE_NAMESAKE,	/* another function of the name of libc's */
 	HAZARD_TRACE_ORDER,	/* a block that is another's before we say so */
 	HAZARD_TRACE_UNLOADED,	/* slots that are unmapped by now */
 	HAZARD_TRANSFER,	/* a call that a stop cuts short */
