@@ -24,7 +24,7 @@
 #define TRACE_MAGIC	UINT64_C(0x3145434172746e73)	/* "sntrACE1" */
 
 enum {
-	TRACE_VERSION = 4,
+	TRACE_VERSION = 5,
 	TRACE_HEADER_BYTES = 8192,
 	TRACE_CHUNK_BYTES = 65536,
 	TRACE_CHUNKS_MAX = 4096,
@@ -108,7 +108,10 @@ enum trace_io_class {
 	X(FSYNC, OTHERS, "fsync", 0) \
 	X(FDATASYNC, OTHERS, "fdatasync", 0) \
 	X(VFORK, NONE, "vfork", "__vfork") \
-	X(FORK, NONE, "fork", "__fork")	/* whatever is traced */
+	/* whatever is traced */ \
+	X(FORK, NONE, "fork", "__fork") \
+	X(PRCTL, NONE, "prctl", "__prctl") \
+	X(SYSCALL, NONE, "syscall", 0)
 
 #define TRACE_STREAM_CALLS(X) \
 	X(FOPEN, OPENS, "fopen", "fopen64") \
@@ -259,6 +262,7 @@ enum trace_loss {
 	TRACE_LOST_LEASE,	/* our heartbeat was silent */
 	TRACE_LOST_SAMPLED,	/* no room to know the block by, until it is
 				 * freed */
+	TRACE_LOST_CONFINED,	/* the program has taken the clock from itself */
 	TRACE_LOSSES
 };
 
@@ -309,7 +313,8 @@ struct trace_area {
 	uint32_t on;		/* 1 << enum trace_family; other hooks pass
 				 * through */
 	uint32_t patches;	/* used */
-	uint32_t confined;	/* a filter may punish a call of ours */
+	uint32_t confined;	/* a filter may punish a call of ours; by the
+				 * guest, too */
 	uint32_t tracer_pad;
 
 	/* Written by both. */

@@ -71,10 +71,13 @@ __asm__(
 "	movq %r9, 16(%rsp)\n"
 "	movq %rbp, 40(%rsp)\n"
 "	movq %rdx, %r10\n"
+"	xorl %eax, %eax\n"
+"	cmpl $0, hot_clock(%rip)\n"
+"	je 1f\n"
 "	rdtsc\n"
 "	shlq $32, %rdx\n"
 "	orq %rdx, %rax\n"
-"	movq %rax, 24(%rsp)\n"
+"1:	movq %rax, 24(%rsp)\n"
 "	movq %r10, %rdx\n"
 "	leaq hot_originals(%rip), %rax\n"
 "	call *(%rax,%r8,8)\n"
@@ -102,7 +105,9 @@ hot_wait_over(const struct waiting *w)
 
 	if (!hot_trace_begin(&turn, TRACE_SYNC, now))
 		return;
-	if (now - w->since < turn.area->sync_ticks) {
+	if (!w->since) {
+		/* it began when nothing was traced */
+	} else if (now - w->since < turn.area->sync_ticks) {
 		__atomic_fetch_add(&turn.area->short_waits, 1,
 				   __ATOMIC_RELAXED);
 	} else {

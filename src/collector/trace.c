@@ -23,7 +23,6 @@ enum { A_WHILE = 50 };		/* in ms: longer than a thread is kept waiting */
 static struct trace_area *mapped;	/* NULL: none */
 static uint64_t mapped_size;
 static bool used;		/* hooks may be called for ever */
-static bool confined;		/* a filter may punish a call that is rare */
 
 /* ---- the area ------------------------------------------------------------ */
 
@@ -213,7 +212,7 @@ trace_begin(const struct collector_call *call)
 		(void)sys4(__NR_munmap, (uint64_t)at, call->size, 0, 0);
 		return -EINVAL;
 	}
-	if (!a->confined && !call_may_read_time(call)) {
+	if (hot_clockless || (!a->confined && !call_may_read_time(call))) {
 		(void)sys4(__NR_munmap, (uint64_t)at, call->size, 0, 0);
 		return -EPERM;
 	}
@@ -229,11 +228,12 @@ trace_begin(const struct collector_call *call)
 	hot_sync_begin(a);
 	hot_sample_start(a->sample_bytes);
 	used = true;
-	confined = a->confined;
-	if (!confined)
+	hot_confined |= a->confined;
+	if (!hot_confined)
 		a->pid = (uint32_t)sys4(__NR_getpid, 0, 0, 0, 0);
 	mapped = a;
 	mapped_size = call->size;
+	hot_clock = !hot_clockless;
 	__atomic_store_n(&guest.origin->trace, a, __ATOMIC_SEQ_CST);
 	return trace_bind();
 }
@@ -251,6 +251,12 @@ unbind(void)
 
 /* ---- the way out --------------------------------------------------------- */
 
+static bool
+is_confined(void)
+{
+	return hot_confined || (mapped && mapped->confined);
+}
+
 bool
 trace_is_left(const struct collector_call *call)
 {
@@ -259,7 +265,7 @@ trace_is_left(const struct collector_call *call)
 
 	if (!used || !handled(HAZARD_TRACE_INSIDE))
 		return true;
-	if (confined || sys4(__NR_membarrier, EVERYWHERE, 0, 0, 0) < 0)
+	if (is_confined() || sys4(__NR_membarrier, EVERYWHERE, 0, 0, 0) < 0)
 		for (i = 0; i < A_WHILE && may_wait(call); i++)
 			nap_ms();	/* no store takes so long */
 	for (i = 0; i < (may_wait(call) ? LOOKS : 1); i++) {
@@ -282,6 +288,7 @@ trace_end(const struct collector_call *call)
 	mapped->lost[TRACE_LOST_THREAD] = hot_trace_strangers;
 	if (guest.origin)
 		__atomic_store_n(&guest.origin->trace, NULL, __ATOMIC_SEQ_CST);
+	hot_clock = 0;		/* hooks may be called for ever */
 	if (!trace_is_left(call))
 		return -EBUSY;
 	r = sys4(__NR_munmap, (uint64_t)mapped, mapped_size, 0, 0);
@@ -296,7 +303,7 @@ trace_share(bool with_children)
 	const uint64_t advice = with_children ? DOFORK : DONTFORK;
 
 	/* a child that was born without it may have something else there */
-	if (!mapped || confined ||
+	if (!mapped || is_confined() ||
 	    sys4(__NR_getpid, 0, 0, 0, 0) != (int64_t)guest.pid)
 		return;
 	(void)sys4(__NR_madvise, (uint64_t)mapped, mapped_size, advice, 0);

@@ -150,6 +150,9 @@ calls_another(const struct plan *p, enum trace_function f,
 static bool
 must_be_known(const struct plan *p, enum trace_function f)
 {
+	/* these are gone by then */
+	if (f == TRACE_PRCTL || f == TRACE_SYSCALL)
+		return false;
 	return p->by_hand && f >= TRACE_NEW &&
 		(f < TRACE_SYNC_FIRST || !originals_are_musls(p));
 }

@@ -167,7 +167,7 @@ consider(struct table *t, const Elf64_Rela *r)
 		t->s->others++;
 		return;
 	}
-	t->s->forks += traced_always(f);
+	t->s->silent += traced_always(f);
 	t->s->heap_of_program += t->img == &t->p->images[0] &&
 		trace_family((unsigned)f) == TRACE_HEAP;
 	slots_add(t->s, &(struct trace_patch){

@@ -14,7 +14,7 @@ struct slots {
 	uint64_t definers[TRACE_FUNCTIONS];	/* headers of load objects */
 	struct trace_patch *items;
 	size_t len, cap;
-	size_t forks;		/* of items: they trace nothing */
+	size_t silent;		/* of items: they trace nothing */
 	size_t others;		/* that lead to another definition */
 	size_t heap_of_program;	/* of the heap, in the program itself */
 	bool own_threads;	/* pthread_join is libc's own */

@@ -108,7 +108,7 @@ traced_name(enum trace_function f)
 bool
 traced_always(int f)
 {
-	return f == TRACE_FORK;
+	return f == TRACE_FORK || f == TRACE_PRCTL || f == TRACE_SYSCALL;
 }
 
 int

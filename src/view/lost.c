@@ -90,6 +90,7 @@ calls_lost(const struct experiment_reader *rd)
 					count_of(ev, "lost_thread") +
 					count_of(ev, "spoiled"),
 				.lease = count_of(ev, "lost_lease"),
+				.confined = count_of(ev, "lost_confined"),
 				.short_waits = count_of(ev, "short_waits"),
 				.heap_of_program =
 					!ev->attr(ev, "heap_of_program") ||
@@ -136,6 +137,11 @@ calls_lost_add(const struct viewer *v, const char *so_what, struct str *notes)
 				 "full, %" PRIu64 " while the recorder did not "
 				 "look): %s.\n", path, lost.full + lost.lease,
 				 lost.full, lost.lease, so_what);
+		if (lost.confined)
+			str_addf(notes, "NOT RELIABLE: of %s %" PRIu64 " calls "
+				 "are missing, since the program took the "
+				 "processor's clock from itself: %s.\n", path,
+				 lost.confined, so_what);
 		if (disk_refused(v, e))
 			str_addf(notes, "NOT RELIABLE: the disk refused "
 				 "records of %s: %s.\n", path, so_what);
