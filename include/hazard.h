@@ -86,6 +86,7 @@ enum hazard {
 	HAZARD_TRACE_INSIDE,	/* threads in a hook when its memory goes */
 	HAZARD_TRACE_NAMESAKE,	/* another function of the name of libc's */
 	HAZARD_TRACE_ORDER,	/* a block that is another's before we say so */
+	HAZARD_TRACE_RELOADED,	/* slots of another library, where one was */
 	HAZARD_TRACE_UNLOADED,	/* slots that are unmapped by now */
 	HAZARD_TRANSFER,	/* a call that a stop cuts short */
 	HAZARD_TRAP_ALLOWED,	/* a trap in a process that must not end */

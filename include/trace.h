@@ -266,15 +266,30 @@ enum trace_loss {
 	TRACE_LOSSES
 };
 
-/* An import slot that leads to a hook. */
+/* An import slot that leads to a hook. Another object may have come to its
+ * address since it was found: what of the object's own tables says that it is
+ * this function's is looked at again. */
 struct trace_patch {
 	uint64_t slot;		/* its address */
 	uint64_t before;	/* what was there when it was found, then
 				 * when the hook went in */
 	uint64_t relro, relro_end; /* opened for it, closed again; 0: none */
+	uint64_t relocation, symbol, name;	/* addresses of these */
+	uint64_t proof;		/* of what is there, one after the other */
 	uint32_t function;	/* enum trace_function */
 	uint32_t state;		/* enum trace_patch_state */
 };
+
+enum { TRACE_RELOCATION_BYTES = 24, TRACE_SYMBOL_BYTES = 24,
+       TRACE_NAME_BYTES = 64 };	/* of the name, at most, with its '\0' */
+
+#define TRACE_PROOF_BEGIN	UINT64_C(0xcbf29ce484222325)
+
+static inline uint64_t
+trace_proof(uint64_t proof, unsigned char byte)
+{
+	return (proof ^ byte) * UINT64_C(0x100000001b3);
+}
 
 enum trace_patch_state {
 	TRACE_PATCH_WANTED,	/* the tracer's */

@@ -70,6 +70,40 @@ slot_value(const struct trace_patch *p, uint64_t *value)
 	return true;
 }
 
+/* Up to and with an end that is 0, or all n. */
+static bool
+prove(uint64_t at, uint32_t n, bool is_text, uint64_t *proof)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		const volatile unsigned char *const byte =
+			(const unsigned char *)(at + i);
+		const uint64_t word = (at + i) & ~UINT64_C(7);
+
+		if ((i == 0 || word % PAGE_BYTES == 0) && !is_readable(word))
+			return false;
+		*proof = trace_proof(*proof, *byte);
+		if (is_text && !*byte)
+			break;
+	}
+	return true;
+}
+
+/* Where a library was another one may be by now, as large and with a slot of
+ * another function at the address. */
+static bool
+is_still_its(const struct trace_patch *p)
+{
+	uint64_t proof = TRACE_PROOF_BEGIN;
+
+	return !handled(HAZARD_TRACE_RELOADED) ||
+		(prove(p->relocation, TRACE_RELOCATION_BYTES, false, &proof) &&
+		 prove(p->symbol, TRACE_SYMBOL_BYTES, false, &proof) &&
+		 prove(p->name, TRACE_NAME_BYTES, true, &proof) &&
+		 proof == p->proof);
+}
+
 static bool
 open_page(const struct trace_patch *p)
 {
@@ -84,29 +118,6 @@ close_page(const struct trace_patch *p)
 	if (p->relro_end)
 		(void)sys4(__NR_mprotect, p->relro, p->relro_end - p->relro,
 			   PROT_READ, 0);
-}
-
-static void
-put_in(struct trace_area *a, struct trace_patch *p)
-{
-	const uint64_t hook = a->hooks[p->function];
-	const uint64_t original = (uint64_t)hot_originals[p->function];
-	uint64_t *slot = (uint64_t *)p->slot, value;
-
-	p->state = TRACE_PATCH_FAILED;
-	if (!slot_value(p, &value) ||
-	    (value != p->before && value != original && value != hook) ||
-	    !open_page(p))
-		return;
-	p->before = value;
-	p->state = TRACE_PATCH_IN;	/* first: we may be killed here */
-	if (p->before == hook)	/* a parent's, before a fork */
-		p->before = original;
-	else if (!__atomic_compare_exchange_n(slot, &p->before, hook, false,
-					      __ATOMIC_ACQ_REL,
-					      __ATOMIC_ACQUIRE))
-		p->state = TRACE_PATCH_WANTED;	/* bound just now */
-	close_page(p);
 }
 
 static void
@@ -127,6 +138,31 @@ take_out(struct trace_area *a, struct trace_patch *p)
 					       __ATOMIC_ACQ_REL,
 					       __ATOMIC_ACQUIRE) ?
 		TRACE_PATCH_OUT : TRACE_PATCH_FOREIGN;
+	close_page(p);
+}
+
+static void
+put_in(struct trace_area *a, struct trace_patch *p)
+{
+	const uint64_t hook = a->hooks[p->function];
+	const uint64_t original = (uint64_t)hot_originals[p->function];
+	uint64_t *slot = (uint64_t *)p->slot, value;
+
+	p->state = TRACE_PATCH_FAILED;
+	if (!slot_value(p, &value) ||
+	    (value != p->before && value != original && value != hook) ||
+	    !is_still_its(p) || !open_page(p))
+		return;
+	p->before = value;
+	p->state = TRACE_PATCH_IN;	/* first: we may be killed here */
+	if (p->before == hook)	/* a parent's, before a fork */
+		p->before = original;
+	else if (!__atomic_compare_exchange_n(slot, &p->before, hook, false,
+					      __ATOMIC_ACQ_REL,
+					      __ATOMIC_ACQUIRE))
+		p->state = TRACE_PATCH_WANTED;	/* bound just now */
+	if (p->state == TRACE_PATCH_IN && !is_still_its(p))
+		take_out(a, p);		/* another has come in between */
 	close_page(p);
 }
 

@@ -18,7 +18,7 @@
 #include "private.h"
 #include "slots.h"
 
-enum { DYNAMIC_MAX = 512, RELAS_AT_ONCE = 256, NAME_MAX_BYTES = 64 };
+enum { DYNAMIC_MAX = 512, RELAS_AT_ONCE = 256, NAME_MAX_BYTES = TRACE_NAME_BYTES };
 enum { RELAS_MAX = 1 << 22 };
 
 /* ---- relocations ----------------------------------------------------------- */
@@ -133,8 +133,43 @@ is_inner_call(const struct table *t, int f)
 		t->img->header != t->p->libc.header;
 }
 
+static uint64_t
+prove(uint64_t proof, const void *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		proof = trace_proof(proof, ((const unsigned char *)bytes)[i]);
+	return proof;
+}
+
+/* By what the slot is this function's, in the object's own tables. */
+static int
+add_proof(const struct table *t, const Elf64_Rela *r, uint64_t at,
+	  struct trace_patch *patch)
+{
+	const uint64_t symbol = t->img->symtab +
+		ELF64_R_SYM(r->r_info) * sizeof(Elf64_Sym);
+	char name[TRACE_NAME_BYTES] = "";
+	Elf64_Sym sym;
+
+	if (look_read(t->p->look, symbol, &sym, sizeof sym) < 0)
+		return -1;
+	patch->relocation = at;
+	patch->symbol = symbol;
+	patch->name = t->img->strtab + sym.st_name;
+	for (size_t i = 0; i < sizeof name; i++)
+		if (look_read(t->p->look, patch->name + i, &name[i], 1) < 0 ||
+		    !name[i])
+			break;
+	name[sizeof name - 1] = '\0';
+	patch->proof = prove(TRACE_PROOF_BEGIN, r, sizeof *r);
+	patch->proof = prove(patch->proof, &sym, sizeof sym);
+	patch->proof = prove(patch->proof, name, strlen(name) + 1);
+	return 0;
+}
+
+/* at: where the relocation is. */
 static void
-consider(struct table *t, const Elf64_Rela *r)
+consider(struct table *t, const Elf64_Rela *r, uint64_t at)
 {
 	const uint64_t type = ELF64_R_TYPE(r->r_info);
 	const uint32_t symbol = (uint32_t)ELF64_R_SYM(r->r_info);
@@ -170,11 +205,15 @@ consider(struct table *t, const Elf64_Rela *r)
 	t->s->silent += traced_always(f);
 	t->s->heap_of_program += t->img == &t->p->images[0] &&
 		trace_family((unsigned)f) == TRACE_HEAP;
-	slots_add(t->s, &(struct trace_patch){
+
+	struct trace_patch patch = {
 		.slot = slot, .before = value, .function = (uint32_t)f,
 		.relro = m->prot & MODULE_WRITE ? 0 : m->start,
 		.relro_end = m->prot & MODULE_WRITE ? 0 : m->end,
-	});
+	};
+
+	if (add_proof(t, r, at, &patch) == 0)
+		slots_add(t->s, &patch);
 }
 
 static void
@@ -189,12 +228,14 @@ read_object(struct table *t)
 		for (uint64_t i = 0; t->at[k] && i < n && i < RELAS_MAX;) {
 			const uint64_t few = n - i < RELAS_AT_ONCE ? n - i :
 				RELAS_AT_ONCE;
+			const uint64_t from = t->at[k] + i * sizeof some[0];
 
-			if (target_read(t->p->t, t->at[k] + i * sizeof some[0],
-					some, few * sizeof some[0]) < 0)
+			if (target_read(t->p->t, from, some,
+					few * sizeof some[0]) < 0)
 				break;
 			for (uint64_t j = 0; j < few; j++)
-				consider(t, &some[j]);
+				consider(t, &some[j],
+					 from + j * sizeof some[0]);
 			i += few;
 		}
 	}
