@@ -51,6 +51,7 @@ enum hazard {
 	HAZARD_LOCK_CANCEL,	/* a point of cancellation that we step over */
 	HAZARD_LOCK_ERRNO,	/* errno of a call that succeeds */
 	HAZARD_LOCK_OWN,	/* the program's own lock, libc's other one */
+	HAZARD_LOCK_ROBUST,	/* a try that keeps what it refuses */
 	HAZARD_LOCK_VERSION,	/* an older function of the same name */
 	HAZARD_MUSL,		/* a libc that cannot be asked to load */
 	HAZARD_NARROW,		/* 32-bit registers and addresses */
@@ -81,8 +82,11 @@ enum hazard {
 	HAZARD_TAKEN_NUMBER,	/* its own file at the number of a descriptor of ours */
 	HAZARD_TICK_CALLS,	/* ticks in a thread that seccomp confines */
 	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */
+	HAZARD_TRACE_CONFINED,	/* who confines itself while it is traced */
 	HAZARD_TRACE_INSIDE,	/* threads in a hook when its memory goes */
+	HAZARD_TRACE_NAMESAKE,	/* another function of the name of libc's */
 	HAZARD_TRACE_ORDER,	/* a block that is another's before we say so */
+	HAZARD_TRACE_RELOADED,	/* slots of another library, where one was */
 	HAZARD_TRACE_UNLOADED,	/* slots that are unmapped by now */
 	HAZARD_TRANSFER,	/* a call that a stop cuts short */
 	HAZARD_TRAP_ALLOWED,	/* a trap in a process that must not end */

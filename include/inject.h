@@ -262,6 +262,8 @@ int guest_ticker(struct guest *g, int fd, pid_t tid);
 /* Does it block the signal, or wait for it in sigtimedwait? Then no tick may
  * be sent to it. */
 bool inject_thread_is_deaf(struct target *t, pid_t tid, int signo);
+/* By seccomp: a call of ours may end it. */
+bool inject_thread_is_confined(struct target *t, pid_t tid);
 /* GUEST_POSIX_TIMER: all that are deaf; what guest_refresh goes by. */
 void guest_set_deaf(struct guest *g, const pid_t *tids, size_t n);
 /* GUEST_POSIX_TIMER: timers for all threads that have none and are not deaf, by

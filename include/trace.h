@@ -108,7 +108,10 @@ enum trace_io_class {
 	X(FSYNC, OTHERS, "fsync", 0) \
 	X(FDATASYNC, OTHERS, "fdatasync", 0) \
 	X(VFORK, NONE, "vfork", "__vfork") \
-	X(FORK, NONE, "fork", "__fork")	/* whatever is traced */
+	/* whatever is traced */ \
+	X(FORK, NONE, "fork", "__fork") \
+	X(PRCTL, NONE, "prctl", "__prctl") \
+	X(SYSCALL, NONE, "syscall", 0)
 
 #define TRACE_STREAM_CALLS(X) \
 	X(FOPEN, OPENS, "fopen", "fopen64") \
@@ -259,18 +262,34 @@ enum trace_loss {
 	TRACE_LOST_LEASE,	/* our heartbeat was silent */
 	TRACE_LOST_SAMPLED,	/* no room to know the block by, until it is
 				 * freed */
+	TRACE_LOST_CONFINED,	/* the program has taken the clock from itself */
 	TRACE_LOSSES
 };
 
-/* An import slot that leads to a hook. */
+/* An import slot that leads to a hook. Another object may have come to its
+ * address since it was found: what of the object's own tables says that it is
+ * this function's is looked at again. */
 struct trace_patch {
 	uint64_t slot;		/* its address */
 	uint64_t before;	/* what was there when it was found, then
 				 * when the hook went in */
 	uint64_t relro, relro_end; /* opened for it, closed again; 0: none */
+	uint64_t relocation, symbol, name;	/* addresses of these */
+	uint64_t proof;		/* of what is there, one after the other */
 	uint32_t function;	/* enum trace_function */
 	uint32_t state;		/* enum trace_patch_state */
 };
+
+enum { TRACE_RELOCATION_BYTES = 24, TRACE_SYMBOL_BYTES = 24,
+       TRACE_NAME_BYTES = 64 };	/* of the name, at most, with its '\0' */
+
+#define TRACE_PROOF_BEGIN	UINT64_C(0xcbf29ce484222325)
+
+static inline uint64_t
+trace_proof(uint64_t proof, unsigned char byte)
+{
+	return (proof ^ byte) * UINT64_C(0x100000001b3);
+}
 
 enum trace_patch_state {
 	TRACE_PATCH_WANTED,	/* the tracer's */
@@ -309,7 +328,8 @@ struct trace_area {
 	uint32_t on;		/* 1 << enum trace_family; other hooks pass
 				 * through */
 	uint32_t patches;	/* used */
-	uint32_t confined;	/* a filter may punish a call of ours */
+	uint32_t confined;	/* a filter may punish a call of ours; by the
+				 * guest, too */
 	uint32_t tracer_pad;
 	uint64_t freed;		/* chunks, in all */
 

@@ -50,10 +50,25 @@ struct trace_caller {
 	  (uint64_t)__builtin_frame_address(0) + 16, \
 	  *(const uint64_t *)__builtin_frame_address(0) }
 
+/* ---- hot_confine.c -------------------------------------------------------------- */
+
+extern uint32_t hot_clock;	/* 1: the processor's clock may be read */
+extern uint32_t hot_clockless;	/* 1: it is forbidden for good */
+extern uint32_t hot_confined;	/* 1: a filter may punish calls of ours */
+
+/* 0: it may not be read. */
 static inline uint64_t
 hot_trace_now(void)
 {
-	return __builtin_ia32_rdtsc();
+	return __builtin_expect(__atomic_load_n(&hot_clock, __ATOMIC_RELAXED),
+				1) ? __builtin_ia32_rdtsc() : 0;
+}
+
+static inline bool
+hot_is_confined(const struct trace_area *a)
+{
+	return __atomic_load_n(&hot_confined, __ATOMIC_RELAXED) ||
+		__atomic_load_n(&a->confined, __ATOMIC_RELAXED);
 }
 
 /* ---- hot_chunk.c ---------------------------------------------------------------- */
@@ -172,7 +187,7 @@ hot_trace_know(const struct trace_turn *turn)
 		hot_trace_meet(*turn, tid);
 }
 
-/* now: ticks, of this moment or one before. false: nothing is recorded, and
+/* now: ticks, of this moment or one before; 0: nobody knows. false: nothing is recorded, and
  * _end is not called. */
 static inline __attribute__((always_inline)) bool
 hot_trace_begin(struct trace_turn *turn, enum trace_family family, uint64_t now)
@@ -189,11 +204,12 @@ hot_trace_begin(struct trace_turn *turn, enum trace_family family, uint64_t now)
 					      __ATOMIC_ACQUIRE) : NULL;
 	if (turn->area && __atomic_load_n(&turn->area->on, __ATOMIC_RELAXED) &
 	    1u << family) {
-		if (hot_trace_is_leased(turn->area, now)) {
+		if (now && hot_trace_is_leased(turn->area, now)) {
 			hot_trace_know(turn);
 			return true;
 		}
-		__atomic_fetch_add(&turn->area->lost[TRACE_LOST_LEASE], 1,
+		__atomic_fetch_add(&turn->area->lost[now ? TRACE_LOST_LEASE :
+						     TRACE_LOST_CONFINED], 1,
 				   __ATOMIC_RELAXED);
 	}
 	hot_trace_end(turn);

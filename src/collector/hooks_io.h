@@ -37,6 +37,12 @@ void *hot_vfork_begin(void);
 void hook_VFORK(void);
 int hook_FORK(void);
 
+/* ---- hot_confine.c */
+void *hot_confine_prctl(uint64_t option, uint64_t argument);
+void *hot_confine_syscall(uint64_t nr, uint64_t a, uint64_t b);
+void hook_PRCTL(void);
+void hook_SYSCALL(void);
+
 /* By number; NULL: none of theirs. */
 void *hot_io_call_hook(enum trace_function function);
 void *hot_stream_hook(enum trace_function function);

@@ -46,7 +46,7 @@ pause_for(const struct trace_area *a, uint32_t round)
 	enum { SPINS = 64 };
 	const struct { int64_t s, ns; } while_ = { 0, 50000 };
 
-	if (round < SPINS || __atomic_load_n(&a->confined, __ATOMIC_RELAXED))
+	if (round < SPINS || hot_is_confined(a))
 		__builtin_ia32_pause();
 	else
 		(void)sys4(__NR_nanosleep, (uint64_t)&while_, 0, 0, 0);

@@ -191,7 +191,7 @@ resize_end(const struct resize *r, const void *p, size_t size,
 {
 	if (r->sampled)
 		resampled(r, p, size, caller);
-	else if (p && r->old)
+	else if (p && r->old && r->when)
 		moved(r->function, r->old, r->when, p, size, caller);
 	else if (p)
 		given(r->function, p, size, caller);

@@ -55,7 +55,8 @@ hot_io_done(const struct io_call *call, const struct trace_caller *caller)
 
 	if (!hot_trace_begin(&turn, TRACE_IO, now))
 		return;
-	if (!hot_vfork_is_child(&turn)) {
+	/* 0: it began when nothing was traced */
+	if (call->since && !hot_vfork_is_child(&turn)) {
 		const uint64_t words[] = {
 			now, hot_trace_stack(&turn, caller), call->since,
 			(uint32_t)call->fd | (uint64_t)call->other << 32,

@@ -197,6 +197,29 @@ is_taken(int64_t r)
 	return r >= 0 || hot_io_result(r) == -EINPROGRESS;
 }
 
+/*
+ * How long what an address is put into may be, by the word for it: that has to
+ * be read before the call, and nobody has said yet that it is there. It is
+ * where it stands on the thread's own stack; 0: it does not.
+ */
+static __attribute__((noinline)) uint32_t
+room_at(uint64_t word, const struct trace_caller *caller)
+{
+	const uint64_t last = word + sizeof(uint32_t) - 1;
+	struct record_area *area;
+	struct trace_turn turn;
+	uint32_t room = 0;
+
+	if (word < caller->sp || last < word ||
+	    !hot_trace_begin(&turn, TRACE_IO, hot_trace_now()))
+		return 0;
+	area = __atomic_load_n(&guest.area, __ATOMIC_ACQUIRE);
+	if (area && hot_stack_has(area, turn.th->tid, caller->sp, last))
+		room = *(const uint32_t *)word;
+	hot_trace_end(&turn);
+	return room;
+}
+
 /* From a copy: what is told is as long for each. */
 static __attribute__((noinline)) void
 met(struct io_call *call, const struct trace_caller *caller,
@@ -236,10 +259,11 @@ hook_##name(IO_REGISTERS) \
 	return r; \
 }
 
-#define LENGTH_AT(c) (b && (c) ? *(const uint32_t *)(c) : 0)
+#define ROOM_AT(c) (b ? room_at(c, &caller) : 0)
+#define LENGTH_AT(c) (most && (int32_t)r >= 0 ? *(const uint32_t *)(c) : 0)
 
-MEETS(ACCEPT, r, a, LENGTH_AT(c), (int32_t)r >= 0 ? LENGTH_AT(c) : 0)
-MEETS(ACCEPT4, r, a, LENGTH_AT(c), (int32_t)r >= 0 ? LENGTH_AT(c) : 0)
+MEETS(ACCEPT, r, a, ROOM_AT(c), LENGTH_AT(c))
+MEETS(ACCEPT4, r, a, ROOM_AT(c), LENGTH_AT(c))
 MEETS(CONNECT, a, IO_NO_FD, IO_ADDRESS_BYTES, (uint32_t)c)
 
 /* ---- by number ----------------------------------------------------------- */

@@ -6,7 +6,8 @@
  * the next one is drawn anew. Which blocks were chosen is known until they are
  * freed: by a table in the trace area, and before it by counts that are in the
  * cache, so that most calls of free need not look into it. Without a lock; a
- * block's entry is only touched by who has the block.
+ * block's entry is only touched by who has the block. Who was on its way when
+ * the recording changed for one of all blocks finds no table, and all chosen.
  */
 #include "hooks.h"
 
@@ -142,6 +143,8 @@ hot_sample_choose(const struct trace_turn *turn, const void *p, uint64_t size)
 	const uint64_t bytes = turn->area->sample_bytes;
 	struct trace_thread *th = turn->th;
 
+	if (!turn->area->sampled_at)
+		return true;
 	if (th->random == 0) {		/* its first one counts down as any */
 		th->random = (hot_trace_now() ^ th->pointer ^
 			      (uint64_t)th->tid << 32) | 1;
@@ -157,6 +160,8 @@ hot_sample_choose(const struct trace_turn *turn, const void *p, uint64_t size)
 bool
 hot_sample_drop(const struct trace_turn *turn, const void *p)
 {
+	if (!turn->area->sampled_at)
+		return true;
 	if (!change(turn->area, (uint64_t)p, (uint64_t)p, 0))
 		return false;
 	count((uint64_t)p, -1);
@@ -187,6 +192,7 @@ hot_sample_give_back(const void *p)
 
 	if (!hot_trace_begin(&turn, TRACE_HEAP, hot_trace_now()))
 		return;
-	(void)keep(&turn, (uint64_t)p);		/* else it is counted */
+	if (turn.area->sampled_at)
+		(void)keep(&turn, (uint64_t)p);	/* else it is counted */
 	hot_trace_end(&turn);
 }

@@ -320,3 +320,20 @@ hot_stack_walk(struct record_area *area, const void *context,
 	rec->depth = (uint16_t)w.depth;
 	rec->end = w.end;
 }
+
+bool
+hot_stack_has(struct record_area *area, uint32_t tid, uint64_t sp,
+	      uint64_t address)
+{
+	const stack_t no_alternate = { .ss_size = 0 };
+	struct step_stack stack = { .base = sp };
+	const struct record_tables *t;
+	uint32_t half;
+
+	t = enter(area, &half);
+	if (!t)
+		return false;
+	find_stack(area, t, tid, &no_alternate, &stack);
+	leave(area, half);
+	return address >= sp && address - sp < stack.size - stack.doubtful;
+}

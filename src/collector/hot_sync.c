@@ -8,7 +8,8 @@
  *
  * What a try-function says of a lock is what the lock would say, but for
  * `busy`, which is asked again of the real one. Functions with a time limit
- * look at it first, and are always asked themselves.
+ * look at it first, and are always asked themselves. So are mutexes that are
+ * robust, or of a protocol: there it is not what the lock would do.
  */
 #include "hazard.h"
 #include "hooks.h"
@@ -22,7 +23,8 @@ typedef void testcancel_function(void);
 typedef int *errno_function(void);
 
 enum { THRD_BUSY = 1 };			/* of C11, as glibc has it */
-enum { OWNER_AT = 8, WRITER_AT = 24 };	/* in glibc's mutex and rwlock */
+enum { OWNER_AT = 8, KIND_AT = 16, WRITER_AT = 24 };	/* in glibc's mutex and
+							 * rwlock */
 
 /* Of the recording that began last. */
 static uint32_t all;		/* locks that are free are recorded, too */
@@ -69,10 +71,13 @@ __asm__(
 "	movq %r9, 16(%rsp)\n"
 "	movq %rbp, 40(%rsp)\n"
 "	movq %rdx, %r10\n"
+"	xorl %eax, %eax\n"
+"	cmpl $0, hot_clock(%rip)\n"
+"	je 1f\n"
 "	rdtsc\n"
 "	shlq $32, %rdx\n"
 "	orq %rdx, %rax\n"
-"	movq %rax, 24(%rsp)\n"
+"1:	movq %rax, 24(%rsp)\n"
 "	movq %r10, %rdx\n"
 "	leaq hot_originals(%rip), %rax\n"
 "	call *(%rax,%r8,8)\n"
@@ -100,7 +105,9 @@ hot_wait_over(const struct waiting *w)
 
 	if (!hot_trace_begin(&turn, TRACE_SYNC, now))
 		return;
-	if (now - w->since < turn.area->sync_ticks) {
+	if (!w->since) {
+		/* it began when nothing was traced */
+	} else if (now - w->since < turn.area->sync_ticks) {
 		__atomic_fetch_add(&turn.area->short_waits, 1,
 				   __ATOMIC_RELAXED);
 	} else {
@@ -207,13 +214,34 @@ is_busy(int r)
 	return r == EBUSY || r == EAGAIN;
 }
 
-#define TRIES(name, function, by, is_busy, owner) \
+/*
+ * glibc's pthread_mutex_trylock (since 2.4; to see again: lockrules) leaves a
+ * robust mutex locked that it says is not recoverable. Those with a priority
+ * of their own may change the thread's for one that they do not get.
+ */
+static inline bool
+is_plain(uint64_t mutex)
+{
+	enum { ROBUST = 16, INHERITS = 32, PROTECTS = 64 };
+
+	return !(word_at(mutex + KIND_AT) & (ROBUST | INHERITS | PROTECTS)) ||
+		!handled(HAZARD_LOCK_ROBUST);
+}
+
+static inline bool
+is_any(uint64_t object)
+{
+	(void)object;
+	return true;
+}
+
+#define TRIES(name, function, by, may_try, is_busy, owner) \
 static int \
 name(uint64_t a) \
 { \
 	try_function *const try_it = trying(by); \
 \
-	if (try_it) { \
+	if (try_it && may_try(a)) { \
 		const int r = try_it(a); \
 \
 		if (!is_busy(r)) \
@@ -224,14 +252,15 @@ name(uint64_t a) \
 
 #define IS_THRD_BUSY(r) ((r) == THRD_BUSY)
 
-TRIES(hook_mutex_lock, TRACE_MUTEX_LOCK, TRACE_MUTEX_TRYLOCK, is_busy,
+TRIES(hook_mutex_lock, TRACE_MUTEX_LOCK, TRACE_MUTEX_TRYLOCK, is_plain, is_busy,
       mutex_owner)
-TRIES(hook_rwlock_rdlock, TRACE_RWLOCK_RDLOCK, TRACE_RWLOCK_TRYRDLOCK, is_busy,
-      writer)
-TRIES(hook_rwlock_wrlock, TRACE_RWLOCK_WRLOCK, TRACE_RWLOCK_TRYWRLOCK, is_busy,
-      writer)
-TRIES(hook_spin_lock, TRACE_SPIN_LOCK, TRACE_SPIN_TRYLOCK, is_busy, nobody)
-TRIES(hook_mtx_lock, TRACE_MTX_LOCK, TRACE_MTX_TRYLOCK, IS_THRD_BUSY,
+TRIES(hook_rwlock_rdlock, TRACE_RWLOCK_RDLOCK, TRACE_RWLOCK_TRYRDLOCK, is_any,
+      is_busy, writer)
+TRIES(hook_rwlock_wrlock, TRACE_RWLOCK_WRLOCK, TRACE_RWLOCK_TRYWRLOCK, is_any,
+      is_busy, writer)
+TRIES(hook_spin_lock, TRACE_SPIN_LOCK, TRACE_SPIN_TRYLOCK, is_any, is_busy,
+      nobody)
+TRIES(hook_mtx_lock, TRACE_MTX_LOCK, TRACE_MTX_TRYLOCK, is_any, IS_THRD_BUSY,
       mtx_owner)
 
 /* A point of cancellation, even where it is free; and who is told in vain

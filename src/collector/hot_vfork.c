@@ -6,7 +6,8 @@
  * becomes another program: what it reads, writes, opens and closes is its own.
  * Threads that have called vfork are remembered. While one is, its number
  * tells parent and child apart; the first call that is the parent's ends it.
- * So who never calls vfork makes no system call that is not its own.
+ * So who never calls vfork makes no system call that is not its own; nor does
+ * one that a filter confines, whose children are taken for itself.
  */
 #include "hooks_io.h"
 
@@ -56,7 +57,7 @@ hot_vfork_is_child(const struct trace_turn *turn)
 			     true))
 		return false;
 	i = find(turn->th->pointer);
-	if (i < 0)
+	if (i < 0 || hot_is_confined(turn->area))
 		return false;
 	if (sys4(__NR_getpid, 0, 0, 0, 0) != (int64_t)turn->area->pid)
 		return true;
@@ -72,7 +73,7 @@ hot_vfork_begin(void)
 	struct trace_turn turn;
 
 	if (hot_trace_begin(&turn, TRACE_IO, hot_trace_now())) {
-		if (turn.area->pid)
+		if (turn.area->pid && !hot_is_confined(turn.area))
 			remember(turn.th->pointer);
 		hot_trace_end(&turn);
 	}

@@ -154,6 +154,9 @@ void hot_stack_from(struct record_area *area, const struct step_regs *from,
 /* The same, remembered where that can be: then it is the trail's. */
 bool hot_stack_trail(struct record_area *area, const struct step_regs *from,
 		     struct step_trail *trail, struct hot_walk *w);
+/* Is the address on the stack above sp, as far as that is there for certain? */
+bool hot_stack_has(struct record_area *area, uint32_t tid, uint64_t sp,
+		   uint64_t address);
 
 /* ---- setup.c ------------------------------------------------------------------- */
 

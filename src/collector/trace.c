@@ -23,7 +23,6 @@ enum { A_WHILE = 50 };		/* in ms: longer than a thread is kept waiting */
 static struct trace_area *mapped;	/* NULL: none */
 static uint64_t mapped_size;
 static bool used;		/* hooks may be called for ever */
-static bool confined;		/* a filter may punish a call that is rare */
 
 /* ---- the area ------------------------------------------------------------ */
 
@@ -71,6 +70,40 @@ slot_value(const struct trace_patch *p, uint64_t *value)
 	return true;
 }
 
+/* Up to and with an end that is 0, or all n. */
+static bool
+prove(uint64_t at, uint32_t n, bool is_text, uint64_t *proof)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		const volatile unsigned char *const byte =
+			(const unsigned char *)(at + i);
+		const uint64_t word = (at + i) & ~UINT64_C(7);
+
+		if ((i == 0 || word % PAGE_BYTES == 0) && !is_readable(word))
+			return false;
+		*proof = trace_proof(*proof, *byte);
+		if (is_text && !*byte)
+			break;
+	}
+	return true;
+}
+
+/* Where a library was another one may be by now, as large and with a slot of
+ * another function at the address. */
+static bool
+is_still_its(const struct trace_patch *p)
+{
+	uint64_t proof = TRACE_PROOF_BEGIN;
+
+	return !handled(HAZARD_TRACE_RELOADED) ||
+		(prove(p->relocation, TRACE_RELOCATION_BYTES, false, &proof) &&
+		 prove(p->symbol, TRACE_SYMBOL_BYTES, false, &proof) &&
+		 prove(p->name, TRACE_NAME_BYTES, true, &proof) &&
+		 proof == p->proof);
+}
+
 static bool
 open_page(const struct trace_patch *p)
 {
@@ -85,29 +118,6 @@ close_page(const struct trace_patch *p)
 	if (p->relro_end)
 		(void)sys4(__NR_mprotect, p->relro, p->relro_end - p->relro,
 			   PROT_READ, 0);
-}
-
-static void
-put_in(struct trace_area *a, struct trace_patch *p)
-{
-	const uint64_t hook = a->hooks[p->function];
-	const uint64_t original = (uint64_t)hot_originals[p->function];
-	uint64_t *slot = (uint64_t *)p->slot, value;
-
-	p->state = TRACE_PATCH_FAILED;
-	if (!slot_value(p, &value) ||
-	    (value != p->before && value != original && value != hook) ||
-	    !open_page(p))
-		return;
-	p->before = value;
-	p->state = TRACE_PATCH_IN;	/* first: we may be killed here */
-	if (p->before == hook)	/* a parent's, before a fork */
-		p->before = original;
-	else if (!__atomic_compare_exchange_n(slot, &p->before, hook, false,
-					      __ATOMIC_ACQ_REL,
-					      __ATOMIC_ACQUIRE))
-		p->state = TRACE_PATCH_WANTED;	/* bound just now */
-	close_page(p);
 }
 
 static void
@@ -128,6 +138,31 @@ take_out(struct trace_area *a, struct trace_patch *p)
 					       __ATOMIC_ACQ_REL,
 					       __ATOMIC_ACQUIRE) ?
 		TRACE_PATCH_OUT : TRACE_PATCH_FOREIGN;
+	close_page(p);
+}
+
+static void
+put_in(struct trace_area *a, struct trace_patch *p)
+{
+	const uint64_t hook = a->hooks[p->function];
+	const uint64_t original = (uint64_t)hot_originals[p->function];
+	uint64_t *slot = (uint64_t *)p->slot, value;
+
+	p->state = TRACE_PATCH_FAILED;
+	if (!slot_value(p, &value) ||
+	    (value != p->before && value != original && value != hook) ||
+	    !is_still_its(p) || !open_page(p))
+		return;
+	p->before = value;
+	p->state = TRACE_PATCH_IN;	/* first: we may be killed here */
+	if (p->before == hook)	/* a parent's, before a fork */
+		p->before = original;
+	else if (!__atomic_compare_exchange_n(slot, &p->before, hook, false,
+					      __ATOMIC_ACQ_REL,
+					      __ATOMIC_ACQUIRE))
+		p->state = TRACE_PATCH_WANTED;	/* bound just now */
+	if (p->state == TRACE_PATCH_IN && !is_still_its(p))
+		take_out(a, p);		/* another has come in between */
 	close_page(p);
 }
 
@@ -213,7 +248,7 @@ trace_begin(const struct collector_call *call)
 		(void)sys4(__NR_munmap, (uint64_t)at, call->size, 0, 0);
 		return -EINVAL;
 	}
-	if (!a->confined && !call_may_read_time(call)) {
+	if (hot_clockless || (!a->confined && !call_may_read_time(call))) {
 		(void)sys4(__NR_munmap, (uint64_t)at, call->size, 0, 0);
 		return -EPERM;
 	}
@@ -229,11 +264,12 @@ trace_begin(const struct collector_call *call)
 	hot_sync_begin(a);
 	hot_sample_start(a->sample_bytes);
 	used = true;
-	confined = a->confined;
-	if (!confined)
+	hot_confined |= a->confined;
+	if (!hot_confined)
 		a->pid = (uint32_t)sys4(__NR_getpid, 0, 0, 0, 0);
 	mapped = a;
 	mapped_size = call->size;
+	hot_clock = !hot_clockless;
 	__atomic_store_n(&guest.origin->trace, a, __ATOMIC_SEQ_CST);
 	return trace_bind();
 }
@@ -251,6 +287,12 @@ unbind(void)
 
 /* ---- the way out --------------------------------------------------------- */
 
+static bool
+is_confined(void)
+{
+	return hot_confined || (mapped && mapped->confined);
+}
+
 bool
 trace_is_left(const struct collector_call *call)
 {
@@ -259,7 +301,7 @@ trace_is_left(const struct collector_call *call)
 
 	if (!used || !handled(HAZARD_TRACE_INSIDE))
 		return true;
-	if (confined || sys4(__NR_membarrier, EVERYWHERE, 0, 0, 0) < 0)
+	if (is_confined() || sys4(__NR_membarrier, EVERYWHERE, 0, 0, 0) < 0)
 		for (i = 0; i < A_WHILE && may_wait(call); i++)
 			nap_ms();	/* no store takes so long */
 	for (i = 0; i < (may_wait(call) ? LOOKS : 1); i++) {
@@ -282,6 +324,7 @@ trace_end(const struct collector_call *call)
 	mapped->lost[TRACE_LOST_THREAD] = hot_trace_strangers;
 	if (guest.origin)
 		__atomic_store_n(&guest.origin->trace, NULL, __ATOMIC_SEQ_CST);
+	hot_clock = 0;		/* hooks may be called for ever */
 	if (!trace_is_left(call))
 		return -EBUSY;
 	r = sys4(__NR_munmap, (uint64_t)mapped, mapped_size, 0, 0);
@@ -296,7 +339,7 @@ trace_share(bool with_children)
 	const uint64_t advice = with_children ? DOFORK : DONTFORK;
 
 	/* a child that was born without it may have something else there */
-	if (!mapped || confined ||
+	if (!mapped || is_confined() ||
 	    sys4(__NR_getpid, 0, 0, 0, 0) != (int64_t)guest.pid)
 		return;
 	(void)sys4(__NR_madvise, (uint64_t)mapped, mapped_size, advice, 0);

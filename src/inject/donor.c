@@ -226,17 +226,8 @@ has_own_fault(pid_t tid)
 static bool
 is_confined(const struct plan *p, pid_t tid)
 {
-	static const char name[] = "\nSeccomp:";
-	char path[64], *text;
-	const char *at;
-	bool confined;
-
-	snprintf(path, sizeof path, "task/%d/status", (int)tid);
-	text = file_read_at(target_proc(p->t), path, NULL);
-	at = text ? strstr(text, name) : NULL;
-	confined = at && strtol(at + strlen(name), NULL, 10) != 0;
-	free(text);
-	return confined && !p->seccomp && handled(HAZARD_LATE_FILTER);
+	return !p->seccomp && inject_thread_is_confined(p->t, tid) &&
+		handled(HAZARD_LATE_FILTER);
 }
 
 /*

@@ -71,6 +71,22 @@ inject_thread_is_deaf(struct target *t, pid_t tid, int signo)
 	return handled(HAZARD_DEAF) && deaf_to(t, tid) & bit_of(signo);
 }
 
+bool
+inject_thread_is_confined(struct target *t, pid_t tid)
+{
+	static const char name[] = "\nSeccomp:";
+	char path[64], *text;
+	const char *at;
+	bool confined;
+
+	snprintf(path, sizeof path, "task/%d/status", (int)tid);
+	text = file_read_at(target_proc(t), path, NULL);
+	at = text ? strstr(text, name) : NULL;
+	confined = at && strtol(at + strlen(name), NULL, 10) != 0;
+	free(text);
+	return confined;
+}
+
 /* ---- the choice ---------------------------------------------------------------- */
 
 /* Signals that have an action; ours, of an owner who has ended, is none. */

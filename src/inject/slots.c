@@ -4,10 +4,8 @@
  * (DT_JMPREL), addresses in tables and of calls without a PLT (DT_RELA:
  * GLOB_DAT, 64), of every load object but the loader and our library.
  *
- * The function that a slot is for is the first definition in the order of the
- * link maps, as the loader finds it for the program. A slot that leads to
- * another one is of a library with a scope of its own: it is left alone and
- * counted. One that leads into its own object is not bound yet; where that
+ * A slot that leads to another definition than the one that originals.c has
+ * found is left alone and counted. One that leads into its own object is not bound yet; where that
  * one may find another definition it is left alone, too. One that leads into a
  * program that takes the function's address (and is at a fixed
  * one itself) leads on through that program's PLT.
@@ -20,119 +18,17 @@
 #include "private.h"
 #include "slots.h"
 
-enum { DYNAMIC_MAX = 512, RELAS_AT_ONCE = 256, NAME_MAX_BYTES = 64 };
+enum { DYNAMIC_MAX = 512, RELAS_AT_ONCE = 256, NAME_MAX_BYTES = TRACE_NAME_BYTES };
 enum { RELAS_MAX = 1 << 22 };
 
-/* ---- definitions --------------------------------------------------------- */
-
-/* Its libc is its loader. */
-static bool
-is_musl(const struct plan *p)
-{
-	return p->ldso.header == p->libc.header;
-}
+/* ---- relocations ----------------------------------------------------------- */
 
 /* There allocators call each other by slots, and what they are called by has
  * no unwind data: what it calls in itself is not seen. */
 static bool
 is_musl_itself(const struct plan *p, const struct image *img)
 {
-	return is_musl(p) && img->header == p->libc.header;
-}
-
-static bool
-is_traced_object(const struct plan *p, const struct image *img)
-{
-	return (img->header != p->ldso.header || is_musl(p)) &&
-		(!p->library_map || img->link_map != p->library_map) &&
-		img->dynamic;
-}
-
-static const struct image *
-definer(const struct plan *p, const char *name, struct symbol_at *at)
-{
-	for (size_t i = 0; i < p->nimages; i++) {
-		const struct image *img = &p->images[i];
-
-		if (!is_traced_object(p, img))
-			continue;
-		if (locate_symbol(p->look, img, name, at))
-			return img;
-		if (at->chosen)
-			break;
-	}
-	return NULL;
-}
-
-/* What a hook calls instead, as it cannot hand on what it does not know. */
-static enum trace_function
-instead_of(enum trace_function f)
-{
-	switch (f) {
-	case TRACE_PRINTF: return TRACE_VPRINTF;
-	case TRACE_PRINTF_CHK: return TRACE_VPRINTF_CHK;
-	case TRACE_FPRINTF: return TRACE_VFPRINTF;
-	case TRACE_FPRINTF_CHK: return TRACE_VFPRINTF_CHK;
-	case TRACE_DPRINTF: return TRACE_VDPRINTF;
-	case TRACE_DPRINTF_CHK: return TRACE_VDPRINTF_CHK;
-	default: return f;
-	}
-}
-
-/* C++ where it is the allocator's own, not one that calls malloc; in libc
- * what calls another traced function through a slot of its own; one whose
- * hook would call somebody else's. */
-static bool
-calls_another(const struct plan *p, enum trace_function f,
-	      const struct image *img)
-{
-	struct symbol_at at;
-
-	if (f == TRACE_REALLOCARRAY)
-		return img->header == p->libc.header && !is_musl(p);
-	if (f >= TRACE_NEW && f < TRACE_SYNC_FIRST)
-		return definer(p, "malloc", &at) != img;
-	return instead_of(f) != f &&
-		definer(p, traced_name(instead_of(f)), &at) != img;
-}
-
-/* No unwinder of the program's knows a library that was mapped by hand, and
- * exceptions and the cancellation of glibc pass these functions. */
-static bool
-must_be_known(const struct plan *p, enum trace_function f)
-{
-	return p->by_hand && f >= TRACE_NEW &&
-		(f < TRACE_SYNC_FIRST || !is_musl(p));
-}
-
-static bool
-is_in(const struct image *img, uint64_t address)
-{
-	return address >= img->text && address < img->text_end;
-}
-
-/* Before 2.34 its threads are a library of their own. */
-static bool
-is_glibc(const struct plan *p, const struct image *img)
-{
-	return !is_musl(p) && (img->header == p->libc.header ||
-			       is_in(img, p->pthread_create));
-}
-
-/* Does an object besides its definer have a function of the name? */
-static bool
-has_rivals(const struct plan *p, const char *name, const struct image *definer)
-{
-	for (size_t i = 0; i < p->nimages; i++) {
-		const struct image *img = &p->images[i];
-		struct symbol_at at;
-
-		if (img != definer && is_traced_object(p, img) &&
-		    !(is_glibc(p, img) && is_glibc(p, definer)) &&
-		    (locate_symbol(p->look, img, name, &at) || at.chosen))
-			return true;
-	}
-	return false;
+	return originals_are_musls(p) && img->header == p->libc.header;
 }
 
 /* Loaded with the program: the loader's own link map is one of the last of
@@ -145,61 +41,6 @@ is_first_scope(const struct plan *p, const struct image *img)
 			return true;
 	return false;
 }
-
-static bool
-is_wanted(const struct slots *s, int f)
-{
-	return f == TRACE_FORK ||
-		s->families & 1u << trace_family((unsigned)f);
-}
-
-static void
-find_original(const struct plan *p, struct slots *s, enum trace_function f)
-{
-	struct symbol_at at;
-	const struct image *img = definer(p, traced_name(f), &at);
-
-	if (!img || must_be_known(p, f) || calls_another(p, f, img))
-		return;
-	s->originals[f] = at.addr;
-	s->definers[f] = img->header;
-	s->rivals[f] = has_rivals(p, traced_name(f), img);
-	if (at.older)
-		s->versions[f] = version_of(p->look, img, at.index);
-	if (f == TRACE_JOIN)
-		s->own_threads = is_glibc(p, img);
-}
-
-/* Somebody else's lock need not be the same one in all its functions. */
-static void
-find_helper(const struct plan *p, struct slots *s, enum trace_function f,
-	    const struct traced_helper *h)
-{
-	struct symbol_at at;
-	const struct image *img = definer(p, traced_name(h->beside), &at);
-
-	if (img && (is_glibc(p, img) || !handled(HAZARD_LOCK_OWN)) &&
-	    p->glibc_minor >= h->minor)
-		s->originals[f] = locate_address(p->look, img, h->name);
-}
-
-static void
-find_originals(const struct plan *p, struct slots *s)
-{
-	for (int f = 0; f < TRACE_FUNCTIONS; f++) {
-		const struct traced_helper *h =
-			traced_helper((enum trace_function)f);
-
-		if (is_wanted(s, f) && h)
-			find_helper(p, s, (enum trace_function)f, h);
-		else if (is_wanted(s, f))
-			find_original(p, s, (enum trace_function)f);
-	}
-	if (!s->originals[TRACE_TESTCANCEL] || !s->originals[TRACE_ERRNO])
-		s->originals[TRACE_SEM_TRYWAIT] = 0;
-}
-
-/* ---- relocations --------------------------------------------------------- */
 
 struct table {			/* of one object */
 	const struct plan *p;
@@ -278,7 +119,7 @@ is_ours(const struct plan *p, uint64_t address)
 {
 	for (size_t i = 0; p->library_map && i < p->nimages; i++)
 		if (p->images[i].link_map == p->library_map)
-			return is_in(&p->images[i], address);
+			return originals_is_in(&p->images[i], address);
 	return false;
 }
 
@@ -297,8 +138,43 @@ is_inner_call(const struct table *t, int f)
 		t->img->header != t->p->libc.header;
 }
 
+static uint64_t
+prove(uint64_t proof, const void *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		proof = trace_proof(proof, ((const unsigned char *)bytes)[i]);
+	return proof;
+}
+
+/* By what the slot is this function's, in the object's own tables. */
+static int
+add_proof(const struct table *t, const Elf64_Rela *r, uint64_t at,
+	  struct trace_patch *patch)
+{
+	const uint64_t symbol = t->img->symtab +
+		ELF64_R_SYM(r->r_info) * sizeof(Elf64_Sym);
+	char name[TRACE_NAME_BYTES] = "";
+	Elf64_Sym sym;
+
+	if (look_read(t->p->look, symbol, &sym, sizeof sym) < 0)
+		return -1;
+	patch->relocation = at;
+	patch->symbol = symbol;
+	patch->name = t->img->strtab + sym.st_name;
+	for (size_t i = 0; i < sizeof name; i++)
+		if (look_read(t->p->look, patch->name + i, &name[i], 1) < 0 ||
+		    !name[i])
+			break;
+	name[sizeof name - 1] = '\0';
+	patch->proof = prove(TRACE_PROOF_BEGIN, r, sizeof *r);
+	patch->proof = prove(patch->proof, &sym, sizeof sym);
+	patch->proof = prove(patch->proof, name, strlen(name) + 1);
+	return 0;
+}
+
+/* at: where the relocation is. */
 static void
-consider(struct table *t, const Elf64_Rela *r)
+consider(struct table *t, const Elf64_Rela *r, uint64_t at)
 {
 	const uint64_t type = ELF64_R_TYPE(r->r_info);
 	const uint32_t symbol = (uint32_t)ELF64_R_SYM(r->r_info);
@@ -321,24 +197,28 @@ consider(struct table *t, const Elf64_Rela *r)
 	if (is_ours(t->p, value))
 		value = t->s->originals[f];
 	if (value != t->s->originals[f] &&
-	    !(type == R_X86_64_JUMP_SLOT && is_in(t->img, value))) {
-		t->s->others += !is_in(&t->p->images[0], value);
+	    !(type == R_X86_64_JUMP_SLOT && originals_is_in(t->img, value))) {
+		t->s->others += !originals_is_in(&t->p->images[0], value);
 		return;
 	}
 	if (value != t->s->originals[f] &&
-	    (wants_another(t, f, symbol) ||
+	    (wants_another(t, f, symbol) || t->s->foreign[f] ||
 	     (t->s->rivals[f] && !t->first_scope))) {
 		t->s->others++;
 		return;
 	}
-	t->s->forks += f == TRACE_FORK;
+	t->s->silent += traced_always(f);
 	t->s->heap_of_program += t->img == &t->p->images[0] &&
 		trace_family((unsigned)f) == TRACE_HEAP;
-	slots_add(t->s, &(struct trace_patch){
+
+	struct trace_patch patch = {
 		.slot = slot, .before = value, .function = (uint32_t)f,
 		.relro = m->prot & MODULE_WRITE ? 0 : m->start,
 		.relro_end = m->prot & MODULE_WRITE ? 0 : m->end,
-	});
+	};
+
+	if (add_proof(t, r, at, &patch) == 0)
+		slots_add(t->s, &patch);
 }
 
 static void
@@ -353,12 +233,14 @@ read_object(struct table *t)
 		for (uint64_t i = 0; t->at[k] && i < n && i < RELAS_MAX;) {
 			const uint64_t few = n - i < RELAS_AT_ONCE ? n - i :
 				RELAS_AT_ONCE;
+			const uint64_t from = t->at[k] + i * sizeof some[0];
 
-			if (target_read(t->p->t, t->at[k] + i * sizeof some[0],
-					some, few * sizeof some[0]) < 0)
+			if (target_read(t->p->t, from, some,
+					few * sizeof some[0]) < 0)
 				break;
 			for (uint64_t j = 0; j < few; j++)
-				consider(t, &some[j]);
+				consider(t, &some[j],
+					 from + j * sizeof some[0]);
 			i += few;
 		}
 	}
@@ -378,14 +260,14 @@ void
 slots_find(const struct plan *p, unsigned families, struct slots *s)
 {
 	*s = (struct slots){ .families = families };
-	find_originals(p, s);
+	originals_find(p, s);
 	for (size_t i = 0; i < p->nimages; i++) {
 		struct table t = {
 			.p = p, .img = &p->images[i], .s = s,
 			.first_scope = is_first_scope(p, &p->images[i]),
 		};
 
-		if (is_traced_object(p, t.img) && !is_musl_itself(p, t.img) &&
+		if (originals_is_traced(p, t.img) && !is_musl_itself(p, t.img) &&
 		    t.img->symtab && t.img->strtab)
 			read_object(&t);
 	}

@@ -14,7 +14,7 @@ struct slots {
 	uint64_t definers[TRACE_FUNCTIONS];	/* headers of load objects */
 	struct trace_patch *items;
 	size_t len, cap;
-	size_t forks;		/* of items: they trace nothing */
+	size_t silent;		/* of items: they trace nothing */
 	size_t others;		/* that lead to another definition */
 	size_t heap_of_program;	/* of the heap, in the program itself */
 	bool own_threads;	/* pthread_join is libc's own */
@@ -22,12 +22,23 @@ struct slots {
 	 * that was taken, in the target; 0: any will do. */
 	uint64_t versions[TRACE_FUNCTIONS];
 	bool rivals[TRACE_FUNCTIONS];	/* there are other definitions */
+	bool foreign[TRACE_FUNCTIONS];	/* and one of them comes first */
 };
 
 /* By reading alone. */
 void slots_find(const struct plan *p, unsigned families, struct slots *s);
 void slots_add(struct slots *s, const struct trace_patch *patch);
 void slots_fini(struct slots *s);
+
+/* ---- originals.c --------------------------------------------------------- */
+
+/* For s->families. */
+void originals_find(const struct plan *p, struct slots *s);
+bool originals_are_musls(const struct plan *p);
+/* Not the loader, nor our library. */
+bool originals_is_traced(const struct plan *p, const struct image *img);
+/* In its text. */
+bool originals_is_in(const struct image *img, uint64_t address);
 
 /* ---- traced.c ------------------------------------------------------------ */
 
@@ -41,6 +52,8 @@ struct traced_helper {
 const struct traced_helper *traced_helper(enum trace_function f);
 /* "": a helper. */
 const char *traced_name(enum trace_function f);
+/* Hooked whatever is traced, and nothing is recorded of it. */
+bool traced_always(int f);
 /* TRACE_FUNCTIONS: none of them. */
 int traced_function(const char *name);
 

@@ -106,6 +106,12 @@ traced_name(enum trace_function f)
 	return names[f][0] ? names[f][0] : "";
 }
 
+bool
+traced_always(int f)
+{
+	return f == TRACE_FORK || f == TRACE_PRCTL || f == TRACE_SYSCALL;
+}
+
 int
 traced_function(const char *name)
 {

@@ -268,7 +268,8 @@ static void
 refuse_time(void)
 {
 	(void)fail(FAIL_UNSUITABLE, "its threads may not read the processor's "
-		   "clock (PR_SET_TSC), which tells when a call was made");
+		   "clock (PR_SET_TSC, seccomp's strict mode), which tells "
+		   "when a call was made");
 	(void)fail_remedy("record it without --heap, --sync and --io (in the "
 			  "shell: collector heaptrace off, synctrace off, "
 			  "iotrace off)");
@@ -288,7 +289,7 @@ tracing_open(struct guest *g, const struct tracing_options *opt,
 	tracing_calibrate_first(tr);
 	if (find_slots(tr, &tr->slots) < 0)
 		goto failed;
-	if (tr->slots.len == tr->slots.forks) {
+	if (tr->slots.len == tr->slots.silent) {
 		refuse(tr);
 		goto failed;
 	}

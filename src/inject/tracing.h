@@ -36,6 +36,7 @@ struct tracing {
 	double ns_per_tick;		/* since then */
 	struct pace pace, pace_before;	/* from the last round on; until then */
 	struct chunk_state *chunks;
+	uint64_t rounds;
 	uint64_t spoiled;		/* chunks that made no sense */
 	uint64_t serial;		/* chunks taken until the last round */
 	unsigned crowding;		/* per cent taken in that round */

@@ -355,6 +355,7 @@ tell_counts(struct calls *c, const struct tracing_counts *n)
 		{ "paused_ns", c->paused_ns, !c->paused_ns },
 		{ "lost_thread", n->lost[TRACE_LOST_THREAD], false },
 		{ "spoiled", n->spoiled, false },
+		{ "lost_confined", n->lost[TRACE_LOST_CONFINED], false },
 		{ "lost_sampled", n->lost[TRACE_LOST_SAMPLED], !heap },
 		{ "heap_of_program", n->heap_of_program, !heap },
 		{ "waited_ns", n->waited_ns, false },

@@ -54,25 +54,9 @@ inject_is_deaf(struct inject *e, struct thread *th)
 
 /* ---- without perf: what the guest cannot see ------------------------------- */
 
-enum { FILTERS_EVERY = 10 };	/* drains, for each thread */
-
 /* A handler of ours makes one call: to put the timer to sleep when we are
  * gone. A filter may punish it. */
-static bool
-is_confined(struct target *t, pid_t tid)
-{
-	static const char name[] = "\nSeccomp:";
-	char path[64], *text;
-	const char *at;
-	bool confined;
-
-	snprintf(path, sizeof path, "task/%d/status", (int)tid);
-	text = file_read_at(target_proc(t), path, NULL);
-	at = text ? strstr(text, name) : NULL;
-	confined = at && strtol(at + strlen(name), NULL, 10) != 0;
-	free(text);
-	return confined;
-}
+enum { FILTERS_EVERY = 10 };	/* drains, for each thread */
 
 void
 inject_tell_guest(struct inject *e)
@@ -91,7 +75,7 @@ inject_tell_guest(struct inject *e)
 			deaf[n++] = th->tid;
 		if (!area->confined &&
 		    (e->drains + (uint64_t)th->tid) % FILTERS_EVERY == 0 &&
-		    is_confined(e->opt->target, th->tid))
+		    inject_thread_is_confined(e->opt->target, th->tid))
 			__atomic_store_n(&area->confined, 1,
 					 __ATOMIC_RELAXED);
 	}

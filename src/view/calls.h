@@ -51,7 +51,7 @@ bool nothing_traced(const struct viewer *v, enum metric_kind kind, FILE *out);
 /* Calls that were not recorded, by cause, as the log says. */
 struct calls_lost {
 	bool told;
-	uint64_t calls, slots, others, full, lease, disk;
+	uint64_t calls, slots, others, full, lease, disk, confined;
 	uint64_t paused_ns;	/* that long calls were not recorded */
 	uint64_t short_waits;	/* below the threshold: counted only */
 	bool heap_of_program;	/* the program itself had slots for it */

@@ -92,6 +92,7 @@ calls_lost(const struct experiment_reader *rd)
 				.lease = count_of(ev, "lost_lease"),
 				.disk = count_of(ev, "lost_disk"),
 				.paused_ns = count_of(ev, "paused_ns"),
+				.confined = count_of(ev, "lost_confined"),
 				.short_waits = count_of(ev, "short_waits"),
 				.heap_of_program =
 					!ev->attr(ev, "heap_of_program") ||
@@ -162,6 +163,11 @@ calls_lost_add(const struct viewer *v, const char *so_what, struct str *notes)
 			str_addf(notes, "NOT RELIABLE: %s has reached its "
 				 "size limit, and no call was recorded from "
 				 "then on: %s.\n", path, so_what);
+		if (lost.confined)
+			str_addf(notes, "NOT RELIABLE: of %s %" PRIu64 " calls "
+				 "are missing, since the program took the "
+				 "processor's clock from itself: %s.\n", path,
+				 lost.confined, so_what);
 		if (disk_refused(v, e))
 			str_addf(notes, "NOT RELIABLE: the disk refused "
 				 "records of %s: %s.\n", path, so_what);

@@ -3,6 +3,7 @@
  * harm: what a visit could make of calls that are right without it, or a
  * program of the visit. By the argument, at each mark:
  * accept: 100 peers with long names, into room for 8 bytes, the last there are;
+ *   and wild pointers, to calls that do not look at them;
  * plugin PATH: 100 blocks by a plug-in with an allocator of its own, which has
  *   called the one function of it before, and the other one not yet;
  * scribble: a word into the records of its calls, which is no record.
@@ -69,6 +70,26 @@ accept_one(void)
 	close(peer);
 }
 
+static FILE *volatile wild_stream = (FILE *)8;
+static socklen_t *volatile wild_length = (socklen_t *)8;
+
+/* The length of its room, by such a pointer, and streams of which nothing is
+ * wanted. */
+static void
+say_nothing(void)
+{
+	struct sockaddr_un from;
+	char text[ROOM] = "";
+	volatile size_t none = 0;
+
+	is_right &= accept(-1, (struct sockaddr *)&from, wild_length) < 0 &&
+		errno == EBADF;
+	is_right &= accept4(-1, (struct sockaddr *)&from, wild_length, 0) < 0;
+	is_right &= fread(text, 1, none, wild_stream) == 0;
+	is_right &= fwrite(text, 1, none, wild_stream) == 0;
+	is_right &= fgets(text, (int)none + 1, wild_stream) == text;
+}
+
 /* ---- a plug-in ----------------------------------------------------------- */
 
 static void
@@ -130,8 +151,10 @@ mark(void)
 {
 	for (int i = 0; i < TIMES; i++) {
 		free(malloc(1));
-		if (*what == 'a')
+		if (*what == 'a') {
 			accept_one();
+			say_nothing();
+		}
 		if (*what == 'p')
 			is_right &= plugin_put(plugin_get()) == 0;
 	}

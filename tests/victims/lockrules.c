@@ -70,6 +70,12 @@ lock_and_end(void *m)
 }
 
 static void *
+lock_and_say(void *m)
+{
+	return (void *)(intptr_t)pthread_mutex_lock(m);
+}
+
+static void *
 late_and_wrong(void *arg)
 {
 	pthread_mutex_t *m = arg;
@@ -113,6 +119,7 @@ one_mutex(struct answers *a, int type, int robust, int protocol)
 		say(a, pthread_mutex_lock(&m));
 		(void)pthread_mutex_unlock(&m);
 		say(a, pthread_mutex_lock(&m));
+		say(a, (int)(intptr_t)run(lock_and_say, &m));
 	}
 	(void)pthread_mutex_destroy(&m);
 }
