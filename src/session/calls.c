@@ -361,6 +361,8 @@ tell_counts(struct calls *c, const struct tracing_counts *n)
 		{ "waited_ns", n->waited_ns, false },
 		{ "short_waits", n->short_waits, false },
 		{ "sync_ns", c->sync_ns, false },
+		{ "sync_traced", c->opt->settings->sync, false },
+		{ "io_traced", c->opt->settings->io, false },
 		{ "io_read", b.kernel_read, !b.known },
 		{ "io_written", b.kernel_written, !b.known },
 		{ "traced_read", b.traced_read, !b.known },

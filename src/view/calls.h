@@ -48,9 +48,13 @@ bool stack_is_stdio(struct viewer *v, uint32_t stack);
 /* No experiment has records of that kind that count: the sentence that says so
  * and what to record with has been written. */
 bool nothing_traced(const struct viewer *v, enum metric_kind kind, FILE *out);
+/* Why there is no packet of that kind, and what to record with. */
+void nothing_of_kind(const struct viewer *v, size_t experiment,
+		     enum metric_kind kind, FILE *out);
 /* Calls that were not recorded, by cause, as the log says. */
 struct calls_lost {
 	bool told;
+	bool heap_traced, sync_traced, io_traced;	/* though none came */
 	uint64_t calls, slots, others, full, lease, disk, confined;
 	uint64_t paused_ns;	/* that long calls were not recorded */
 	uint64_t short_waits;	/* below the threshold: counted only */

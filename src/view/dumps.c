@@ -4,7 +4,7 @@
  * what was mapped: for whoever doubts a sum, and for tests of writers. Times
  * are seconds since the experiment began.
  */
-#include "private.h"
+#include "calls.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -313,8 +313,9 @@ write_packets(struct viewer *v, const struct kind *kind, size_t experiment,
 		table_write(&d.table, v->limit, out);
 		putc('\n', out);
 	} else {
-		fputs("Nothing to show: no such data was recorded; "
-		      "`metric_list` lists what there is.\n\n", out);
+		nothing_of_kind(v, experiment,
+				(enum metric_kind)kind->packets[0], out);
+		putc('\n', out);
 	}
 	dump_fini(&d);
 }

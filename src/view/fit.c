@@ -64,6 +64,75 @@ text_cut(const char *text, size_t width)
 			 text, gap);
 }
 
+/* ---- lines ------------------------------------------------------------ */
+
+/* Over one character; how many bytes it has. */
+static size_t
+step(const char *at, size_t *column)
+{
+	enum { TAB = 8 };
+
+	if (*at == '\033') {
+		const size_t n = strcspn(at, "m");
+
+		return n + (at[n] == 'm');
+	}
+	if (*at == '\t')
+		*column += TAB - *column % TAB;
+	else
+		*column += !continues(*at);
+	return 1;
+}
+
+/* How much of the line to write; a word is never broken. */
+static size_t
+break_of(const char *line, size_t len, size_t column, size_t width)
+{
+	size_t last = 0;
+
+	for (size_t i = strspn(line, " \t"); i < len;) {
+		if (line[i] == ' ' && column <= width)
+			last = i;
+		if (last && column > width)
+			return last;
+		i += step(line + i, &column);
+	}
+	return last && column > width ? last : len;
+}
+
+static void
+wrap_line(const char *line, size_t len, size_t width, FILE *out)
+{
+	enum { DEEPER = 4, DEEPEST = 8 };
+	const size_t first = strspn(line, " ") + DEEPER;
+	const size_t deep = first < DEEPEST ? first : DEEPEST;
+
+	for (size_t at = 0, n; at < len; at += n) {
+		if (at)
+			fprintf(out, "\n%*s", (int)deep, "");
+		at += at ? strspn(line + at, " ") : 0;
+
+		size_t lead = 0;
+
+		for (size_t i = 0; !at && strchr(" \t", line[i]) && i < len;)
+			i += step(line + i, &lead);
+		n = break_of(line + at, len - at, at ? deep : lead, width);
+		fprintf(out, "%.*s", (int)n, line + at);
+	}
+	putc('\n', out);
+}
+
+void
+text_wrap(const char *text, size_t width, FILE *out)
+{
+	for (size_t len; *text; text += len + (text[len] == '\n')) {
+		len = strcspn(text, "\n");
+		wrap_line(text, len, width, out);
+	}
+}
+
+/* ---- names of a tree -------------------------------------------------- */
+
 static char *
 prefix_of(const struct table *t, const struct row *row)
 {

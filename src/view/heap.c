@@ -10,19 +10,24 @@
 #include <string.h>
 
 static const struct {
-	const char *what, *plural, *bytes, *when;
+	const char *what, *plural, *bytes, *when, *none;
 } ends[TRACED_ENDS] = {
 	[TRACED_EXITED] = { "Leak", "Leaks", "Bytes Leaked",
 		"leaked at exit: nobody had freed them when the program "
-		"ended" },
+		"ended",
+		"nothing leaked: every block that was traced had been freed "
+		"when the program ended" },
 	[TRACED_DETACHED] = { "Live", "Live Stacks", "Bytes Live",
 		"live at detach: the program went on, and may have freed them "
-		"since" },
+		"since",
+		"nothing was live at detach" },
 	[TRACED_RECORDING] = { "Live", "Live Stacks", "Bytes Live",
-		"live so far: it is still being recorded" },
+		"live so far: it is still being recorded",
+		"nothing is live so far" },
 	[TRACED_CUT] = { "Live", "Live Stacks", "Bytes Live",
 		"live when the recording was cut off: how the program ended "
-		"is not known" },
+		"is not known",
+		"nothing was live when the recording was cut off" },
 };
 
 static const struct column count_column = {
@@ -127,7 +132,8 @@ summary_of(const struct traced_heap *heap)
 				 "Total Instances = %" PRIu64 ", Total %s = %"
 				 PRIu64 "\n  (%s)", text.len ? "\n" : "",
 				 ends[end].plural, stacks, sum.count,
-				 ends[end].bytes, sum.bytes, ends[end].when);
+				 ends[end].bytes, sum.bytes, sum.count ?
+				 ends[end].when : ends[end].none);
 	}
 	return str_take(&text);
 }

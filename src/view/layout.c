@@ -2,13 +2,21 @@
 /*
  * The columns of a table as text. Headings are words: they are broken into at
  * most three lines, as narrow as the cells allow, with the unit in the last.
+ * On a terminal the columns that tell least are left out until names can be
+ * read: a row that the terminal wraps is no row.
  */
 #include "layout.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_MAX = 16, NAME_LEAST = 16 };
+enum {
+	WORDS_MAX = 16,
+	BETWEEN = 2,		/* blanks between two columns */
+	NAME_LEAST = 16,	/* on the narrowest terminal */
+	/* for these other columns make room */
+	NAME_ROOM = 25, TREE_ROOM = 36, SOURCE_ROOM = 33, PLAIN_ROOM = 18,
+};
 
 int
 layout_value(char *buf, size_t size, const struct column *col,
@@ -148,17 +156,140 @@ lay_out(const struct table *t, size_t column, size_t rows, struct layout *lay)
 	free(text);
 }
 
-/* What the terminal leaves beside the other columns. */
+/* ---- what the terminal has room for ---------------------------------- */
+
+static bool
+is_number(const struct column *col)
+{
+	return col->kind == CELL_TIME || col->kind == CELL_COUNT ||
+	       col->kind == CELL_TEXT;
+}
+
+/* With what is between it and the next one. */
 static size_t
-room_for_name(const struct table *t, const struct layout *lay)
+others_width(const struct table *t, const struct layout *lay)
 {
 	size_t others = 0;
 
 	for (size_t c = 0; c < t->columns_len; c++)
-		others += (c ? 2 : 0) + (t->columns[c].kind == CELL_NAME ? 0 :
-					 lay[c].width);
+		if (t->columns[c].kind != CELL_NAME && !lay[c].left_out)
+			others += lay[c].width + BETWEEN;
+	return others;
+}
+
+/* What the terminal leaves beside the other columns. */
+static size_t
+room_for_name(const struct table *t, const struct layout *lay)
+{
+	const size_t others = others_width(t, lay);
+
 	return others + NAME_LEAST < t->v->width ? t->v->width - others :
 						   NAME_LEAST;
+}
+
+/* The room that the name is to have. Tables of one view have it alike,
+ * whatever names each has. */
+static size_t
+wanted_for_name(const struct table *t, size_t rows, const struct layout *name)
+{
+	size_t most = 0;
+
+	if (name->is_source)
+		return SOURCE_ROOM;
+	if (t->is_tree)
+		return TREE_ROOM;
+	for (size_t c = 0; c < t->columns_len; c++)
+		if (t->columns[c].metric)
+			return NAME_ROOM;
+	for (size_t i = 0; i < rows; i++)
+		if (text_width(t->rows[i].name) + 1 > most)
+			most = text_width(t->rows[i].name) + 1;
+	return most < PLAIN_ROOM ? most : PLAIN_ROOM;
+}
+
+/* Not only zeros, nor the same text in each row. */
+static bool
+tells(const struct table *t, size_t column, size_t rows)
+{
+	const struct column *col = &t->columns[column];
+	const char *first = NULL;
+
+	if (col->metric)
+		return col->widest;
+	for (size_t i = 0; i < rows; i++) {
+		const struct cell *cell = &t->cells[t->rows[i].cells + column];
+		const char *text = cell->text ? cell->text : "";
+
+		if (col->kind != CELL_TEXT ? cell->value :
+		    first && strcmp(first, text))
+			return true;
+		first = text;
+	}
+	return false;
+}
+
+/* What its rows, or those of other tables, are sorted by; or NULL. */
+static const struct metric *
+sort_metric(const struct table *t)
+{
+	if (t->sorted)
+		return t->columns[t->sorted - 1].metric;
+	return t->v->sort.metric < 0 ? NULL :
+		profile_metric(t->v->prof, t->v->sort.metric);
+}
+
+enum rank { FIXED, SORTED, SAME_METRIC, TELLING, THE_REST };
+
+static enum rank
+rank_of(const struct table *t, size_t column, size_t rows)
+{
+	const struct column *col = &t->columns[column];
+
+	if (!is_number(col) || !*col->heading)
+		return FIXED;
+	if (column + 1 == t->sorted)
+		return SORTED;
+	if (col->metric && col->metric == sort_metric(t))
+		return !t->sorted && col->flavor == t->v->sort.flavor ?
+			SORTED : SAME_METRIC;
+	return tells(t, column, rows) ? TELLING : THE_REST;
+}
+
+static void
+tell_left_out(const struct table *t, const struct column *col)
+{
+	struct vec *left = t->v->left_out;
+
+	for (size_t i = 0; left && i < left->len; i++)
+		if (strcmp(left->items[i], col->heading) == 0)
+			return;
+	if (left)
+		vec_push(left, xstrdup(col->heading));
+}
+
+/* What tells most comes first, and of that what stands first. */
+static void
+leave_out(const struct table *t, size_t rows, size_t wanted,
+	  struct layout *lay)
+{
+	size_t used = wanted;
+
+	if (others_width(t, lay) + wanted <= t->v->width)
+		return;
+	for (enum rank rank = FIXED; rank <= THE_REST; rank++)
+		for (size_t c = 0; c < t->columns_len; c++) {
+			const size_t width = lay[c].width + BETWEEN;
+
+			if (t->columns[c].kind == CELL_NAME ||
+			    rank_of(t, c, rows) != rank)
+				continue;
+			lay[c].left_out = rank > SORTED &&
+				used + width > t->v->width;
+			if (lay[c].left_out)
+				tell_left_out(t, &t->columns[c]);
+			else
+				used += width;
+		}
 }
 
 /* The others have been laid out. */
@@ -178,6 +309,7 @@ lay_out_name(const struct table *t, size_t column, size_t rows,
 	for (size_t c = 0; c < t->columns_len; c++)
 		name->is_source |= t->columns[c].kind == CELL_LINE;
 	if (t->v && t->v->width) {
+		leave_out(t, rows, wanted_for_name(t, rows, name), lay);
 		name->most = room_for_name(t, lay);
 		if (name->width > name->most)
 			name->width = name->most;

@@ -13,6 +13,7 @@ struct layout {			/* of one column */
 	size_t value_width, width;
 	size_t most;		/* of a name on a terminal; 0: any */
 	bool is_source;		/* no names, but text of a file */
+	bool left_out;		/* the terminal has no room for it */
 	char *lines[LINES];
 };
 

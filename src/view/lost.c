@@ -13,12 +13,64 @@
 
 static const struct {
 	enum metric_kind kind;
-	const char *what, *option;
+	const char *what, *option, *none;
 } recipes[] = {
-	{ METRIC_HEAP, "calls that give and take memory", "--heap" },
-	{ METRIC_SYNC, "waits for locks", "--sync" },
-	{ METRIC_IO, "input and output", "--io" },
+	{ METRIC_HEAP, "calls that give and take memory", "--heap",
+	  "no thread took or gave memory" },
+	{ METRIC_SYNC, "waits for locks", "--sync",
+	  "no thread waited for a lock" },
+	{ METRIC_IO, "input and output", "--io",
+	  "no thread read, wrote or opened a file" },
 };
+
+/* Where it was, what is not there did not happen. Files are declared with
+ * their first record, so the log is asked, too. */
+static bool
+was_traced(const struct viewer *v, size_t e, enum metric_kind kind)
+{
+	const struct experiment_reader *rd = profile_experiment(v->prof, e);
+	const struct calls_lost calls = calls_lost(rd);
+
+	return experiment_declares(rd, kind) ||
+		(kind == METRIC_HEAP && calls.heap_traced) ||
+		(kind == METRIC_SYNC && calls.sync_traced) ||
+		(kind == METRIC_IO && calls.io_traced);
+}
+
+static bool
+all_traced(const struct viewer *v, enum metric_kind kind)
+{
+	const size_t n = profile_experiment_count(v->prof);
+
+	for (size_t e = 0; e < n; e++)
+		if (!was_traced(v, e, kind))
+			return false;
+	return n;
+}
+
+/* Records are kept, those of shorter waits are counted. */
+static uint64_t
+short_waits(const struct viewer *v)
+{
+	uint64_t sum = 0;
+
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++)
+		sum += calls_lost(profile_experiment(v->prof, e)).short_waits;
+	return sum;
+}
+
+static void
+write_none(const struct viewer *v, size_t which, FILE *out)
+{
+	const uint64_t waits = recipes[which].kind == METRIC_SYNC ?
+		short_waits(v) : 0;
+
+	fprintf(out, "Nothing to show: %s", recipes[which].none);
+	if (waits)
+		fprintf(out, " long enough to be recorded; %" PRIu64
+			" waits were shorter", waits);
+	fprintf(out, " (%s were traced).\n", recipes[which].what);
+}
 
 static void
 write_nothing(const struct viewer *v, size_t which, uint64_t events, FILE *out)
@@ -55,8 +107,34 @@ nothing_traced(const struct viewer *v, enum metric_kind kind, FILE *out)
 		which++;
 	for (size_t e = 0; e < profile_experiment_count(v->prof); e++)
 		events += profile_events(v->prof, e, kind);
-	write_nothing(v, which, events, out);
+	if (!events && all_traced(v, kind))
+		write_none(v, which, out);
+	else
+		write_nothing(v, which, events, out);
 	return true;
+}
+
+static const char record_counters[] =
+	"record them with `gprofng collect app -h COUNTER`, which sonde reads";
+
+void
+nothing_of_kind(const struct viewer *v, size_t experiment,
+		enum metric_kind kind, FILE *out)
+{
+	size_t which = 0;
+
+	while (which < ARRAY_LEN(recipes) && recipes[which].kind != kind)
+		which++;
+	if (which == ARRAY_LEN(recipes))
+		fprintf(out, "Nothing to show: no such data was recorded; %s; "
+			"`metric_list` lists what there is.\n",
+			kind == METRIC_COUNTER ? record_counters :
+			"record with `sonde record -p PID` or `sonde record "
+			"-- PROGRAM`");
+	else if (was_traced(v, experiment, kind))
+		write_none(v, which, out);
+	else
+		write_nothing(v, which, 0, out);
 }
 
 /* ---- calls that are lost --------------------------------------------------- */
@@ -82,6 +160,11 @@ calls_lost(const struct experiment_reader *rd)
 		if (strcmp(ev->kind, "sonde_calls") == 0)
 			lost = (struct calls_lost){
 				.told = true,
+				.heap_traced = ev->attr(ev, "heap_of_program"),
+				.sync_traced = count_of(ev, "sync_traced") ||
+					count_of(ev, "short_waits"),
+				.io_traced = count_of(ev, "io_traced") ||
+					ev->attr(ev, "io_read"),
 				.calls = count_of(ev, "calls"),
 				.slots = count_of(ev, "slots"),
 				.others = count_of(ev, "others"),

@@ -27,12 +27,44 @@ static const struct step {
 	{ "lines", "source", true, "the lines in their place" },
 	{ "lines", "pcs", false, "single instructions" },
 	{ "source", "disasm", true, "its instructions" },
+	{ "disasm", "csingle", true, "who calls it, and what it calls" },
+	{ "dis", "csingle", true, "who calls it, and what it calls" },
+	{ "src", "disasm", true, "its instructions" },
+	{ "lsummary", "source", true, "the lines in their place" },
+	{ "psummary", "disasm", true, "the instructions in their place" },
 	{ "pcs", "disasm", true, "the instructions in their place" },
 	{ "objects", "functions", false, "what is hot in them" },
+	{ "object_list", "objects", false, "what was spent in each" },
+	{ "cpus", "threads", false, "who ran on them" },
+	{ "samples", "sample_detail", false, "what was used in each" },
+	{ "seconds", "threads", false, "who ran" },
+	{ "processes", "threads", false, "their threads" },
+	{ "experiment_ids", "functions", false, "what is hot in them" },
+	{ "datasize", "iostat", false, "how large and how long" },
+	{ "datasize", "heapstat", false, "when most was in use, and by whom" },
+	{ "duration", "locks", false, "what was waited for" },
+	{ "duration", "iostat", false, "how large and how long" },
 	{ "threads", "calltree", false, "what they did" },
 	{ "header", "overview", false, "what the time went into" },
 	{ "overview", "functions", false, "where the time went" },
 	{ "statistics", "functions", false, "where the time went" },
+	{ "sample_detail", "statistics", false, "all of it in one" },
+	{ "exp_list", "functions", false, "where the time went" },
+	{ "metric_list", "functions", false, "where the time went" },
+	{ "cmetric_list", "callers-callees", false, "what has them" },
+	{ "gmetric_list", "callers-callees", false, "what has them" },
+	{ "indxobj_list", "threads", false, "cost by one of them" },
+	{ "indx_metric_list", "threads", false, "what has them" },
+	{ "sample_list", "samples", false, "their cost" },
+	{ "thread_list", "threads", false, "their cost" },
+	{ "lwp_list", "threads", false, "their cost" },
+	{ "cpu_list", "cpus", false, "their cost" },
+	{ "dprofile", "functions", false, "where the time went" },
+	{ "dheap", "allocs", false, "the same by stack" },
+	{ "dsync", "locks", false, "the same by lock" },
+	{ "diotrace", "ioactivity", false, "the same by file" },
+	{ "dhwc", "functions", false, "where the events came from" },
+	{ "dmap", "objects", false, "what was spent in each" },
 	{ "experiment_list", "functions", false, "where the time went" },
 	{ "leaks", "heapstat", false, "when most was in use, and by whom" },
 	{ "allocs", "leaks", false, "what of it was never freed" },
@@ -53,6 +85,29 @@ is_view(const char *name)
 	while (row->name && strcmp(row->name, name))
 		row++;
 	return row->name;
+}
+
+/* Views of traced calls show nothing without them. */
+static bool
+has_data(const struct viewer *v, const char *view)
+{
+	static const struct { const char *view; enum metric_kind kind; }
+	needs[] = {
+		{ "allocs", METRIC_HEAP }, { "leaks", METRIC_HEAP },
+		{ "heapstat", METRIC_HEAP }, { "locks", METRIC_SYNC },
+		{ "ioactivity", METRIC_IO }, { "iodetail", METRIC_IO },
+		{ "iocallstack", METRIC_IO }, { "iostat", METRIC_IO },
+	};
+	size_t i = 0;
+	uint64_t events = 0;
+
+	while (i < ARRAY_LEN(needs) && strcmp(needs[i].view, view))
+		i++;
+	if (i == ARRAY_LEN(needs))
+		return true;
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++)
+		events += profile_events(v->prof, e, needs[i].kind);
+	return events;
 }
 
 /* The name with the largest value of what rows are sorted by, or NULL. */
@@ -97,6 +152,7 @@ viewer_next(struct viewer *v, const struct view *view, const char **why)
 		const char *function = NULL;
 
 		if (strcmp(s->after, view->name) || !is_view(s->view) ||
+		    !has_data(v, s->view) ||
 		    (s->function && !(function = hottest(v))))
 			continue;
 

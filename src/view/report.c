@@ -235,6 +235,50 @@ check_export(const struct viewer *v, const struct view *view)
 	return fail_remedy("-calltree, or --format json");
 }
 
+/* ---- at a terminal --------------------------------------------------- */
+
+static void
+write_left_out(const struct viewer *v, const struct vec *left, FILE *out)
+{
+	struct str line = {0};
+
+	if (!left->len)
+		return;
+	str_addf(&line, "%zu column%s did not fit: ", left->len,
+		 left->len == 1 ? "" : "s");
+	for (size_t i = 0; i < left->len; i++)
+		str_addf(&line, "%s%s", i ? ", " : "",
+			 (const char *)left->items[i]);
+	str_add(&line, " (`outfile FILE`, a pipe and a wider terminal show "
+		"all; `metrics` chooses columns)");
+	text_wrap(str_text(&line), v->width, out);
+	str_fini(&line);
+}
+
+static int
+run_fitted(struct viewer *v, const struct view *view, size_t n,
+	   const char *const *words, FILE *out)
+{
+	struct vec left = {0};
+	char *text = NULL;
+	size_t size;
+	FILE *whole = open_memstream(&text, &size);
+
+	if (!whole)
+		die("the output of a view");
+	v->left_out = &left;
+
+	const int rc = compare_run(v, view, n, words, whole);
+
+	v->left_out = NULL;
+	fclose(whole);
+	text_wrap(text, v->width, out);
+	write_left_out(v, &left, out);
+	vec_free_items(&left);
+	free(text);
+	return rc;
+}
+
 int
 viewer_run(struct viewer *v, const struct view *view, size_t n,
 	   const char *const *words, FILE *out)
@@ -243,6 +287,8 @@ viewer_run(struct viewer *v, const struct view *view, size_t n,
 
 	if (viewer_exports(v) && check_export(v, view) < 0)
 		return -1;
+	if (writer == &text_writer && v->width)
+		return run_fitted(v, view, n, words, out);
 	if (!writer || !writer->report)
 		return compare_run(v, view, n, words, out);
 	return run_captured(v, view, n, words, out);

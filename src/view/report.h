@@ -71,6 +71,8 @@ size_t text_width(const char *text);
 char *text_fit(const char *text, size_t width);
 /* Cut at its end. */
 char *text_cut(const char *text, size_t width);
+/* Lines that are wider are broken between words; escapes take no room. */
+void text_wrap(const char *text, size_t width, FILE *out);
 /* The same for what stands before a name, and the name. */
 char *row_fit(const struct table *t, const struct row *row, size_t width);
 

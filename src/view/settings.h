@@ -89,6 +89,8 @@ struct viewer {
 				 * output is text as it comes */
 	bool color;
 	size_t width;		/* of the terminal; 0: as long as it is */
+	struct vec *left_out;	/* headings of columns that it has no room
+				 * for, in the view that runs; or NULL */
 	struct source_paths paths_of_source;
 	unsigned source_shows, disasm_shows;
 	unsigned source_threshold, disasm_threshold;	/* percent */

@@ -58,6 +58,15 @@ total_of(const struct span *s)
 	return sum;
 }
 
+/* Of what stands before the values: they fit a narrow terminal, too. */
+static int
+label_width(const struct viewer *v)
+{
+	enum { USUAL = 50, NARROW = 40, LONGEST = USUAL + 40 };
+
+	return v->width && v->width < LONGEST ? NARROW : USUAL;
+}
+
 static void
 print_time(const struct viewer *v, FILE *out, const char *what,
 	   const char *metric, uint64_t ns, uint64_t whole,
@@ -66,7 +75,8 @@ print_time(const struct viewer *v, FILE *out, const char *what,
 	const int slot = viewer_slot(v, spec_metric(v, metric));
 	const int width = snprintf(NULL, 0, "%.3f", (double)whole / 1e9);
 
-	fprintf(out, "%50s: %*.3f (%5.1f%%)", what, width, (double)ns / 1e9,
+	fprintf(out, "%*s: %*.3f (%5.1f%%)", label_width(v), what, width,
+		(double)ns / 1e9,
 		whole ? 100 * (double)ns / (double)whole : 0);
 	if (slot >= 0)
 		fprintf(out, "   <Total> %*.3f", width,
@@ -75,12 +85,13 @@ print_time(const struct viewer *v, FILE *out, const char *what,
 }
 
 static void
-print_moment(const struct span *s, const char *what, uint64_t ns, FILE *out)
+print_moment(const struct span *s, const char *what, uint64_t ns, int label,
+	     FILE *out)
 {
 	if (s->is_sum)
-		fprintf(out, "%50s: N/A\n", what);
+		fprintf(out, "%*s: N/A\n", label, what);
 	else
-		fprintf(out, "%50s: %.3f\n", what, (double)ns / 1e9);
+		fprintf(out, "%*s: %.3f\n", label, what, (double)ns / 1e9);
 }
 
 static void
@@ -127,29 +138,30 @@ print_span(const struct viewer *v, const struct span *s,
 {
 	const uint64_t duration = s->to->time_ns - s->from->time_ns;
 	const uint64_t total = total_of(s);
+	const int label = label_width(v);
 
 	if (facts_wanted(v)) {
 		write_facts(v, s, profile);
 		return;
 	}
-	fprintf(out, "%50s: %s\n", "Start Label", s->from->label);
-	fprintf(out, "%50s: %s\n", "End Label", s->to->label);
-	print_moment(s, "Start Time (sec.)", s->from->time_ns, out);
-	print_moment(s, "End Time (sec.)", s->to->time_ns, out);
-	fprintf(out, "%50s: %.3f\n", "Duration (sec.)",
+	fprintf(out, "%*s: %s\n", label, "Start Label", s->from->label);
+	fprintf(out, "%*s: %s\n", label, "End Label", s->to->label);
+	print_moment(s, "Start Time (sec.)", s->from->time_ns, label, out);
+	print_moment(s, "End Time (sec.)", s->to->time_ns, label, out);
+	fprintf(out, "%*s: %.3f\n", label, "Duration (sec.)",
 		(double)duration / 1e9);
-	fprintf(out, "%50s: %.3f\n", "Total Thread Time (sec.)",
+	fprintf(out, "%*s: %.3f\n", label, "Total Thread Time (sec.)",
 		(double)total / 1e9);
-	fprintf(out, "%50s: %.3f\n\n", "Average number of Threads",
+	fprintf(out, "%*s: %.3f\n\n", label, "Average number of Threads",
 		duration ? (double)total / (double)duration : 0);
-	fprintf(out, "%50s:\n", "Process Times (sec.), percent of Total "
-		"Thread Time");
+	fprintf(out, "%*s:\n", label, "Process Times (sec.), percent of "
+		"Total Thread Time");
 	for (size_t i = 0; i < ARRAY_LEN(times); i++)
 		print_time(v, out, times[i].title, times[i].metric,
 			   used(s, &times[i]), total, profile);
 	putc('\n', out);
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
-		fprintf(out, "%50s: %5" PRIu64 "\n", counts[i].title,
+		fprintf(out, "%*s: %5" PRIu64 "\n", label, counts[i].title,
 			used(s, &counts[i]));
 }
 

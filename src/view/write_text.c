@@ -22,6 +22,7 @@ format_percent(char *buf, size_t size, const struct column *col,
 struct writer {
 	FILE *out;
 	size_t pending;
+	size_t columns;		/* of this line, so far */
 };
 
 static void
@@ -55,14 +56,17 @@ static void
 end_line(struct writer *w)
 {
 	putc('\n', w->out);
-	w->pending = 0;
+	w->pending = w->columns = 0;
 }
 
-static void
-separate(struct writer *w, size_t column)
+/* Before each column but the first; false: it is left out. */
+static bool
+begins(struct writer *w, const struct layout *lay)
 {
-	if (column > 0)
-		w->pending += 2;
+	if (lay->left_out)
+		return false;
+	w->pending += w->columns++ ? 2 : 0;
+	return true;
 }
 
 static bool
@@ -79,7 +83,7 @@ static bool
 is_used(const struct table *t, const struct layout *lay, size_t line)
 {
 	for (size_t c = 0; c < t->columns_len; c++)
-		if (*lay[c].lines[line])
+		if (!lay[c].left_out && *lay[c].lines[line])
 			return true;
 	return false;
 }
@@ -91,9 +95,10 @@ write_headings(const struct table *t, const struct layout *lay, FILE *out)
 
 	if (has_groups(t)) {
 		for (size_t c = 0; c < t->columns_len; c++) {
-			separate(&w, c);
-			put(&w, t->columns[c].group ? t->columns[c].group : "",
-			    lay[c].width);
+			const char *group = t->columns[c].group;
+
+			if (begins(&w, &lay[c]))
+				put(&w, group ? group : "", lay[c].width);
 		}
 		end_line(&w);
 	}
@@ -101,8 +106,8 @@ write_headings(const struct table *t, const struct layout *lay, FILE *out)
 		if (!is_used(t, lay, line))
 			continue;
 		for (size_t c = 0; c < t->columns_len; c++) {
-			separate(&w, c);
-			put(&w, lay[c].lines[line], lay[c].width);
+			if (begins(&w, &lay[c]))
+				put(&w, lay[c].lines[line], lay[c].width);
 		}
 		end_line(&w);
 	}
@@ -184,7 +189,9 @@ write_heading_row(const struct table *t, const struct row *row,
 	for (size_t c = 0; c < t->columns_len; c++) {
 		if (t->columns[c].kind == CELL_NAME)
 			break;
-		width += lay[c].width + (t->columns_len > c + 1 ? 2 : 0);
+		if (!lay[c].left_out)
+			width += lay[c].width +
+				(t->columns_len > c + 1 ? 2 : 0);
 	}
 	if (row > t->rows)
 		putc('\n', out);
@@ -206,7 +213,8 @@ write_row(const struct table *t, const struct row *row,
 	}
 	fputs(color, out);
 	for (size_t c = 0; c < t->columns_len; c++) {
-		separate(&w, c);
+		if (!begins(&w, &lay[c]))
+			continue;
 		if (t->columns[c].kind == CELL_NAME)
 			write_name(t, row, &lay[c], &w);
 		else if (row->kind == ROW_NAME)
