@@ -43,6 +43,11 @@ const char *stack_caller(struct viewer *v, uint32_t stack);
 /* Is it where libc makes the buffer of a FILE? */
 bool stack_is_stdio(struct viewer *v, uint32_t stack);
 
+/* ---- header_stacks.c --------------------------------------------------- */
+
+/* The end of the header of one experiment. */
+void header_stacks(const struct viewer *v, size_t e, FILE *out);
+
 /* ---- lost.c ------------------------------------------------------------- */
 
 /* No experiment has records of that kind that count: the sentence that says so

@@ -90,6 +90,25 @@ print_remarks(const struct experiment_reader *rd, FILE *out)
 	}
 }
 
+static uint64_t
+number(const struct experiment_reader *rd, const char *name)
+{
+	const char *text = experiment_property(rd, name);
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+static void
+print_memory(const struct experiment_reader *rd, FILE *out)
+{
+	const uint64_t pages = number(rd, "npages"), size = number(rd, "pagesz");
+
+	if (pages && size)
+		fprintf(out, "  Memory: %" PRIu64 " pages of %" PRIu64
+			" bytes = %" PRIu64 " MB\n", pages, size,
+			pages * size >> 20);
+}
+
 static void
 print_process(const struct experiment_reader *rd, FILE *out)
 {
@@ -106,6 +125,25 @@ print_process(const struct experiment_reader *rd, FILE *out)
 	fprintf(out, "Host `%s', OS `%s', page size %s, architecture `%s'\n",
 		property(rd, "hostname"), property(rd, "os"),
 		property(rd, "pagesz"), property(rd, "arch"));
+	print_memory(rd, out);
+}
+
+/* Below these waits are only counted; gprofng's log does not tell it. */
+static void
+print_threshold(const struct experiment_reader *rd, FILE *out)
+{
+	const char *ns = NULL;
+
+	for (size_t i = 0; i < experiment_log_count(rd); i++) {
+		const struct experiment_log_event *ev =
+			experiment_log_at(rd, i);
+
+		if (!strcmp(ev->kind, "sonde_calls") && ev->attr(ev, "sync_ns"))
+			ns = ev->attr(ev, "sync_ns");
+	}
+	if (ns)
+		fprintf(out, ", threshold = %.10g microsecs.",
+			strtod(ns, NULL) / 1e3);
 }
 
 /* What was traced, and how many events there are. */
@@ -126,7 +164,10 @@ print_traced(const struct viewer *v, size_t e, FILE *out)
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		if (!experiment_declares(rd, kinds[i].kind))
 			continue;
-		fprintf(out, "  %s, %" PRIu64 " events\n", kinds[i].title,
+		fprintf(out, "  %s", kinds[i].title);
+		if (kinds[i].kind == METRIC_SYNC)
+			print_threshold(rd, out);
+		fprintf(out, ", %" PRIu64 " events\n",
 			profile_events(v->prof, e, kinds[i].kind));
 		if (bytes && kinds[i].kind == METRIC_HEAP)
 			fprintf(out, "    of blocks that one byte in %s is "
@@ -153,6 +194,9 @@ print_collection(const struct viewer *v, size_t e, FILE *out)
 	if (has(rd, "sample_period"))
 		fprintf(out, "  Periodic sampling, %s secs.\n",
 			property(rd, "sample_period"));
+	if (has(rd, "linetrace"))
+		fprintf(out, "  Follow descendant processes from: %s\n",
+			property(rd, "linetrace"));
 }
 
 /* Pauses as they came; returns how long nothing was recorded. */
@@ -185,6 +229,35 @@ print_pauses(const struct experiment_reader *rd, FILE *out)
 			   paused;
 }
 
+/* Forks and execs, as gprofng names them. */
+static void
+print_descendants(const struct experiment_reader *rd, FILE *out)
+{
+	static const struct { const char *kind, *title; } kinds[] = {
+		{ "desc_start", "Starting" }, { "desc_started", "Started" },
+		{ "exec_start", "Starting" }, { "exec_error", "Failed" },
+	};
+
+	for (size_t i = 0; i < experiment_log_count(rd); i++) {
+		const struct experiment_log_event *ev =
+			experiment_log_at(rd, i);
+		const char *variant = ev->attr(ev, "variant");
+		const char *lineage = ev->attr(ev, "lineage");
+		const char *msg = ev->attr(ev, "msg");
+
+		for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+			if (strcmp(ev->kind, kinds[k].kind))
+				continue;
+			fprintf(out, "%s %s ", kinds[k].title,
+				variant ? variant : "exec");
+			print_seconds(out, ev->time_ns);
+			fprintf(out, "%s%s%s%s%s\n", lineage ? ", exp " : "",
+				lineage ? lineage : "", lineage ? ".er" : "",
+				msg ? ", " : "", msg ? msg : "");
+		}
+	}
+}
+
 static void
 print_start(const struct experiment_reader *rd, FILE *out)
 {
@@ -211,136 +284,6 @@ print_times(const struct experiment_reader *rd, FILE *out)
 	putc('\n', out);
 }
 
-/* Stacks of threads that wait are no samples, and have their own count. */
-static void
-print_looks(const struct experiment_reader *rd, FILE *out)
-{
-	const char *looks = NULL, *cut = NULL, *every = NULL;
-
-	for (size_t i = 0; i < experiment_log_count(rd); i++) {
-		const struct experiment_log_event *ev =
-			experiment_log_at(rd, i);
-
-		if (strcmp(ev->kind, "sonde_waits"))
-			continue;
-		looks = ev->attr(ev, "looks");
-		cut = ev->attr(ev, "cut");
-		every = ev->attr(ev, "every_us");
-	}
-	if (!looks || !cut)
-		return;
-	fprintf(out, "Looks at threads that wait: %s stacks, %s not whole\n",
-		looks, cut);
-	if (every && strtod(every, NULL) > 0)
-		fprintf(out, "  at each thread every %.1f ms on average: what "
-			"is shorter is estimated over many looks\n",
-			strtod(every, NULL) / 1e3);
-}
-
-/* Traced calls: how many, and what is not among them. */
-static void
-print_calls(const struct experiment_reader *rd, FILE *out)
-{
-	const struct calls_lost calls = calls_lost(rd);
-	const uint64_t lost = calls.full + calls.lease + calls.disk;
-
-	if (!calls.told)
-		return;
-	fprintf(out, "Traced calls: %" PRIu64 " through %" PRIu64
-		" import slots; %" PRIu64 " lost%s\n", calls.calls,
-		calls.slots, lost, lost ?
-		": leaks and what is freed are not reliable" : "");
-	if (calls.paused_ns)
-		fprintf(out, "  none were recorded for %.3f s, while it was "
-			"paused\n", (double)calls.paused_ns / 1e9);
-	if (calls.others)
-		fprintf(out, "  %" PRIu64 " slots lead to other definitions, "
-			"and are not traced\n", calls.others);
-	if (!calls.heap_of_program)
-		fputs("  the program itself takes no memory by an import slot: "
-		      "what an allocator\n  of its own (a static one) gives "
-		      "it is not traced\n", out);
-
-	struct str rest = {0};
-
-	calls_untraced_add(&calls, &rest);
-	if (rest.len)
-		fprintf(out, "  %s", str_text(&rest));
-	str_fini(&rest);
-}
-
-static void
-print_creators(const struct viewer *v, size_t e, FILE *out)
-{
-	const struct profile_creators c = profile_creators(v->prof, e);
-
-	if (!c.recorded) {
-		fputs("Creators of threads: not recorded (record "
-		      "--creators)\n", out);
-		return;
-	}
-	fprintf(out, "Creators of threads: %" PRIu64 " known, %" PRIu64
-		" unknown; %" PRIu64 " threads from when births were not "
-		"followed%s%s%s\n", c.known, c.unknown, c.untold,
-		c.why ? " (" : "", c.why ? c.why : "", c.why ? ")" : "");
-}
-
-void
-creators_write(const struct viewer *v, FILE *out)
-{
-	for (size_t e = 0; e < profile_experiment_count(v->prof); e++)
-		print_creators(v, e, out);
-}
-
-static void
-print_stacks(const struct viewer *v, size_t e, FILE *out)
-{
-	const struct stack_ends ends = profile_stack_ends(v->prof, e);
-	const uint64_t ignored = profile_ignored(v->prof, e);
-
-	fprintf(out, "Samples: %" PRIu64, ends.complete + ends.truncated +
-		ends.failed + ends.artificial + ends.missing);
-	if (ends.booked)
-		fprintf(out, "; %" PRIu64 " more records book time that "
-			"no sample has", ends.booked);
-	fprintf(out, "\nStacks: %" PRIu64 " complete, %" PRIu64 " truncated, %"
-		PRIu64 " failed", ends.complete, ends.truncated, ends.failed);
-	if (ends.artificial)
-		fprintf(out, ", %" PRIu64 " for time that has none",
-			ends.artificial);
-	if (ends.missing)
-		fprintf(out, ", %" PRIu64 " missing", ends.missing);
-	putc('\n', out);
-	print_looks(profile_experiment(v->prof, e), out);
-	print_calls(profile_experiment(v->prof, e), out);
-	if (profile_creators(v->prof, e).recorded)
-		print_creators(v, e, out);
-	if (ignored)
-		fprintf(out, "Warning: %" PRIu64 " clock records of unknown "
-			"states are not counted\n", ignored);
-}
-
-static void
-print_losses(const struct viewer *v, size_t e, FILE *out)
-{
-	const struct profile_loss *losses;
-	const size_t n = profile_losses(v->prof, e, &losses);
-
-	fputs(n ? "Lost, by cause:\n" : "Lost: nothing\n", out);
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(losses[i].detail, "traced calls") == 0)
-			fprintf(out, "  %s: %" PRIu64 " traced calls\n",
-				losses[i].cause, losses[i].samples);
-		else
-			fprintf(out, "  %s%s%s%s: %" PRIu64 " samples, %.3f "
-				"s\n", losses[i].cause,
-				losses[i].detail[0] ? " (" : "",
-				losses[i].detail,
-				losses[i].detail[0] ? ")" : "",
-				losses[i].samples,
-				(double)losses[i].weight_ns / 1e9);
-}
-
 static void
 print_experiment(const struct viewer *v, size_t e, FILE *out)
 {
@@ -355,10 +298,10 @@ print_experiment(const struct viewer *v, size_t e, FILE *out)
 	print_collection(v, e, out);
 	putc('\n', out);
 	print_start(rd, out);
+	print_descendants(rd, out);
 	print_times(rd, out);
 	putc('\n', out);
-	print_stacks(v, e, out);
-	print_losses(v, e, out);
+	header_stacks(v, e, out);
 	facts_experiment(v, e);
 	putc('\n', out);
 }

@@ -211,7 +211,7 @@ bool sort_by(struct viewer *v, const struct spec *want, bool reverse);
 /* Nothing has any cost: the sentence that says so has been written. */
 bool nothing_to_show(const struct viewer *v, FILE *out);
 
-/* ---- header.c -------------------------------------------------------- */
+/* ---- header_stacks.c --------------------------------------------------- */
 
 /* Of how many threads the creator is known; nothing where nobody asked. */
 void creators_write(const struct viewer *v, FILE *out);

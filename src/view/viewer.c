@@ -5,6 +5,7 @@
  */
 #include "private.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,6 +250,28 @@ note_objects(struct viewer *v, FILE *err)
 	}
 }
 
+/* Records whose stacks are not there count in <Total>, and nowhere else. */
+static void
+note_missing(struct viewer *v, FILE *err)
+{
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		const struct stack_ends ends = profile_stack_ends(v->prof, e);
+
+		if (!ends.missing)
+			continue;
+
+		char *line = xasprintf("%s: of %" PRIu64 " records %" PRIu64
+			" have no stack in data.frameinfo: they count in "
+			"<Total> alone", experiment_reader_path(
+				profile_experiment(v->prof, e)),
+			ends.complete + ends.truncated + ends.failed +
+			ends.artificial + ends.missing, ends.missing);
+
+		note(v, line, err);
+		free(line);
+	}
+}
+
 static bool
 is_empty(const struct viewer *v)
 {
@@ -275,6 +298,8 @@ viewer_notes(struct viewer *v, FILE *err)
 		for (size_t i = 0; i < experiment_warning_count(rd); i++)
 			note(v, experiment_warning(rd, i), err);
 	}
+	if (v->slots)
+		note_missing(v, err);
 	/* views that show no function need no symbols */
 	if (!v->slots || !v->names)
 		return;
