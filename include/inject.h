@@ -202,8 +202,6 @@ struct tracing *tracing_open(struct guest *g,
 /* Objects that have come since. A visit, if there is any. */
 int tracing_look_again(struct tracing *tr, struct inject_report *report);
 void tracing_drain(struct tracing *tr, trace_sink sink, void *arg);
-/* How much of it was used from one round to the next, per cent. */
-unsigned tracing_crowding(const struct tracing *tr);
 /* Off: hooks stay, pass all through, and wait for nothing. */
 void tracing_run(struct tracing *tr, bool on);
 /* Where the function is that a hook stands before. */

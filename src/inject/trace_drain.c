@@ -209,25 +209,6 @@ drain_chunk(struct tracing *tr, size_t i, bool last, trace_sink sink,
 	}
 }
 
-unsigned
-tracing_crowding(const struct tracing *tr)
-{
-	return tr->crowding;
-}
-
-/* What threads hold that write little is not in anybody's way. */
-static void
-note_crowding(struct tracing *tr)
-{
-	const uint64_t serial = __atomic_load_n(&tr->area->serial,
-						__ATOMIC_RELAXED);
-	const uint64_t taken = (serial - tr->serial) * 100 /
-		tr->layout.chunks;
-
-	tr->crowding = taken < 100 ? (unsigned)taken : 100;
-	tr->serial = serial;
-}
-
 /* A program that asks the kernel by itself for a filter passes no hook. */
 static void
 look_for_filters(struct tracing *tr)
@@ -251,7 +232,6 @@ look_for_filters(struct tracing *tr)
 void
 tracing_drain(struct tracing *tr, trace_sink sink, void *arg)
 {
-	note_crowding(tr);
 	tracing_calibrate(tr);
 	look_for_filters(tr);
 	for (size_t i = 0; i < tr->layout.chunks; i++) {

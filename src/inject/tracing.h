@@ -38,8 +38,6 @@ struct tracing {
 	struct chunk_state *chunks;
 	uint64_t rounds;
 	uint64_t spoiled;		/* chunks that made no sense */
-	uint64_t serial;		/* chunks taken until the last round */
-	unsigned crowding;		/* per cent taken in that round */
 };
 
 /* ---- tracing_time.c */

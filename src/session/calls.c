@@ -306,12 +306,6 @@ calls_drain(struct calls *c)
 	look_again(c);
 }
 
-unsigned
-calls_crowding(const struct calls *c)
-{
-	return c ? tracing_crowding(c->tracing) : 0;
-}
-
 void
 calls_run(struct calls *c, bool on)
 {

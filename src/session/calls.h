@@ -18,7 +18,6 @@ bool calls_wanted(const struct settings *s);
 struct calls *calls_new(struct recorder *rec, const struct recorder_options *o,
 			struct guest *shared);
 void calls_drain(struct calls *c);
-unsigned calls_crowding(const struct calls *c);
 /* Off: calls pass unrecorded, which is told. NULL is nothing. */
 void calls_run(struct calls *c, bool on);
 /* All of it out of the target; text says what could not be. NULL is nothing;

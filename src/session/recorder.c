@@ -167,11 +167,8 @@ recorder_drain(struct recorder *rec, bool final)
 unsigned
 recorder_crowding(struct recorder *rec)
 {
-	const unsigned calls = calls_crowding(rec->calls);
-	const unsigned samples = rec->engine.ops->crowding ?
+	return rec->engine.ops->crowding ?
 		rec->engine.ops->crowding(rec->engine.self) : 0;
-
-	return calls > samples ? calls : samples;
 }
 
 int
