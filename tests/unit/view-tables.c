@@ -307,8 +307,21 @@ test_formats(void)
 	expect("printmode", "printmode text\n");
 }
 
-/* 48 columns: 28 for numbers and what is between, 20 for a mark and a name:
- * 9 of its beginning, three dots, 8 of its end. */
+static size_t
+widest(const char *text)
+{
+	size_t most = 0;
+
+	while (*text) {
+		const size_t n = strcspn(text, "\n");
+
+		most = n > most ? n : most;
+		text += n + (text[n] == '\n');
+	}
+	return most;
+}
+
+/* 48 columns: a name has half of them, and numbers what is left. */
 static void
 test_width(void)
 {
@@ -316,7 +329,7 @@ test_width(void)
 
 	viewer_set_width(viewer, 48);
 	text = run("pcs");
-	CHECK(text && strstr(text, "  hot_spot...ables.c\"\n"));
+	CHECK(text && strstr(text, "  hot_spot") && widest(text) <= 48);
 	free(text);
 	text = run("calltree");		/* it fits */
 	CHECK(text && strstr(text, "\n1.800  90.00       +-hot_spot\n"));
