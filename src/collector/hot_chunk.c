@@ -76,6 +76,15 @@ note_vain(struct trace_area *a, uint64_t freed, uint64_t since)
 	__atomic_store_n(&a->vain, freed + 1, __ATOMIC_RELEASE);
 }
 
+/* The clock may go while we wait: then it was as long as it may be. */
+static uint64_t
+passed_since(const struct trace_area *a, uint64_t since)
+{
+	const uint64_t now = hot_trace_now();
+
+	return now ? now - since : a->wait_ticks;
+}
+
 static uint64_t
 wait_for_free(struct trace_area *a, uint32_t start)
 {
@@ -84,14 +93,16 @@ wait_for_free(struct trace_area *a, uint32_t start)
 	uint64_t index = NO_PLACE, passed = 0;
 	uint32_t round;
 
-	if (is_in_vain(a, freed, since))
+	/* without a clock nobody knows how long: a visit ends, or the program
+	 * has taken it from itself */
+	if (!since || is_in_vain(a, freed, since))
 		return NO_PLACE;
 	__atomic_fetch_add(&a->waits, 1, __ATOMIC_RELAXED);
 	for (round = 0; index == NO_PLACE && passed < a->wait_ticks &&
 	     __atomic_load_n(&a->on, __ATOMIC_RELAXED); round++) {
 		pause_for(a, round);
 		index = find_free(a, start);
-		passed = hot_trace_now() - since;
+		passed = passed_since(a, since);
 	}
 	__atomic_fetch_add(&a->waited_ticks, passed, __ATOMIC_RELAXED);
 	if (index == NO_PLACE)
