@@ -180,10 +180,10 @@ void experiment_event(struct experiment *exp, uint64_t time_ns,
 void experiment_loss(struct experiment *exp, uint64_t time_ns,
 		     const char *cause, const char *detail, uint64_t samples,
 		     uint64_t weight_ns);
-/* Of these, packets of traced calls. */
-uint64_t experiment_disk_lost_calls(const struct experiment *exp);
 /* Records that the disk refused so far: packets, sample points, lines. */
 uint64_t experiment_disk_lost(const struct experiment *exp);
+/* Of these, packets of traced calls. */
+uint64_t experiment_disk_lost_calls(const struct experiment *exp);
 /* Of these, samples. */
 uint64_t experiment_disk_lost_samples(const struct experiment *exp);
 /* Somebody has removed its files: nobody will ever read it. */

@@ -50,7 +50,7 @@ struct trace_caller {
 	  (uint64_t)__builtin_frame_address(0) + 16, \
 	  *(const uint64_t *)__builtin_frame_address(0) }
 
-/* ---- hot_confine.c -------------------------------------------------------------- */
+/* ---- hot_confine.c ------------------------------------------------------- */
 
 extern uint32_t hot_clock;	/* 1: the processor's clock may be read */
 extern uint32_t hot_clockless;	/* 1: it is forbidden for good */
@@ -187,8 +187,8 @@ hot_trace_know(const struct trace_turn *turn)
 		hot_trace_meet(*turn, tid);
 }
 
-/* now: ticks, of this moment or one before; 0: nobody knows. false: nothing is recorded, and
- * _end is not called. */
+/* now: ticks, of this moment or one before; 0: nobody knows. false: nothing is
+ * recorded, and _end is not called. */
 static inline __attribute__((always_inline)) bool
 hot_trace_begin(struct trace_turn *turn, enum trace_family family, uint64_t now)
 {

@@ -23,8 +23,8 @@ typedef void testcancel_function(void);
 typedef int *errno_function(void);
 
 enum { THRD_BUSY = 1 };			/* of C11, as glibc has it */
-enum { OWNER_AT = 8, KIND_AT = 16, WRITER_AT = 24 };	/* in glibc's mutex and
-							 * rwlock */
+/* in glibc's mutex and rwlock */
+enum { OWNER_AT = 8, KIND_AT = 16, WRITER_AT = 24 };
 
 /* Of the recording that began last. */
 static uint32_t all;		/* locks that are free are recorded, too */

@@ -5,8 +5,8 @@
  * A name alone tells nothing of a function: a program may have a `connect` of
  * its own for its plug-ins, and a hook of libc's would hand on what that one
  * does not have. So only libc's own counts, but for two families that others
- * make for libc's callers: allocators (in the program itself where it has malloc
- * and free), and locks by the names of POSIX threads. Of several the first in
+ * make for libc's callers: allocators (in the program itself where it has
+ * malloc and free), and locks by the names of POSIX threads. Of several the first in
  * the order of the link maps is taken, as the loader finds it for the program;
  * where one that does not count comes before it, slots that are not bound yet
  * may become that one's.
@@ -81,7 +81,8 @@ may_define(const struct plan *p, enum trace_function f,
 	if (trace_family(f) == TRACE_IO)
 		return false;
 	return is_allocator(p, img) ||
-		(!program && f != TRACE_MMAP && f != TRACE_MUNMAP);
+		(!program && f != TRACE_MMAP && f != TRACE_MUNMAP &&
+		 f != TRACE_MREMAP);
 }
 
 /* foreign: another one that does not count comes first. */

@@ -5,10 +5,10 @@
  * GLOB_DAT, 64), of every load object but the loader and our library.
  *
  * A slot that leads to another definition than the one that originals.c has
- * found is left alone and counted. One that leads into its own object is not bound yet; where that
- * one may find another definition it is left alone, too. One that leads into a
- * program that takes the function's address (and is at a fixed
- * one itself) leads on through that program's PLT.
+ * found is left alone and counted. One that leads into its own object is not
+ * bound yet; where that one may find another definition it is left alone, too.
+ * One that leads into a program that takes the function's address (and is at a
+ * fixed one itself) leads on through that program's PLT.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -18,10 +18,11 @@
 #include "private.h"
 #include "slots.h"
 
-enum { DYNAMIC_MAX = 512, RELAS_AT_ONCE = 256, NAME_MAX_BYTES = TRACE_NAME_BYTES };
+enum { DYNAMIC_MAX = 512, RELAS_AT_ONCE = 256,
+       NAME_MAX_BYTES = TRACE_NAME_BYTES };
 enum { RELAS_MAX = 1 << 22 };
 
-/* ---- relocations ----------------------------------------------------------- */
+/* ---- relocations --------------------------------------------------------- */
 
 /* There allocators call each other by slots, and what they are called by has
  * no unwind data: what it calls in itself is not seen. */
@@ -267,7 +268,8 @@ slots_find(const struct plan *p, unsigned families, struct slots *s)
 			.first_scope = is_first_scope(p, &p->images[i]),
 		};
 
-		if (originals_is_traced(p, t.img) && !is_musl_itself(p, t.img) &&
+		if (originals_is_traced(p, t.img) &&
+		    !is_musl_itself(p, t.img) &&
 		    t.img->symtab && t.img->strtab)
 			read_object(&t);
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * FNAME("re"): the functions whose whole name matches, in the form in which
- * names are shown; FILEIOVFD("re"): the open files whose name does. Patterns may be anybody's, and the library's matcher takes
- * as much memory as repetitions multiply to: those are bounded.
+ * names are shown; FILEIOVFD("re"): the open files whose name does. Patterns
+ * may be anybody's, and the library's matcher takes as much memory as
+ * repetitions multiply to: those are bounded.
  */
 #include "calls.h"
 

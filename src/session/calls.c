@@ -4,7 +4,6 @@
  * one of our own that ticks for nobody. Each record is written once; what was
  * lost is counted by cause and said when the collection ends.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -321,65 +320,6 @@ calls_run(struct calls *c, bool on)
 	c->paused_at = 0;
 }
 
-static uint64_t
-lost_of(const struct tracing_counts *n, uint64_t by_disk)
-{
-	uint64_t sum = n->spoiled + by_disk;
-
-	for (int i = 0; i < TRACE_LOSSES; i++)
-		sum += n->lost[i];
-	return sum;
-}
-
-/* What the process read and wrote by the kernel's count is told beside what of
- * it went by traced calls. */
-static void
-tell_counts(struct calls *c, const struct tracing_counts *n)
-{
-	const bool heap = c->opt->settings->heap;
-	const uint64_t by_disk = experiment_disk_lost_calls(c->opt->exp);
-	const struct calls_io_bytes b = calls_io_end(c->io);
-	const struct { const char *name; uint64_t value; bool untold; } all[] = {
-		{ "calls", c->events, false }, { "slots", n->slots, false },
-		{ "others", n->others, false },
-		{ "refused", n->refused, false },
-		{ "lost_full", n->lost[TRACE_LOST_FULL], false },
-		{ "lost_lease", n->lost[TRACE_LOST_LEASE], false },
-		{ "lost_disk", by_disk, false },
-		{ "paused_ns", c->paused_ns, !c->paused_ns },
-		{ "lost_thread", n->lost[TRACE_LOST_THREAD], false },
-		{ "spoiled", n->spoiled, false },
-		{ "lost_confined", n->lost[TRACE_LOST_CONFINED], false },
-		{ "lost_sampled", n->lost[TRACE_LOST_SAMPLED], !heap },
-		{ "heap_of_program", n->heap_of_program, !heap },
-		{ "waited_ns", n->waited_ns, false },
-		{ "short_waits", n->short_waits, false },
-		{ "sync_ns", c->sync_ns, false },
-		{ "sync_traced", c->opt->settings->sync, false },
-		{ "io_traced", c->opt->settings->io, false },
-		{ "io_read", b.kernel_read, !b.known },
-		{ "io_written", b.kernel_written, !b.known },
-		{ "traced_read", b.traced_read, !b.known },
-		{ "traced_written", b.traced_written, !b.known },
-		{ "stream_read", b.stream_read, !b.known },
-		{ "stream_written", b.stream_written, !b.known },
-	};
-	const char *words[2 * ARRAY_LEN(all) + 1] = { NULL };
-	char values[ARRAY_LEN(all)][24];
-	size_t len = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-		if (all[i].untold)
-			continue;
-		snprintf(values[i], sizeof values[i], "%" PRIu64,
-			 all[i].value);
-		words[len++] = all[i].name;
-		words[len++] = values[i];
-	}
-	experiment_event(c->opt->exp, now_ns(), "sonde_calls", words);
-	recorder_calls_lost(c->rec, lost_of(n, by_disk));
-}
-
 static void
 unclean(struct str *text)
 {
@@ -411,7 +351,10 @@ calls_end(struct calls *c, struct str *text)
 		note_report(c, &report);
 		put_pending(c, true);
 		(void)experiment_flush(c->opt->exp);	/* it counts */
-		tell_counts(c, &counts);
+		calls_tell(c->rec, c->opt, &(struct calls_told){
+			.events = c->events, .paused_ns = c->paused_ns,
+			.sync_ns = c->sync_ns, .n = &counts,
+			.bytes = calls_io_end(c->io) });
 	}
 	if (c->own) {
 		const int r = guest_is_there(c->own) ?

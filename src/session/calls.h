@@ -53,6 +53,23 @@ struct calls_io_bytes {
 	uint64_t stream_read, stream_written;	/* through buffers of libc */
 };
 
+struct tracing_counts;
+
+struct calls_told {
+	uint64_t events, paused_ns;
+	uint64_t sync_ns;	/* waits below were only counted */
+	const struct tracing_counts *n;
+	struct calls_io_bytes bytes;
+};
+
+/* ---- calls_told.c: what the log says of all of it -------------------------- */
+
+/* After the last event; the recorder's receipt hears what was lost. */
+void calls_tell(struct recorder *rec, const struct recorder_options *opt,
+		const struct calls_told *told);
+
+/* ---- calls_io.c ------------------------------------------------------------ */
+
 struct calls_io *calls_io_new(struct experiment *exp, struct target *t);
 /* Hooks are in. All of these do nothing of NULL. */
 void calls_io_begin(struct calls_io *io);

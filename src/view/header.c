@@ -101,7 +101,8 @@ number(const struct experiment_reader *rd, const char *name)
 static void
 print_memory(const struct experiment_reader *rd, FILE *out)
 {
-	const uint64_t pages = number(rd, "npages"), size = number(rd, "pagesz");
+	const uint64_t pages = number(rd, "npages");
+	const uint64_t size = number(rd, "pagesz");
 
 	if (pages && size)
 		fprintf(out, "  Memory: %" PRIu64 " pages of %" PRIu64

@@ -40,7 +40,8 @@ static void
 print_calls(const struct experiment_reader *rd, FILE *out)
 {
 	const struct calls_lost calls = calls_lost(rd);
-	const uint64_t lost = calls.full + calls.lease + calls.disk;
+	const uint64_t lost = calls.full + calls.lease + calls.disk +
+		calls.confined;
 
 	if (!calls.told)
 		return;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * lifo: an allocator to be preloaded. What one thread has given back the next
- * one that asks gets, whichever thread it is: no block rests with anybody.
+ * one that asks gets, whichever thread it is: no block rests with anybody. A
+ * child finds it free, whoever had it at the fork.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -24,6 +26,25 @@ struct block {
 static atomic_flag taken = ATOMIC_FLAG_INIT;
 static struct block *lists[CLASSES];
 static char *piece, *piece_end;
+
+static void
+take(void)
+{
+	while (atomic_flag_test_and_set(&taken))
+		__builtin_ia32_pause();
+}
+
+static void
+give(void)
+{
+	atomic_flag_clear(&taken);
+}
+
+__attribute__((constructor)) static void
+be_ready_for_forks(void)
+{
+	pthread_atfork(take, give, give);
+}
 
 static void *
 fresh(size_t bytes)
@@ -60,14 +81,13 @@ memalign(size_t alignment, size_t n)
 	while (class < CLASSES - 1 &&
 	       UINT64_C(1) << class < n + alignment + sizeof(struct head))
 		class++;
-	while (atomic_flag_test_and_set(&taken))
-		__builtin_ia32_pause();
+	take();
 	b = lists[class];
 	if (b)
 		lists[class] = b->next;
 	else
 		b = fresh((size_t)1 << class);
-	atomic_flag_clear(&taken);
+	give();
 	if (!b) {
 		errno = ENOMEM;
 		return NULL;
@@ -94,11 +114,10 @@ free(void *p)
 		return;
 	h = ((struct head *)p)[-1];
 	b = (struct block *)h.from;
-	while (atomic_flag_test_and_set(&taken))
-		__builtin_ia32_pause();
+	take();
 	b->next = lists[h.class];
 	lists[h.class] = b;
-	atomic_flag_clear(&taken);
+	give();
 }
 
 void *

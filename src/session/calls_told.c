@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What became of traced calls, in one line of the log: how many, and how many
+ * are missing, by cause.
+ */
+#include <inttypes.h>
+
+#include "calls.h"
+#include "inject.h"
+
+static uint64_t
+lost_of(const struct tracing_counts *n, uint64_t by_disk)
+{
+	uint64_t sum = n->spoiled + by_disk;
+
+	for (int i = 0; i < TRACE_LOSSES; i++)
+		sum += n->lost[i];
+	return sum;
+}
+
+/* What the process read and wrote by the kernel's count is told beside what of
+ * it went by traced calls. */
+void
+calls_tell(struct recorder *rec, const struct recorder_options *opt,
+	   const struct calls_told *told)
+{
+	const bool heap = opt->settings->heap;
+	const uint64_t by_disk = experiment_disk_lost_calls(opt->exp);
+	const struct tracing_counts *n = told->n;
+	const struct calls_io_bytes b = told->bytes;
+	const struct { const char *name; uint64_t value; bool untold; } all[] = {
+		{ "calls", told->events, false }, { "slots", n->slots, false },
+		{ "others", n->others, false },
+		{ "refused", n->refused, false },
+		{ "lost_full", n->lost[TRACE_LOST_FULL], false },
+		{ "lost_lease", n->lost[TRACE_LOST_LEASE], false },
+		{ "lost_disk", by_disk, false },
+		{ "paused_ns", told->paused_ns, !told->paused_ns },
+		{ "lost_thread", n->lost[TRACE_LOST_THREAD], false },
+		{ "spoiled", n->spoiled, false },
+		{ "lost_confined", n->lost[TRACE_LOST_CONFINED], false },
+		{ "lost_sampled", n->lost[TRACE_LOST_SAMPLED], !heap },
+		{ "heap_of_program", n->heap_of_program, !heap },
+		{ "waited_ns", n->waited_ns, false },
+		{ "short_waits", n->short_waits, false },
+		{ "sync_ns", told->sync_ns, false },
+		{ "sync_traced", opt->settings->sync, false },
+		{ "io_traced", opt->settings->io, false },
+		{ "io_read", b.kernel_read, !b.known },
+		{ "io_written", b.kernel_written, !b.known },
+		{ "traced_read", b.traced_read, !b.known },
+		{ "traced_written", b.traced_written, !b.known },
+		{ "stream_read", b.stream_read, !b.known },
+		{ "stream_written", b.stream_written, !b.known },
+	};
+	const char *words[2 * ARRAY_LEN(all) + 1] = { NULL };
+	char values[ARRAY_LEN(all)][24];
+	size_t len = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		if (all[i].untold)
+			continue;
+		snprintf(values[i], sizeof values[i], "%" PRIu64,
+			 all[i].value);
+		words[len++] = all[i].name;
+		words[len++] = values[i];
+	}
+	experiment_event(opt->exp, now_ns(), "sonde_calls", words);
+	recorder_calls_lost(rec, lost_of(n, by_disk));
+}
