@@ -26,6 +26,7 @@ struct clock_options {
 	size_t ring_bytes;	/* per CPU; 0: 200 ms or more, if allowed */
 	enum clock_form form;
 	bool never_kernel;		/* user mode samples only */
+	bool only_kernel;		/* kernel mode samples only, or none */
 };
 
 struct clock;
@@ -149,11 +150,15 @@ size_t signal_clock_pollfds(const struct signal_clock *c, struct pollfd *fds,
 			    size_t max);
 /* Side-band records (fork, exit, mmap, exec, comm); opens new threads. */
 size_t signal_clock_drain(struct signal_clock *c, clock_sink sink, void *arg);
-/* When a tick of a thread was sent that came shortly after a coarse time, in
- * order; each is told once. The coarse time where it is not known. A thread
- * that has ended is known until the next drain. */
-uint64_t signal_clock_time(struct signal_clock *c, pid_t tid,
-			   uint64_t coarse_ns);
+struct tick_time {
+	uint64_t time_ns;	/* CLOCK_MONOTONIC */
+	uint64_t cpu_ns;	/* signal_clock_cpu at that time; 0: not known */
+};
+/* Of a tick of a thread that came shortly after a coarse time, in order; each
+ * is told once. The coarse time where it is not known. A thread that has ended
+ * is known until the next drain. */
+struct tick_time signal_clock_time(struct signal_clock *c, pid_t tid,
+				   uint64_t coarse_ns);
 /* CPU ns of a thread since enable, by its counter (user + system); also
  * right after its end. -1: not ours. */
 int signal_clock_cpu(struct signal_clock *c, pid_t tid, uint64_t *cpu_ns);

@@ -33,7 +33,7 @@
 #define RECORD_PC_EXACT	(UINT64_C(1) << 63)
 
 enum {
-	RECORD_VERSION = 6,
+	RECORD_VERSION = 7,
 	RECORD_DEPTH_LEAST = 1000,	/* frames that a record has room for */
 	RECORD_DEPTH_MAX = 20000,	/* ... if there is that much room */
 	RECORD_DEAF = 1024,		/* threads that get no timer */
@@ -83,7 +83,9 @@ struct record {
 	/* 1: the thread blocks the signal, but not in the call (ppoll, ...)
 	 * that it came into. */
 	uint8_t late;
-	uint8_t pad[2];
+	uint8_t in_call;	/* 1: it ticked in a system call, whose end it
+				 * waited for */
+	uint8_t pad;
 	uint64_t pcs[];		/* leaf first, exact or return addresses */
 };
 _Static_assert(sizeof(struct record) == 32, "fixed layout");

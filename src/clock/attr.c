@@ -72,6 +72,7 @@ attr_clock(uint64_t config, const struct clock_options *opt)
 	a.sample_stack_user = opt->stack_bytes;
 	a.read_format = PERF_FORMAT_LOST;
 	a.exclude_kernel = opt->never_kernel;
+	a.exclude_user = opt->only_kernel;
 	return a;
 }
 
@@ -116,7 +117,7 @@ attr_ticker(uint64_t interval_ns)
 		.size = sizeof(struct perf_event_attr),
 		.config = PERF_COUNT_SW_TASK_CLOCK,
 		.sample_period = interval_ns,
-		.sample_type = PERF_SAMPLE_TIME,
+		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_READ,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.wakeup_events = 1,

@@ -134,6 +134,8 @@ describe(struct clock *c, enum clock_form form, size_t events, char *why)
 static const char *
 modes(const struct clock *c)
 {
+	if (c->opt.only_kernel)
+		return "kernel mode only";
 	return c->opt.never_kernel ? "user mode only" : "user and kernel mode";
 }
 
@@ -197,7 +199,8 @@ open_per_thread(struct clock *c, char *refusal)
 
 	int done = try_threads(c);
 
-	if (done < 0 && is_refusal(errno) && !c->opt.never_kernel) {
+	if (done < 0 && is_refusal(errno) && !c->opt.never_kernel &&
+	    !c->opt.only_kernel) {
 		c->opt.never_kernel = true;
 		lack = " (kernel mode is refused)";
 		done = try_threads(c);

@@ -85,7 +85,7 @@ struct tick_times {
 /* false: the kernel grants no memory. */
 bool tick_times_open(struct tick_times *t, int fd, uint64_t interval_ns);
 void tick_times_close(struct tick_times *t);
-/* The exact time of a tick whose time is known by the kernel's tick before. */
-uint64_t tick_times_take(struct tick_times *t, uint64_t coarse_ns);
+/* What is exact of a tick whose time is known by the kernel's tick before. */
+struct tick_time tick_times_take(struct tick_times *t, uint64_t coarse_ns);
 
 #endif

@@ -244,13 +244,18 @@ signal_clock_drain(struct signal_clock *c, clock_sink sink, void *arg)
 	return d.n;
 }
 
-uint64_t
+struct tick_time
 signal_clock_time(struct signal_clock *c, pid_t tid, uint64_t coarse_ns)
 {
+	struct tick_time tick = { .time_ns = coarse_ns };
 	uint64_t at;
 
-	return map_get(&c->by_tid, (uint64_t)tid, &at) ?
-		tick_times_take(&c->tickers[at].times, coarse_ns) : coarse_ns;
+	if (!map_get(&c->by_tid, (uint64_t)tid, &at))
+		return tick;
+	tick = tick_times_take(&c->tickers[at].times, coarse_ns);
+	if (tick.cpu_ns)
+		tick.cpu_ns += c->tickers[at].before;
+	return tick;
 }
 
 int

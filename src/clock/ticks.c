@@ -2,8 +2,9 @@
 /*
  * When a thread's clock ticked. The handler in the target has only the time of
  * the kernel's last tick (src/collector/hot_sample.c says why), some ms old.
- * The kernel writes the exact one into a small ring of ours as it sends the
- * signal, and here the two are brought together.
+ * The kernel writes the exact one, and how much CPU time the thread has used by
+ * then, into a small ring of ours as it sends the signal, and here the two are
+ * brought together.
  */
 #include "private.h"
 
@@ -13,11 +14,11 @@
 
 enum {
 	PAGE = 4096,
-	SAMPLE_BYTES = 16,		/* header and time */
+	SAMPLE_BYTES = 24,		/* header, time and count */
 	COARSE_NS = 10500000,		/* between two ticks of a kernel, at most */
 };
 
-/* Room for 250 ticks, a quarter of a second of 1 ms; for shorter ones more. */
+/* Room for 170 ticks, a sixth of a second of 1 ms; for shorter ones more. */
 bool
 tick_times_open(struct tick_times *t, int fd, uint64_t interval_ns)
 {
@@ -49,12 +50,15 @@ word_at(const struct tick_times *t, uint64_t at)
 }
 
 /* The next tick from *at on, which is moved behind it; UINT64_MAX: none. */
-static uint64_t
+static struct tick_time
 next_tick(const struct tick_times *t, uint64_t *at, uint64_t head)
 {
 	while (head - *at >= SAMPLE_BYTES) {
 		const uint64_t word = word_at(t, *at);
-		const uint64_t time = word_at(t, *at + sizeof word);
+		const struct tick_time tick = {
+			.time_ns = word_at(t, *at + sizeof word),
+			.cpu_ns = word_at(t, *at + 2 * sizeof word),
+		};
 		struct perf_event_header h;
 
 		memcpy(&h, &word, sizeof h);
@@ -62,38 +66,41 @@ next_tick(const struct tick_times *t, uint64_t *at, uint64_t head)
 			break;
 		*at += h.size;
 		if (h.type == PERF_RECORD_SAMPLE)
-			return time;
+			return tick;
 	}
-	return UINT64_MAX;
+	return (struct tick_time){ .time_ns = UINT64_MAX };
 }
 
 /* Of the ticks up to then the latest; else the next one, when it is near. The
  * others gave no sample. */
-uint64_t
+struct tick_time
 tick_times_take(struct tick_times *t, uint64_t coarse_ns)
 {
+	const struct tick_time unknown = { .time_ns = coarse_ns };
+
 	if (!t->page)
-		return coarse_ns;
+		return unknown;
 
 	const uint64_t head = __atomic_load_n(&t->page->data_head,
 					      __ATOMIC_ACQUIRE);
 	uint64_t at = t->page->data_tail, behind = at;
-	uint64_t time = next_tick(t, &behind, head);
+	struct tick_time tick = next_tick(t, &behind, head);
 
 	for (;;) {
 		uint64_t after = behind;
-		const uint64_t later = next_tick(t, &after, head);
+		const struct tick_time later = next_tick(t, &after, head);
 
-		if (later > coarse_ns)
+		if (later.time_ns > coarse_ns)
 			break;
-		time = later;
+		tick = later;
 		at = behind;
 		behind = after;
 	}
 
-	const bool taken = time <= coarse_ns || time - coarse_ns < COARSE_NS;
+	const bool taken = tick.time_ns <= coarse_ns ||
+		tick.time_ns - coarse_ns < COARSE_NS;
 
 	__atomic_store_n(&t->page->data_tail, taken ? behind : at,
 			 __ATOMIC_RELEASE);
-	return taken ? time : coarse_ns;
+	return taken ? tick : unknown;
 }

@@ -176,6 +176,23 @@ begin_again(void *context)
 	g[REG_RAX] = nr;
 }
 
+/*
+ * Where a system call has returned to, or is about to begin again, rcx and r11
+ * are what the instruction has left there (the kernel keeps them so for who
+ * interrupts it). Code that has run on has something else in them.
+ */
+static bool
+was_in_call(const void *context)
+{
+	enum { CALL_BYTES = 2 };
+	const greg_t *g = ((const ucontext_t *)context)->uc_mcontext.gregs;
+	const uint64_t behind = (uint64_t)g[REG_RCX];
+	const uint64_t pc = (uint64_t)g[REG_RIP];
+
+	return (behind == pc || behind == pc + CALL_BYTES) &&
+		g[REG_R11] == g[REG_EFL];
+}
+
 static void
 write_record(struct record_area *area, struct record_window *w, uint32_t tid,
 	     uint32_t weight, uint64_t time, const void *context)
@@ -193,6 +210,7 @@ write_record(struct record_area *area, struct record_window *w, uint32_t tid,
 	rec->time_ns = time;
 	rec->cpu = processor();
 	rec->late = was_blocked(context);
+	rec->in_call = was_in_call(context);
 	hot_stack_walk(area, context, rec, most);
 	/* rare: what is deeper than the end of the ring is long */
 	if (rec->end == RECORD_TOO_DEEP &&

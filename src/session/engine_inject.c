@@ -48,7 +48,10 @@ inject_pollfds(void *engine, struct pollfd *fds, size_t max)
 {
 	const struct inject *e = engine;
 
-	return e->clock ? signal_clock_pollfds(e->clock, fds, max) : 0;
+	const size_t n = e->clock ?
+		signal_clock_pollfds(e->clock, fds, max) : 0;
+
+	return e->kernel ? n + clock_pollfds(e->kernel, fds + n, max - n) : n;
 }
 
 /* Without perf the guest makes the clocks. */
@@ -120,6 +123,7 @@ inject_drain(void *engine, bool final)
 	e->drains++;
 	if (e->clock)
 		signal_clock_drain(e->clock, inject_kernel_record, e);
+	inject_drain_kernel_clock(e);
 	/* before the threads' own: what they have by then is not unseen */
 	if (!final)
 		read_clock(e);
@@ -127,6 +131,8 @@ inject_drain(void *engine, bool final)
 		inject_read_share(e);
 		inject_read_threads(e, READ_CLOCKS);
 	}
+	/* a tick that comes has what is missing before it */
+	inject_book_losses(e);
 	guest_drain(e->guest, inject_guest_record, e);
 	inject_book_losses(e);
 	if (!final && !execed)
@@ -188,6 +194,10 @@ inject_run(void *engine, bool on)
 	e->running = on;
 	if (on)
 		inject_begin_stretch(e);
+	else if (e->kernel)
+		clock_disable(e->kernel);
+	if (on && e->kernel)
+		clock_enable(e->kernel);
 	if (e->clock && !(on && e->mute_cause) &&
 	    signal_clock_enable(e->clock, on) < 0)
 		return -1;
@@ -211,9 +221,14 @@ inject_free(struct inject *e)
 	uint64_t tid, slot;
 
 	signal_clock_close(e->clock);
+	clock_close(e->kernel);
 	guest_close(e->guest);
-	while (map_next(&e->threads, &at, &tid, &slot))
-		free((void *)(uintptr_t)slot);
+	while (map_next(&e->threads, &at, &tid, &slot)) {
+		struct thread *th = (struct thread *)(uintptr_t)slot;
+
+		free(th->waiting);
+		free(th);
+	}
 	map_fini(&e->threads);
 	free(e->pcs);
 	free(e->exact);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The inject engine's files: inject_start.c begins, engine_inject.c runs it,
- * inject_weights.c turns what it brings into packets, inject_posix.c asks /proc
- * where perf is refused, inject_mute.c and inject_deaf.c look whether ticks
+ * inject_weights.c turns what it brings into packets, inject_system.c finds the
+ * place of system time, inject_posix.c asks /proc where perf is refused, inject_mute.c and inject_deaf.c look whether ticks
  * may be sent.
  */
 #ifndef SONDE_SESSION_ENGINE_INJECT_H
@@ -12,6 +12,11 @@
 #include "inject.h"
 #include "look_back.h"
 #include "private.h"
+
+struct kernel_sample {
+	uint64_t time_ns, frinfo;
+	int cpu;
+};
 
 struct thread {
 	pid_t tid;
@@ -30,6 +35,14 @@ struct thread {
 	bool deaf;		/* it gets no ticks: see inject_deaf.c */
 	bool late;		/* they come when they do harm: never more */
 	bool timed;		/* POSIX: a timer was asked for */
+	/* system time, with a clock of kernel mode: samples that have none yet;
+	 * it waits for such */
+	struct kernel_sample *waiting;
+	size_t waiting_len, waiting_cap;
+	bool held;
+	/* ... and without: the counter at the last tick (UINT64_MAX: not known),
+	 * and what no tick tells */
+	uint64_t tick_cpu_ns, owed_ns;
 };
 
 struct inject {
@@ -37,6 +50,7 @@ struct inject {
 	const struct recorder_options *opt;
 	struct guest *guest;
 	struct signal_clock *clock;	/* NULL: POSIX timers */
+	struct clock *kernel;		/* of kernel mode; NULL: none */
 	struct map threads;		/* tid -> struct thread */
 	uint64_t lost_seen[RECORD_LOSSES];
 	uint64_t lost_pending_ns;	/* lost weight not taken yet */
@@ -53,6 +67,9 @@ struct inject {
 	uint64_t drains;
 	struct thread *latest;	/* that was sampled */
 	double system_share;		/* of the last drain (POSIX) */
+	/* POSIX: ticks so far, and those in calls; of the others, the system's */
+	uint64_t ticks_ns, in_calls_ns, first_utime, first_stime;
+	double outside_share;
 	uint64_t *pcs;
 	unsigned char *exact;
 	bool running, final, maps_changed;
@@ -81,6 +98,19 @@ void inject_free(struct inject *e);
 void inject_begin_stretch(struct inject *e);
 /* A record of the kernel, for signal_clock_drain. */
 void inject_kernel_record(void *engine, const struct clock_record *rec);
+
+/* A clock of kernel mode, stopped, where that is permitted. */
+void inject_open_kernel_clock(struct inject *e);
+void inject_drain_kernel_clock(struct inject *e);
+/* Time that a thread used beyond its ticks; false: it is none of this. */
+bool inject_book_system(struct inject *e, struct thread *th, uint64_t rest);
+/* Between the tick before and this one, whose stack was handed in. */
+void inject_book_between(struct inject *e, struct thread *th,
+			 const struct tick_time *tick);
+/* Every nanosecond that gets a place, so that the rest can be told. */
+void inject_note_booked(struct inject *e, struct thread *th, uint64_t weight);
+/* Of a time without samples: what is known to be lost. */
+uint64_t inject_take_lost(struct inject *e, struct thread *th, uint64_t rest);
 
 /* Without perf: */
 enum reading { READ_LIST, READ_BASES, READ_CLOCKS };

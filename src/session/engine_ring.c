@@ -10,22 +10,6 @@
 
 /* ---- records ---------------------------------------------------------------------- */
 
-static uint64_t
-stack_of(struct ring *r, const struct clock_record *rec)
-{
-	if (!rec->u.sample.has_user)
-		return recorder_kernel_stack(r->rec);
-
-	const struct step_stack stack = {
-		.data = rec->u.sample.stack,
-		.base = rec->u.sample.stack_base,
-		.size = rec->u.sample.stack_size,
-	};
-
-	return recorder_walk(r->rec, &rec->u.sample.regs, &stack, NULL,
-			     rec->u.sample.stack_full);
-}
-
 static void
 on_record(void *arg, const struct clock_record *rec)
 {
@@ -43,7 +27,7 @@ on_record(void *arg, const struct clock_record *rec)
 	case CLOCK_SAMPLE:
 		ring_book_sample(r, rec, rec->u.sample.kernel ?
 				 MSTATE_SYSTEM : MSTATE_USER,
-				 stack_of(r, rec));
+				 recorder_copied_stack(r->rec, rec));
 		break;
 	case CLOCK_EXIT:
 		ring_book_ended(r, rec);

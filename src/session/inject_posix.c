@@ -53,6 +53,24 @@ inject_read_threads(struct inject *e, enum reading what)
 	free(tids);
 }
 
+/* What the kernel did outside of calls, for page faults mostly, no tick tells
+ * from user mode: on the whole it is what the process's clock has beyond the
+ * ticks in calls. */
+static void
+estimate_outside(struct inject *e)
+{
+	const double u = (double)(e->utime - e->first_utime);
+	const double s = (double)(e->stime - e->first_stime);
+	const double all = (double)e->ticks_ns;
+	const double calls = (double)e->in_calls_ns;
+
+	if (u + s <= 0 || all <= calls)
+		return;
+	e->outside_share = (all * s / (u + s) - calls) / (all - calls);
+	if (e->outside_share < 0)
+		e->outside_share = 0;
+}
+
 void
 inject_read_share(struct inject *e)
 {
@@ -69,6 +87,11 @@ inject_read_share(struct inject *e)
 		e->utime += u;
 		e->stime += s;
 	}
+	if (!e->drains) {
+		e->first_utime = e->utime;
+		e->first_stime = e->stime;
+	}
+	estimate_outside(e);
 }
 
 /* One that is about to end has no memory any more, and still a name. */

@@ -30,16 +30,20 @@ open_clock(struct inject *e, const char **why)
 		return -1;
 	if (!e->clock)
 		inject_read_threads(e, READ_LIST);
+	else
+		inject_open_kernel_clock(e);
 
 	char *missing = e->clock ? signal_clock_missing(e->clock) :
 		xstrdup("");
 
-	e->why = xasprintf("%s%s", missing, e->clock ?
-		"perf task-clock signals, user mode; system time is CPU clock "
-		"minus ticks" :
+	e->why = xasprintf("%s%s", missing, e->kernel ?
+		"perf task-clock signals, user mode; beside them a clock of "
+		"kernel mode" : e->clock ?
+		"perf task-clock signals, user mode (kernel mode is refused); "
+		"system time is CPU clock minus ticks" :
 		"POSIX CPU timers (the kernel refuses perf to this user), at "
-		"most one tick per scheduler tick; user:system is estimated "
-		"from utime:stime");
+		"most one tick per scheduler tick; in a system call or not; what "
+		"of the rest was the system's is estimated from utime:stime");
 	free(missing);
 	*why = e->why;
 	return 0;
@@ -153,6 +157,8 @@ begin(struct inject *e)
 	e->last_beat_ns = now_ns();
 	keep(e);
 	inject_begin_stretch(e);
+	if (e->kernel)
+		clock_enable(e->kernel);
 	if (e->clock)
 		return signal_clock_enable(e->clock, true);
 	inject_read_threads(e, READ_BASES);

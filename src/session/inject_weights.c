@@ -2,10 +2,10 @@
 /*
  * What the inject engine's ticks weigh: their intervals. What a thread's CPU
  * clock counted beyond its ticks was system time (perf ticks fall in user
- * mode only) or the tail of an interval: whole intervals are charged to the
- * thread's last user stack, one is held back for the tick that may be on its
- * way. POSIX ticks fall in both modes: they are split by utime:stime of the
- * drain, and said to be estimated.
+ * mode only; see inject_system.c) or the tail of an interval, which goes to
+ * the thread's last user stack; one interval is held back for the tick that
+ * may be on its way. POSIX ticks fall in both modes: one in a system call says so; what the
+ * kernel does otherwise is estimated by utime:stime, and said to be.
  *
  * All of it together is what the process's clock says. perf's counters go by
  * the time of the wall while a thread is on a CPU, and count what the host
@@ -50,9 +50,8 @@ inject_thread(struct inject *e, pid_t tid)
 
 /* ---- weights ---------------------------------------------------------------------- */
 
-/* Every nanosecond that gets a place, so that the rest can be told. */
-static void
-note_booked(struct inject *e, struct thread *th, uint64_t weight)
+void
+inject_note_booked(struct inject *e, struct thread *th, uint64_t weight)
 {
 	th->booked_ns += weight;
 	e->booked_ns += weight;
@@ -65,35 +64,53 @@ book(struct inject *e, struct thread *th, uint64_t weight, bool user)
 
 	if (!e->clock)
 		system = (uint64_t)((double)weight * e->system_share);
-	else if (!user)
+	else if (!user && !e->kernel)
 		system = weight;
-	note_booked(e, th, weight);
+	inject_note_booked(e, th, weight);
 	recorder_book(e->rec, now_ns(), th->tid, MSTATE_USER, weight - system,
 		      th->frinfo);
 	recorder_book(e->rec, now_ns(), th->tid, MSTATE_SYSTEM, system,
 		      th->frinfo);
 }
 
+/* Of a tick of a timer; those of perf come in user mode. */
+static uint64_t
+system_part(struct inject *e, const struct record *r, uint64_t weight)
+{
+	if (e->clock)
+		return 0;
+	e->ticks_ns += weight;
+	if (!r->in_call)
+		return (uint64_t)((double)weight * e->outside_share);
+	e->in_calls_ns += weight;
+	return weight;
+}
+
 static void
 book_tick(struct inject *e, struct thread *th, const struct record *r,
 	  uint64_t weight)
 {
-	const uint64_t system = e->clock ? 0 :
-		(uint64_t)((double)weight * e->system_share);
+	const uint64_t system = system_part(e, r, weight);
+	const bool in_call = system && system == weight;
 	/* timers tick when the kernel does: their time is exact */
-	const uint64_t time_ns = e->clock ?
-		signal_clock_time(e->clock, th->tid, r->time_ns) : r->time_ns;
+	struct tick_time tick = { .time_ns = r->time_ns };
 
-	note_booked(e, th, weight);
-	recorder_tick(e->rec, time_ns, th->tid, (int)r->cpu, MSTATE_USER,
-		      weight - system, th->frinfo);
-	recorder_book(e->rec, time_ns, th->tid, MSTATE_SYSTEM, system,
-		      th->frinfo);
+	if (e->clock) {
+		tick = signal_clock_time(e->clock, th->tid, r->time_ns);
+		inject_book_between(e, th, &tick);
+	}
+	inject_note_booked(e, th, weight);
+	recorder_tick(e->rec, tick.time_ns, th->tid, (int)r->cpu,
+		      in_call ? MSTATE_SYSTEM : MSTATE_USER,
+		      in_call ? weight : weight - system, th->frinfo);
+	if (!in_call)
+		recorder_book(e->rec, tick.time_ns, th->tid, MSTATE_SYSTEM,
+			      system, th->frinfo);
 }
 
 /* Weight that is known to be lost is not system time. */
-static uint64_t
-take_lost(struct inject *e, struct thread *th, uint64_t rest)
+uint64_t
+inject_take_lost(struct inject *e, struct thread *th, uint64_t rest)
 {
 	const uint64_t lost =
 		rest < e->lost_pending_ns ? rest : e->lost_pending_ns;
@@ -101,7 +118,7 @@ take_lost(struct inject *e, struct thread *th, uint64_t rest)
 	if (!lost)
 		return 0;
 	e->lost_pending_ns -= lost;
-	note_booked(e, th, lost);
+	inject_note_booked(e, th, lost);
 	recorder_lost(e->rec, now_ns(), e->lost_cause, "", th->tid, 0, lost);
 	return lost;
 }
@@ -113,7 +130,7 @@ book_gap(struct inject *e, struct thread *th, uint64_t rest, const char *cause,
 {
 	const uint64_t interval = e->opt->interval_ns;
 
-	note_booked(e, th, rest);
+	inject_note_booked(e, th, rest);
 	recorder_lost(e->rec, now_ns(), cause, detail, th->tid,
 		      rest / interval, rest);
 }
@@ -166,13 +183,15 @@ book_rest(struct inject *e, struct thread *th, uint64_t rest)
 		book_gap(e, th, rest, "lease", "");
 		return;
 	}
-	rest -= take_lost(e, th, rest);
+	rest -= inject_take_lost(e, th, rest);
+	if (e->clock && inject_book_system(e, th, rest))
+		return;
 	if (th->frinfo) {
 		book(e, th, rest, e->final && rest < interval);
 		return;
 	}
 	if (e->final) {
-		note_booked(e, th, rest);
+		inject_note_booked(e, th, rest);
 		recorder_unsampled(e->rec, now_ns(), th->tid, rest);
 	}
 }

@@ -257,12 +257,24 @@ uint64_t recorder_walk(struct recorder *rec, const struct arch_regs *regs,
 		       struct step_stack *under, bool window_full);
 uint64_t recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
 			    const unsigned char *exact, enum stack_end end);
+/* Of a sample of a clock of ours. */
+struct clock_record;
+uint64_t recorder_copied_stack(struct recorder *rec,
+			       const struct clock_record *sample);
 /* A tick of a clock: one sample, with the time that it stands for. */
 void recorder_tick(struct recorder *rec, uint64_t time_ns, pid_t tid, int cpu,
 		   enum mstate state, uint64_t weight_ns, uint64_t frinfo);
 /* Time that a clock counted beside the ticks, charged to a stack: no sample. */
 void recorder_book(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		   enum mstate state, uint64_t weight_ns, uint64_t frinfo);
+/* System time where only user mode is sampled: between the sample of this
+ * thread that was told before, and that whose stack was handed in last. To be
+ * told of each sample, with 0 ns where there was none. */
+void recorder_system_between(struct recorder *rec, uint64_t time_ns, pid_t tid,
+			     uint64_t ns);
+/* ... and after its last one. */
+void recorder_system_behind(struct recorder *rec, uint64_t time_ns, pid_t tid,
+			    uint64_t ns);
 /* Time without a processor, of a thread that waits. */
 void recorder_wait(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		   enum mstate state, uint64_t ns, uint64_t frinfo);

@@ -336,6 +336,7 @@ recorder_free(struct recorder *rec)
 	creators_free(rec->creators);
 	unwind_trace_fini(&rec->trace);
 	map_fini(&rec->booked);
+	recorder_forget_all_latest(rec);
 	free(rec->losses);
 	free(rec->engine.why);
 	free(rec);

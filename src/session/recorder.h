@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The recorder's files: recorder_stacks.c makes stacks of what engines and
- * looks hand in, recorder.c books their time.
+ * looks hand in, recorder.c books their time, recorder_system.c that which the
+ * kernel takes between samples.
  */
 #ifndef SONDE_SESSION_RECORDER_H
 #define SONDE_SESSION_RECORDER_H
@@ -16,6 +17,12 @@ struct recorder {
 	struct calls *calls;		/* the same */
 	struct recorder_counts counts;
 	struct unwind_trace trace;
+	struct fresh_stack {	/* handed in last; the engine's, or of trace */
+		const uint64_t *pcs;
+		size_t len;
+		bool complete;
+	} fresh;
+	struct map latest;	/* tid -> the one before it, of that thread */
 	struct loss {
 		char cause[16], detail[32];
 		uint64_t samples, weight_ns;
@@ -38,6 +45,11 @@ void ledger_add(struct recorder *rec, pid_t tid, uint64_t ns);
 
 /* How much of the process's time so far was the kernel's. */
 void losses_read_modes(struct recorder *rec);
+
+/* ---- recorder_system.c --------------------------------------------------- */
+
+void recorder_forget_latest(struct recorder *rec, pid_t tid);
+void recorder_forget_all_latest(struct recorder *rec);
 
 /* ---- recorder_stacks.c --------------------------------------------------- */
 

@@ -3,6 +3,7 @@
  * What engines and looks hand in, as stacks of the experiment: unwound,
  * interned, and counted by how they end.
  */
+#include "clock.h"
 #include "recorder.h"
 
 #include <elf.h>
@@ -59,6 +60,9 @@ recorder_walk(struct recorder *rec, const struct arch_regs *regs,
 	const struct unwind_trace *trace = &rec->trace;
 
 	rec->counts.full_steps += trace->full_steps;
+	rec->fresh = (struct fresh_stack){
+		trace->pcs, trace->len, end == UNWIND_COMPLETE,
+	};
 	return experiment_stack(rec->opt.exp, trace->pcs, trace->len,
 				count_end(rec, end));
 }
@@ -136,6 +140,7 @@ recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
 		if (!(exact[i / 8] & 1 << i % 8))
 			pcs[i] = unwind_call_address(rec->opt.space, pcs[i]);
 	n = mapper_skip_hooks(rec->opt.mapper, pcs, n);
+	rec->fresh = (struct fresh_stack){ pcs, n, end == STACK_COMPLETE };
 	switch (end) {
 	case STACK_COMPLETE:
 		rec->counts.complete++;
@@ -162,6 +167,7 @@ uint64_t
 recorder_kernel_stack(struct recorder *rec)
 {
 	rec->counts.complete++;
+	rec->fresh = (struct fresh_stack){0};
 	return recorder_artificial(rec, &rec->kernel_frinfo, "<Kernel>");
 }
 
@@ -169,6 +175,22 @@ uint64_t
 recorder_unseen_stack(struct recorder *rec)
 {
 	return recorder_artificial(rec, &rec->unseen_frinfo, "<Unseen stack>");
+}
+
+uint64_t
+recorder_copied_stack(struct recorder *rec, const struct clock_record *sample)
+{
+	if (!sample->u.sample.has_user)
+		return recorder_kernel_stack(rec);
+
+	const struct step_stack stack = {
+		.data = sample->u.sample.stack,
+		.base = sample->u.sample.stack_base,
+		.size = sample->u.sample.stack_size,
+	};
+
+	return recorder_walk(rec, &sample->u.sample.regs, &stack, NULL,
+			     sample->u.sample.stack_full);
 }
 
 static bool

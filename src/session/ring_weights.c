@@ -4,7 +4,7 @@
  *
  * Thread form: the CPU time of its thread since the thread's previous sample,
  * exact from switch records; in user-mode-only sampling what exceeds one
- * period was system time. CPU form: see ring_rounds.c.
+ * period was system time (recorder_system.c). CPU form: see ring_rounds.c.
  *
  * Neither form books more than the process's clock has counted: switch records
  * carry the time of the wall, which on a host that takes the CPU away is more
@@ -44,6 +44,14 @@ ring_drop_tail(struct ring *r, pid_t tid)
 	}
 }
 
+/* Of user mode only: the ticks that fell into the kernel were skipped. */
+static uint64_t
+system_part(const struct ring *r, uint64_t cpu_ns)
+{
+	return !r->traits->kernel && cpu_ns > r->opt->interval_ns ?
+		cpu_ns - r->opt->interval_ns : 0;
+}
+
 /* CPU time of a thread after its last sample: the same stack's, or nobody's. */
 static void
 book_rest(struct ring *r, uint64_t time_ns, pid_t tid, uint64_t cpu_ns)
@@ -59,8 +67,11 @@ book_rest(struct ring *r, uint64_t time_ns, pid_t tid, uint64_t cpu_ns)
 	}
 
 	const struct thread_tail *tail = (void *)(uintptr_t)slot;
+	const uint64_t system = system_part(r, cpu_ns);
 
-	recorder_book(r->rec, time_ns, tid, tail->state, cpu_ns, tail->frinfo);
+	recorder_book(r->rec, time_ns, tid, tail->state, cpu_ns - system,
+		      tail->frinfo);
+	recorder_system_behind(r->rec, time_ns, tid, system);
 }
 
 /* ---- the thread form ----------------------------------------------------- */
@@ -109,15 +120,13 @@ book_thread_sample(struct ring *r, const struct clock_record *rec,
 	r->booked_ns += weight;
 	weight -= take_lost(r, rec, weight);
 
-	uint64_t system = 0;
+	const uint64_t system = system_part(r, weight);
 
-	/* user mode only: the ticks that fell into the kernel were skipped */
-	if (!r->traits->kernel && weight > r->opt->interval_ns)
-		system = weight - r->opt->interval_ns;
 	recorder_tick(r->rec, rec->time_ns, rec->tid, rec->cpu, state,
 		      weight - system, frinfo);
-	recorder_book(r->rec, rec->time_ns, rec->tid, MSTATE_SYSTEM, system,
-		      frinfo);
+	if (!r->traits->kernel)
+		recorder_system_between(r->rec, rec->time_ns, rec->tid,
+					system);
 }
 
 /* ---- records ------------------------------------------------------------- */

@@ -121,15 +121,23 @@ static size_t exact_times;
 static void
 check_time(struct signal_clock *c)
 {
-	static uint64_t last;
+	static struct tick_time last;
 	const uint64_t coarse = now_ns();
-	const uint64_t time = signal_clock_time(c, truths[0].tid, coarse);
+	const struct tick_time tick = signal_clock_time(c, truths[0].tid,
+							coarse);
+	uint64_t cpu;
 
-	if (time == coarse)
+	if (tick.time_ns == coarse)
 		return;		/* none since the last time */
-	CHECK(time > last && time < coarse, "a tick at %llu, behind %llu",
-	      (unsigned long long)time, (unsigned long long)last);
-	last = time;
+	CHECK(tick.time_ns > last.time_ns && tick.time_ns < coarse,
+	      "a tick at %llu, behind %llu", (unsigned long long)tick.time_ns,
+	      (unsigned long long)last.time_ns);
+	CHECK(signal_clock_cpu(c, truths[0].tid, &cpu) == 0 &&
+	      tick.cpu_ns > last.cpu_ns && tick.cpu_ns <= cpu,
+	      "a tick at %llu ns of CPU time, behind %llu, now %llu",
+	      (unsigned long long)tick.cpu_ns,
+	      (unsigned long long)last.cpu_ns, (unsigned long long)cpu);
+	last = tick;
 	exact_times++;
 }
 

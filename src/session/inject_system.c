@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where the inject engine's system time goes. The ticks of perf come in user
+ * mode only (one in the kernel could cut a system call short); what a thread's
+ * counter shows beyond them is system time, exact, but not where.
+ *
+ * Where the kernel lets us, a second clock samples kernel mode alone, from
+ * outside, and its samples share that time. Else each tick tells how much CPU
+ * time its thread had used by then: what is more than an interval since the
+ * tick before was spent between the two (recorder_system.c). Where a tick
+ * tells nothing, it takes what the drain before it has left.
+ */
+#include <stdlib.h>
+
+#include "engine_inject.h"
+
+enum { WAITING_MAX = 4096 };	/* samples of a thread whose time is to come */
+
+void
+inject_open_kernel_clock(struct inject *e)
+{
+	const struct clock_options options = {
+		.pid = target_pid(e->opt->target),
+		.interval_ns = e->opt->interval_ns,
+		.stack_bytes = e->opt->stack_bytes,
+		.form = CLOCK_FORM_AUTO,
+		.only_kernel = true,
+	};
+
+	e->kernel = clock_open(&options);	/* or it is not permitted */
+	if (e->kernel)
+		clock_disable(e->kernel);
+}
+
+static void
+take_sample(void *arg, const struct clock_record *rec)
+{
+	struct inject *e = arg;
+	const struct recorder_counts *counts = recorder_counts(e->rec);
+
+	if (rec->kind == CLOCK_LOST) {
+		e->lost_pending_ns += rec->u.lost.samples *
+			e->opt->interval_ns;
+		e->lost_cause = "ring";
+		recorder_lost(e->rec, rec->time_ns, "ring", "",
+			      RECORDER_NO_THREAD, rec->u.lost.samples, 0);
+		return;
+	}
+	if (rec->kind != CLOCK_SAMPLE ||
+	    rec->pid != target_pid(e->opt->target) ||
+	    (counts->execed && rec->time_ns >= counts->exec_ns))
+		return;
+
+	struct thread *th = inject_thread(e, rec->tid);
+
+	if (th->waiting_len >= WAITING_MAX)
+		return;
+	th->waiting = xgrow(th->waiting, &th->waiting_cap,
+			    th->waiting_len + 1, sizeof *th->waiting);
+	th->waiting[th->waiting_len++] = (struct kernel_sample){
+		.time_ns = rec->time_ns, .cpu = rec->cpu,
+		.frinfo = recorder_copied_stack(e->rec, rec),
+	};
+}
+
+void
+inject_drain_kernel_clock(struct inject *e)
+{
+	if (e->kernel)
+		(void)clock_drain(e->kernel, e->final, take_sample, e);
+}
+
+static void
+share_among_samples(struct inject *e, struct thread *th, uint64_t rest)
+{
+	const uint64_t n = th->waiting_len;
+
+	inject_note_booked(e, th, rest);
+	for (uint64_t i = 0; i < n; i++)
+		recorder_tick(e->rec, th->waiting[i].time_ns, th->tid,
+			      th->waiting[i].cpu, MSTATE_SYSTEM,
+			      rest / n + (i < rest % n),
+			      th->waiting[i].frinfo);
+	th->waiting_len = 0;
+	th->held = false;
+}
+
+/* The samples of this drain's time come with the next one. */
+static bool
+hold(const struct inject *e, struct thread *th)
+{
+	if (e->final)
+		return false;
+	th->held = !th->held;
+	return th->held;
+}
+
+bool
+inject_book_system(struct inject *e, struct thread *th, uint64_t rest)
+{
+	if (e->kernel && th->waiting_len) {
+		share_among_samples(e, th, rest);
+		return true;
+	}
+	if (e->kernel)
+		return hold(e, th);
+	if (!e->final) {
+		th->owed_ns = rest;	/* the next tick's */
+		return true;
+	}
+	if (rest < e->opt->interval_ns)
+		return false;
+	inject_note_booked(e, th, rest);
+	recorder_system_behind(e->rec, now_ns(), th->tid, rest);
+	return true;
+}
+
+/* Since the tick before; 0: this one does not tell, or that one did not. */
+static uint64_t
+skipped_ns(const struct inject *e, struct thread *th, uint64_t cpu_ns)
+{
+	const uint64_t interval = e->opt->interval_ns;
+	const uint64_t before = th->tick_cpu_ns, owed = th->owed_ns;
+	const bool known = cpu_ns && before != UINT64_MAX;
+
+	th->owed_ns = 0;
+	th->tick_cpu_ns = cpu_ns ? cpu_ns : UINT64_MAX;
+	if (!known)
+		return owed;
+	if (cpu_ns < before + interval + interval / 2)
+		return 0;
+	return (uint64_t)((double)((cpu_ns - before + interval / 2) / interval
+				   * interval - interval) *
+			  inject_scale(e, th));
+}
+
+void
+inject_book_between(struct inject *e, struct thread *th,
+		    const struct tick_time *tick)
+{
+	uint64_t ns;
+
+	if (e->kernel)
+		return;
+	ns = skipped_ns(e, th, tick->cpu_ns);
+	if (e->mute_cause)
+		ns = 0;		/* it has a cause, and is booked with it */
+	ns -= inject_take_lost(e, th, ns);
+	inject_note_booked(e, th, ns);
+	recorder_system_between(e->rec, tick->time_ns, th->tid, ns);
+}
