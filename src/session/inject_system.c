@@ -11,10 +11,16 @@
  * tells nothing, it takes what the drain before it has left.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine_inject.h"
 
-enum { WAITING_MAX = 4096 };	/* samples of a thread whose time is to come */
+enum {
+	WAITING_MAX = 4096,	/* samples of a thread whose time is to come */
+	/* Our own ticks take time of the kernel's, and have it already: samples
+	 * of that are left over. */
+	WAITING_NS = 1000 * 1000 * 1000,
+};
 
 void
 inject_open_kernel_clock(struct inject *e)
@@ -30,6 +36,21 @@ inject_open_kernel_clock(struct inject *e)
 	e->kernel = clock_open(&options);	/* or it is not permitted */
 	if (e->kernel)
 		clock_disable(e->kernel);
+}
+
+static void
+forget_old(struct thread *th, uint64_t now)
+{
+	size_t old = 0;
+
+	while (old < th->waiting_len &&
+	       th->waiting[old].time_ns + WAITING_NS < now)
+		old++;
+	if (!old)
+		return;
+	th->waiting_len -= old;
+	memmove(th->waiting, th->waiting + old,
+		th->waiting_len * sizeof *th->waiting);
 }
 
 static void
@@ -54,6 +75,8 @@ take_sample(void *arg, const struct clock_record *rec)
 	struct thread *th = inject_thread(e, rec->tid);
 
 	if (th->waiting_len >= WAITING_MAX)
+		forget_old(th, rec->time_ns);
+	if (th->waiting_len >= WAITING_MAX)
 		return;
 	th->waiting = xgrow(th->waiting, &th->waiting_cap,
 			    th->waiting_len + 1, sizeof *th->waiting);
@@ -70,17 +93,22 @@ inject_drain_kernel_clock(struct inject *e)
 		(void)clock_drain(e->kernel, e->final, take_sample, e);
 }
 
+/* As many of them as it has intervals. */
 static void
 share_among_samples(struct inject *e, struct thread *th, uint64_t rest)
 {
-	const uint64_t n = th->waiting_len;
+	const uint64_t fit = rest / e->opt->interval_ns + 1;
+	const uint64_t n = fit < th->waiting_len ? fit : th->waiting_len;
 
 	inject_note_booked(e, th, rest);
-	for (uint64_t i = 0; i < n; i++)
-		recorder_tick(e->rec, th->waiting[i].time_ns, th->tid,
-			      th->waiting[i].cpu, MSTATE_SYSTEM,
-			      rest / n + (i < rest % n),
-			      th->waiting[i].frinfo);
+	for (uint64_t i = 0; i < n; i++) {
+		const struct kernel_sample *s =
+			&th->waiting[i * th->waiting_len / n];
+
+		recorder_tick(e->rec, s->time_ns, th->tid, s->cpu,
+			      MSTATE_SYSTEM, rest / n + (i < rest % n),
+			      s->frinfo);
+	}
 	th->waiting_len = 0;
 	th->held = false;
 }
@@ -98,6 +126,7 @@ hold(const struct inject *e, struct thread *th)
 bool
 inject_book_system(struct inject *e, struct thread *th, uint64_t rest)
 {
+	forget_old(th, now_ns());
 	if (e->kernel && th->waiting_len) {
 		share_among_samples(e, th, rest);
 		return true;
