@@ -25,6 +25,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { POLL_MAX = 4096, OWN_PRIORITY = -15 };
@@ -172,17 +173,42 @@ open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/*
+ * A pipe that nobody outside can have: a library's that was preloaded into us.
+ * libunwind, below tcmalloc, closes the numbers of its pipe when that does not
+ * work and opens another one: by then they would be numbers of ours.
+ */
+static bool
+is_of_library(int fd)
+{
+	struct stat st;
+	const int flags = fcntl(fd, F_GETFD);
+
+	return flags >= 0 && (flags & FD_CLOEXEC) && fstat(fd, &st) == 0 &&
+		S_ISFIFO(st.st_mode);
+}
+
+/* Those between the two. */
+static void
+close_between(int first, int last)
+{
+	for (int fd = first; fd <= last; fd++)
+		if (!is_of_library(fd))
+			(void)close(fd);
+}
+
 /* Keep our socket, give up everything else that the shell had open. */
 static void
 close_inherited(int socket)
 {
+	enum { LIBRARIES = 64 };	/* theirs were opened first */
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		(void)dup2(null, fd);
-	if (socket > STDERR_FILENO + 1)
-		(void)close_range(STDERR_FILENO + 1, (unsigned)socket - 1, 0);
-	(void)close_range((unsigned)socket + 1, ~0u, 0);
+	close_between(STDERR_FILENO + 1, socket - 1);
+	close_between(socket + 1, socket + LIBRARIES);
+	(void)close_range((unsigned)socket + LIBRARIES + 1, ~0u, 0);
 }
 
 void
