@@ -214,6 +214,8 @@ calls_io_tell(struct calls_io *io)
 		io->first.kernel_written;
 }
 
+/* A process that has ended has no count any more, and one that was read before
+ * says nothing of the calls since. */
 struct calls_io_bytes
 calls_io_end(struct calls_io *io)
 {
@@ -223,6 +225,7 @@ calls_io_end(struct calls_io *io)
 		return last;
 	calls_io_tell(io);
 	last = io->last;
+	last.known = last.known && io->now.known;
 	tell_until(io, UINT64_MAX);
 	io_tell_rest(&io->teller);
 	return last;

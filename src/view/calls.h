@@ -64,7 +64,7 @@ struct calls_lost {
 	uint64_t paused_ns;	/* that long calls were not recorded */
 	uint64_t short_waits;	/* below the threshold: counted only */
 	bool heap_of_program;	/* the program itself had slots for it */
-	bool io_told;
+	bool io_told, io_unknown;
 	/* Bytes by the kernel's count, and those of traced calls. */
 	uint64_t read, written, traced_read, traced_written;
 	uint64_t stream_read, stream_written;	/* by calls of stdio */

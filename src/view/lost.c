@@ -180,6 +180,7 @@ calls_lost(const struct experiment_reader *rd)
 				.heap_of_program =
 					!ev->attr(ev, "heap_of_program") ||
 					count_of(ev, "heap_of_program"),
+				.io_unknown = count_of(ev, "io_unknown"),
 				.io_told = ev->attr(ev, "io_read"),
 				.read = count_of(ev, "io_read"),
 				.written = count_of(ev, "io_written"),
@@ -274,6 +275,9 @@ untraced_add(const char *what, uint64_t all, uint64_t traced, uint64_t stream,
 void
 calls_untraced_add(const struct calls_lost *calls, struct str *notes)
 {
+	if (calls->io_unknown)
+		str_add(notes, "How many bytes the kernel counted is not "
+			"known: the process ended first.\n");
 	if (!calls->io_told)
 		return;
 	str_add(notes, "The kernel counted ");
