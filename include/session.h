@@ -30,6 +30,7 @@ struct settings {
 	uint64_t heap_interval;		/* bytes between two that are chosen,
 					 * on average; 0: every call */
 	bool sync, io;			/* waits for locks; input, output */
+	uint32_t trace_wait_ms;		/* a call may wait so long for room */
 	int64_t sync_us;		/* waits that are recorded; 0: all */
 	uint64_t interval_ns;		/* default 10.007 ms */
 	uint64_t asked_ns;		/* less than that: it was raised */
@@ -62,6 +63,7 @@ int settings_io(struct settings *s, const char *word);
 int settings_sync(struct settings *s, const char *word);
 /* "calibrate", "all", or microseconds: which waits are recorded. */
 int settings_sync_threshold(struct settings *s, const char *word);
+int settings_trace_wait(struct settings *s, const char *word);
 /* Frames, and kilobytes that engine ring has copied; kilobytes may be NULL. */
 int settings_depth(struct settings *s, const char *frames,
 		   const char *kilobytes);

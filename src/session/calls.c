@@ -15,7 +15,6 @@
 enum {
 	ROOM_BYTES = 64 << 20,
 	ROOM_LEAST = 16 << 20,
-	WAIT_NS = 20 * 1000 * 1000,
 	PATIENCE_NS = 1000 * 1000 * 1000,
 	LOOK_SHARE = 20,	/* of the time, at most, we look for slots */
 	TABLE_MARGIN = 4 << 20,
@@ -233,7 +232,8 @@ options_of(const struct settings *s)
 		.families = (s->heap ? 1u << TRACE_HEAP : 0) |
 			(s->sync ? 1u << TRACE_SYNC : 0) |
 			(s->io ? 1u << TRACE_IO : 0),
-		.bytes = room_of(s), .wait_ns = WAIT_NS,
+		.bytes = room_of(s),
+		.wait_ns = s->trace_wait_ms * UINT64_C(1000000),
 		.sync_ns = calls_threshold(s),
 		.sync_all = s->sync_us == 0,
 		.heap_interval = s->heap_interval,

@@ -20,6 +20,8 @@
 #define DEPTH_MAX	65536	/* gprofng: man, LIMITS */
 #define SAMPLE_PERIOD	1000000000ull
 #define SYNC_US_MAX	1000000000
+#define TRACE_WAIT_MS	20
+#define TRACE_WAIT_MAX	1000	/* what is held up longer seems to hang */
 #define HEAP_INTERVAL_MIN	64u
 #define HEAP_INTERVAL_MAX	(UINT64_C(1) << 30)
 
@@ -30,6 +32,7 @@ settings_init(struct settings *s)
 		.profile = true,
 		.states = true,
 		.sync_us = SESSION_CALIBRATE,
+		.trace_wait_ms = TRACE_WAIT_MS,
 		.interval_ns = INTERVAL_ON,
 		.engine = ENGINE_AUTO,
 		.directory = xstrdup("."),
@@ -284,5 +287,20 @@ settings_sync(struct settings *s, const char *word)
 	if (settings_sync_threshold(s, word) < 0)
 		return -1;
 	s->sync = true;
+	return 0;
+}
+
+int
+settings_trace_wait(struct settings *s, const char *word)
+{
+	long long ms;
+
+	if (!str_number(word, 0, TRACE_WAIT_MAX, &ms)) {
+		fail(FAIL_USAGE, "a call may wait for 0 to %d milliseconds, "
+		     "not '%s'", TRACE_WAIT_MAX, word);
+		return fail_remedy("use %d, or 0: it never waits, and what "
+				   "finds no room is counted", TRACE_WAIT_MS);
+	}
+	s->trace_wait_ms = (uint32_t)ms;
 	return 0;
 }

@@ -348,6 +348,8 @@ const struct command collector_subcommands[] = {
 	{ "synctrace", "on|off|threshold calibrate|all|MICROSECONDS",
 	  "waits for locks and their like, from so long on", 0,
 	  collector_synctrace, "collector synctrace threshold 100" },
+	{ "tracewait", "MS", "how long a traced call may wait for room for its "
+	  "record", 0, collector_tracewait, "collector tracewait 20" },
 	{ "version", "", "show the collector's version", 0, sub_version,
 	  "collector version" },
 	{ 0 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * collector heaptrace, synctrace, iotrace: which calls are traced.
+ * collector heaptrace, synctrace, iotrace, tracewait: which calls are traced,
+ * and how long they may be held up.
  */
 #include "private.h"
 
@@ -35,4 +36,10 @@ collector_synctrace(struct shell *sh, size_t n, char **words)
 	if (n == 3 && strcmp(words[1], "threshold") == 0)
 		return take(sh, n - 1, words + 1, settings_sync_threshold);
 	return take(sh, n, words, settings_sync);
+}
+
+enum result
+collector_tracewait(struct shell *sh, size_t n, char **words)
+{
+	return take(sh, n, words, settings_trace_wait);
 }

@@ -38,6 +38,7 @@ show_tracing(const struct shell *sh)
 	else
 		fprintf(sh->out, "%s\n", us ? "calibrate" : "all");
 	fprintf(sh->out, "io       %s\n", sh->settings.io ? "on" : "off");
+	fprintf(sh->out, "tracewait %u ms\n", sh->settings.trace_wait_ms);
 }
 
 static void

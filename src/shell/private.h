@@ -346,6 +346,7 @@ void rc_read(struct shell *sh);
 enum result collector_refuse(struct shell *sh, size_t n, char **words);
 enum result collector_heaptrace(struct shell *sh, size_t n, char **words);
 enum result collector_iotrace(struct shell *sh, size_t n, char **words);
+enum result collector_tracewait(struct shell *sh, size_t n, char **words);
 enum result collector_synctrace(struct shell *sh, size_t n, char **words);
 
 /* ---- collector_show.c ------------------------------------------------------- */

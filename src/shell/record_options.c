@@ -79,6 +79,8 @@ take_option(struct recording *r, int letter, const char *value)
 		return settings_heap(s, value ? value : "on");
 	case 'Y':
 		return settings_sync(s, value ? value : "on");
+	case 'W':
+		return settings_trace_wait(s, value);
 	case 'I':
 		return settings_io(s, "on");
 	case 'q':
@@ -109,6 +111,7 @@ record_options(struct recording *r, int argc, char **argv)
 		{ "heap", optional_argument, NULL, 'H' },
 		{ "sync", optional_argument, NULL, 'Y' },
 		{ "io", no_argument, NULL, 'I' },
+		{ "trace-wait", required_argument, NULL, 'W' },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "donor-seed", required_argument, NULL, 'S' },
 		{ 0 }

@@ -170,7 +170,7 @@ const struct verb verb_table[] = {
 	  "         [-o EXP.er | -O EXP.er] [-d 30s] [-i 1ms | -F 997]\n"
 	  "         [--engine auto|ring|inject|remote] [--depth FRAMES[,KB]]\n"
 	  "         [--no-states] [--creators] [--heap[=BYTES]]\n"
-	  "         [--sync[=all|MICROSECONDS]] [--io] [-q]",
+	  "         [--sync[=all|MICROSECONDS]] [--io] [--trace-wait MS] [-q]",
 	  "profile a running process, or a program from its start",
 	  "  -p PID         the process; several with commas, or its name\n"
 	  "  --children     its children too\n"
@@ -189,6 +189,8 @@ const struct verb verb_table[] = {
 	  "  --sync         also waits for locks and their like: those that\n"
 	  "                 had to wait; =all each call; =N from N us on\n"
 	  "  --io           also calls that read, write, open or close\n"
+	  "  --trace-wait   how many ms such a call may wait where records\n"
+	  "                 find no room (20; 0: never, they are counted)\n"
 	  "  -q             only failures are told\n"
 	  "  for example: sonde record -p 4711 -d 10s\n"
 	  "  then:        sonde report test.1.er -functions\n",

@@ -62,6 +62,7 @@ struct calls_lost {
 	bool heap_traced, sync_traced, io_traced;	/* though none came */
 	uint64_t calls, slots, others, full, lease, disk, confined;
 	uint64_t paused_ns;	/* that long calls were not recorded */
+	uint64_t waited_ns, wait_ms;	/* for room; each at most */
 	uint64_t short_waits;	/* below the threshold: counted only */
 	bool heap_of_program;	/* the program itself had slots for it */
 	bool io_told, io_unknown;

@@ -52,6 +52,10 @@ print_calls(const struct experiment_reader *rd, FILE *out)
 	if (calls.paused_ns)
 		fprintf(out, "  none were recorded for %.3f s, while it was "
 			"paused\n", (double)calls.paused_ns / 1e9);
+	if (calls.waited_ns)
+		fprintf(out, "  calls waited for room for their records: "
+			"%.3f s in all, %" PRIu64 " ms each at most\n",
+			(double)calls.waited_ns / 1e9, calls.wait_ms);
 	if (calls.others)
 		fprintf(out, "  %" PRIu64 " slots lead to other definitions, "
 			"and are not traced\n", calls.others);

@@ -176,6 +176,9 @@ calls_lost(const struct experiment_reader *rd)
 				.disk = count_of(ev, "lost_disk"),
 				.paused_ns = count_of(ev, "paused_ns"),
 				.confined = count_of(ev, "lost_confined"),
+				.waited_ns = ev->attr(ev, "wait_ms") ?
+					count_of(ev, "waited_ns") : 0,
+				.wait_ms = count_of(ev, "wait_ms"),
 				.short_waits = count_of(ev, "short_waits"),
 				.heap_of_program =
 					!ev->attr(ev, "heap_of_program") ||
