@@ -65,13 +65,27 @@ lay_out(struct tracing *tr, const struct tracing_options *opt, uint64_t bytes)
 		a->free[i] = UINT64_MAX;
 }
 
+/* A chunk for each thread, and some more. */
+static uint64_t
+bytes_wanted(const struct tracing *tr, const struct tracing_options *opt)
+{
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = target_threads(tr->g->t, &tids, &cap);
+	const uint64_t bytes = n > 0 ?
+		(uint64_t)n * 3 / 2 * TRACE_CHUNK_BYTES : 0;
+
+	free(tids);
+	return bytes > opt->bytes ? bytes : opt->bytes;
+}
+
 /* As large as its address space may grow. */
 static int
 fit(struct tracing *tr, const struct tracing_options *opt)
 {
 	uint64_t bytes;
 
-	for (bytes = opt->bytes; bytes >= LEAST_BYTES; bytes /= 2) {
+	for (bytes = bytes_wanted(tr, opt); bytes >= LEAST_BYTES; bytes /= 2) {
 		lay_out(tr, opt, bytes);
 		if (room_check(tr->g->t, tr->layout.size) == 0)
 			return 0;
