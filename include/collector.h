@@ -19,11 +19,13 @@
 
 #include <stdint.h>
 
-enum { COLLECTOR_VERSION = 4 };
+enum { COLLECTOR_VERSION = 5 };
 
 #define COLLECTOR_MAGIC UINT64_C(0x7473657567656473)	/* "sdeguest" */
 
 struct collector_identity {
+	/* From the entry: struct collector_moved x COLLECTOR_MOVED. */
+	int32_t moved, pad;
 	/* From the entry: the name that its link map shall have, and the
 	 * struct collector_owner. */
 	int32_t name, owner;
@@ -33,7 +35,18 @@ struct collector_identity {
 	 * in rdi and rsi. Unmaps it and ends the thread, needing no stack. */
 	int32_t leave;
 };
-_Static_assert(sizeof(struct collector_identity) == 24, "fixed layout");
+_Static_assert(sizeof(struct collector_identity) == 32, "fixed layout");
+
+enum { COLLECTOR_MOVED = 512 };
+
+/* A symbol of a load object whose value is another now: that of a hook. Is
+ * written before the symbol, and cleared after it. */
+struct collector_moved {
+	uint64_t at;		/* where its value is; 0: none */
+	uint64_t before, now;
+	uint64_t page, page_end; /* opened for it, closed again; 0: none */
+};
+_Static_assert(sizeof(struct collector_moved) == 40, "fixed layout");
 
 /* Who records: a process, as it sees itself. */
 struct collector_owner {
@@ -60,6 +73,8 @@ enum collector_command {
 	COLLECTOR_TRACE,	/* map the trace area behind fd (closes fd) */
 	COLLECTOR_BIND,		/* slots that are wanted lead to hooks */
 	COLLECTOR_UNTRACE,	/* slots as they were, area unmapped */
+	COLLECTOR_UNNAME,	/* symbols as they were: no new slot leads to
+				 * a hook */
 };
 
 enum collector_clock { COLLECTOR_PERF_SIGNAL, COLLECTOR_POSIX_TIMER };

@@ -3,8 +3,8 @@
  * trace: layout of the memfd that hooks of traced functions write, and we
  * drain. Like the record area it is sealed and was allocated by us.
  *
- *   [ trace_area | trace_chunk x chunks | stacks | patches | sampled
- *     | data of chunks ]
+ *   [ trace_area | trace_chunk x chunks | stacks | patches | names
+ *     | sampled | data of chunks ]
  *
  * A thread takes a free chunk, writes records into it one after the other and
  * closes it when the next one does not fit. Its first word makes a record
@@ -24,13 +24,14 @@
 #define TRACE_MAGIC	UINT64_C(0x3145434172746e73)	/* "sntrACE1" */
 
 enum {
-	TRACE_VERSION = 6,
+	TRACE_VERSION = 7,
 	TRACE_HEADER_BYTES = 8192,
 	TRACE_CHUNK_BYTES = 65536,
 	TRACE_CHUNKS_MAX = 4096,
 	TRACE_DEPTH = 1000,	/* frames of a stack; beyond: RECORD_TOO_DEEP */
 	TRACE_SCRATCH_BYTES = 20352,
 	TRACE_SAMPLED_LEAST = 16,
+	TRACE_NAMES_MAX = 512,
 	TRACE_ROOM = TRACE_CHUNK_BYTES - TRACE_SCRATCH_BYTES,
 };
 
@@ -297,7 +298,21 @@ enum trace_patch_state {
 	TRACE_PATCH_OUT,	/* what was there is there again */
 	TRACE_PATCH_FOREIGN,	/* someone else has written there */
 	TRACE_PATCH_FAILED,	/* not to be written */
+	TRACE_PATCH_INNER,	/* the tracer's: not bound yet, and shall not be
+				 * bound to a hook */
 };
+
+/* A symbol that the loader binds slots to: those of objects that are loaded
+ * while it leads to a hook lead there, from their first call on. */
+struct trace_name {
+	uint64_t at;		/* where its value is */
+	uint64_t before;	/* its value */
+	uint64_t bias;		/* of its load object */
+	uint64_t page, page_end; /* opened for it, closed again; 0: none */
+	uint32_t function;	/* enum trace_function */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct trace_name) == 48, "fixed layout");
 
 struct trace_area {
 	/* Constant once the guest has it. */
@@ -306,6 +321,7 @@ struct trace_area {
 	uint64_t size;		/* of the file */
 	uint32_t chunks, patches_max;
 	uint64_t chunks_at, stacks_at, patches_at, data_at;
+	uint64_t names_at;
 	uint32_t stacks;	/* entries of the table; a power of two */
 	int32_t tid_offset;	/* from a thread's pointer to its number, as
 				 * libc keeps it */
@@ -315,7 +331,7 @@ struct trace_area {
 	uint32_t sync_all;	/* also what did not wait */
 	uint32_t pid;		/* the guest's; 0: not known */
 	uint32_t own_threads;	/* pthread_join is libc's own */
-	uint32_t pad;
+	uint32_t names;
 	uint64_t sample_bytes;	/* one of so many is chosen, and the block
 				 * that it is of is recorded; 0: all blocks */
 	uint64_t sampled_at;	/* addresses of blocks that were; 0: none */
@@ -342,6 +358,7 @@ struct trace_area {
 	uint64_t lost[TRACE_LOSSES];
 	uint64_t short_waits;	/* below sync_ticks */
 	uint64_t waits, waited_ticks;	/* for free chunks */
+	uint64_t named;		/* names that lead to hooks */
 	/* One more than `freed` was when somebody waited for nothing (0:
 	 * nobody has), and when the first one began, in ticks. */
 	uint64_t vain, vain_since;

@@ -311,6 +311,8 @@ extern void *hot_originals[TRACE_FUNCTIONS];
 int64_t trace_begin(const struct collector_call *call);
 /* The slots that are wanted lead to hooks; results are in the patches. */
 int64_t trace_bind(void);
+/* May eight bytes be read there? */
+bool trace_is_readable(uint64_t address);
 /* Slots as they were; hooks that are still called pass through; the area goes.
  * -EBUSY: a thread does not come out of it. */
 int64_t trace_end(const struct collector_call *call);
@@ -320,6 +322,12 @@ bool trace_is_left(const struct collector_call *call);
 void trace_share(bool with_children);
 /* In a fork's child: all that was the parent's. */
 void trace_forget(const struct collector_call *call);
+
+/* ---- trace_names.c ------------------------------------------------------------- */
+
+/* What the loader finds by name from now on are hooks; and no more. */
+void trace_names_in(struct trace_area *a);
+void trace_names_out(void);
 
 #pragma GCC visibility pop
 

@@ -28,11 +28,12 @@ __asm__(
 "sonde_name:\n"
 "	.asciz \"sonde-collector.so (in memory)\"\n"
 "	.balign 32\n"
-"	.skip 8\n"
+"	.long sonde_moved - sonde_entry\n"
+"	.long 0\n"
 "	.long sonde_name - sonde_entry\n"
 "	.long sonde_owner - sonde_entry\n"
 "	.quad 0x7473657567656473\n"
-"	.long 4\n"
+"	.long 5\n"
 "	.long sonde_leave - sonde_entry\n"
 "	.globl sonde_entry\n"
 "	.hidden sonde_entry\n"
@@ -48,7 +49,7 @@ __asm__(
 "	hlt\n"
 );
 _Static_assert(COLLECTOR_MAGIC == 0x7473657567656473 &&
-	       COLLECTOR_VERSION == 4, "the identity above");
+	       COLLECTOR_VERSION == 5, "the identity above");
 
 /* The compiler calls these on its own. */
 void *
@@ -341,6 +342,9 @@ obey(struct collector_call *call)
 		return trace_bind();
 	case COLLECTOR_UNTRACE:
 		return trace_end(call);
+	case COLLECTOR_UNNAME:
+		trace_names_out();
+		return 0;
 	default:
 		return -ENOSYS;
 	}

@@ -50,8 +50,8 @@ patches_of(const struct trace_area *a)
  * at its address. The kernel reads a mask before it asks what to do with it,
  * and there is no such thing to do.
  */
-static bool
-is_readable(uint64_t address)
+bool
+trace_is_readable(uint64_t address)
 {
 	enum { NOTHING_TO_DO = 99 };
 
@@ -64,7 +64,7 @@ is_readable(uint64_t address)
 static bool
 slot_value(const struct trace_patch *p, uint64_t *value)
 {
-	if (p->slot % sizeof(uint64_t) || !is_readable(p->slot))
+	if (p->slot % sizeof(uint64_t) || !trace_is_readable(p->slot))
 		return false;
 	*value = __atomic_load_n((const uint64_t *)p->slot, __ATOMIC_ACQUIRE);
 	return true;
@@ -81,7 +81,7 @@ prove(uint64_t at, uint32_t n, bool is_text, uint64_t *proof)
 			(const unsigned char *)(at + i);
 		const uint64_t word = (at + i) & ~UINT64_C(7);
 
-		if ((i == 0 || word % PAGE_BYTES == 0) && !is_readable(word))
+		if ((i == 0 || word % PAGE_BYTES == 0) && !trace_is_readable(word))
 			return false;
 		*proof = trace_proof(*proof, *byte);
 		if (is_text && !*byte)
@@ -104,10 +104,21 @@ is_still_its(const struct trace_patch *p)
 		 proof == p->proof);
 }
 
+/* Or the loader has closed it since. The kernel adds nothing there, if it can. */
+static bool
+is_writable(uint64_t address)
+{
+	enum { WAKE_OP_PRIVATE = 128 | 5, ADD_NOTHING = 1 << 28 };
+	uint32_t nobodys = 0;
+
+	return sys6(__NR_futex, (uint64_t)&nobodys, WAKE_OP_PRIVATE, 0, 0,
+		    address, ADD_NOTHING) != -EFAULT;
+}
+
 static bool
 open_page(const struct trace_patch *p)
 {
-	return !p->relro_end ||
+	return !p->relro_end ? is_writable(p->slot) :
 		sys4(__NR_mprotect, p->relro, p->relro_end - p->relro,
 		     PROT_READ | PROT_WRITE, 0) == 0;
 }
@@ -166,6 +177,23 @@ put_in(struct trace_area *a, struct trace_patch *p)
 	close_page(p);
 }
 
+/* As the loader would bind it: it would find the hook by now. */
+static void
+bind_inner(struct trace_patch *p)
+{
+	uint64_t value;
+
+	p->state = TRACE_PATCH_OUT;
+	if (!slot_value(p, &value) || value != p->before ||
+	    !is_still_its(p) || !open_page(p))
+		return;
+	(void)__atomic_compare_exchange_n((uint64_t *)p->slot, &value,
+					  (uint64_t)hot_originals[p->function],
+					  false, __ATOMIC_ACQ_REL,
+					  __ATOMIC_ACQUIRE);
+	close_page(p);
+}
+
 int64_t
 trace_bind(void)
 {
@@ -175,12 +203,16 @@ trace_bind(void)
 	if (!mapped)
 		return -ENXIO;
 	p = patches_of(mapped);
-	for (i = 0; i < mapped->patches && i < mapped->patches_max; i++)
-		if (p[i].state == TRACE_PATCH_WANTED && p[i].slot &&
-		    p[i].function < TRACE_FUNCTIONS &&
-		    hot_originals[p[i].function] &&
-		    mapped->hooks[p[i].function])
+	for (i = 0; i < mapped->patches && i < mapped->patches_max; i++) {
+		if (!p[i].slot || p[i].function >= TRACE_FUNCTIONS ||
+		    !hot_originals[p[i].function] ||
+		    !mapped->hooks[p[i].function])
+			continue;
+		if (p[i].state == TRACE_PATCH_WANTED)
 			put_in(mapped, &p[i]);
+		else if (p[i].state == TRACE_PATCH_INNER)
+			bind_inner(&p[i]);
+	}
 	return 0;
 }
 
@@ -271,7 +303,10 @@ trace_begin(const struct collector_call *call)
 	mapped_size = call->size;
 	hot_clock = !hot_clockless;
 	__atomic_store_n(&guest.origin->trace, a, __ATOMIC_SEQ_CST);
-	return trace_bind();
+	trace_names_out();	/* nobody's any more */
+	(void)trace_bind();
+	trace_names_in(a);
+	return 0;
 }
 
 static void
@@ -318,6 +353,7 @@ trace_end(const struct collector_call *call)
 {
 	int64_t r;
 
+	trace_names_out();
 	if (!mapped)
 		return 0;
 	unbind();
@@ -355,6 +391,7 @@ trace_forget(const struct collector_call *call)
 	int i;
 
 	mapped = NULL;
+	trace_names_out();
 	for (i = 0; used && i < (may_wait(call) ? A_WHILE : 2); i++) {
 		if (i > 0 && may_wait(call))
 			nap_ms();

@@ -162,7 +162,7 @@ static void
 consider(struct look *k, const struct image *img, uint32_t index,
 	 const char *name, struct symbol_at *out)
 {
-	struct symbol_at was = *out;
+	const struct symbol_at was = *out;
 	Elf64_Sym sym;
 	int type;
 
@@ -177,12 +177,14 @@ consider(struct look *k, const struct image *img, uint32_t index,
 		out->chosen = true;
 		return;
 	}
+	if (out->nall < SYMBOL_VERSIONS)
+		out->all[out->nall++] = index;
 	if (!was.addr || (version_is_hidden(k, img, was.index) &&
-			  !version_is_hidden(k, img, index)))
-		*out = (struct symbol_at){
-			.addr = img->bias + sym.st_value, .size = sym.st_size,
-			.index = index, .older = was.older,
-		};
+			  !version_is_hidden(k, img, index))) {
+		out->addr = img->bias + sym.st_value;
+		out->size = sym.st_size;
+		out->index = index;
+	}
 	out->older |= was.addr && was.addr != img->bias + sym.st_value;
 }
 

@@ -13,6 +13,16 @@
 enum { PAGE = 4096, AHEAD = 4 };
 
 static void
+correct(const struct collector_moved *m, uint64_t page, unsigned char *bytes)
+{
+	const uint64_t at = m->at - page;
+
+	if (at <= PAGE - sizeof m->now &&
+	    memcmp(bytes + at, &m->now, sizeof m->now) == 0)
+		memcpy(bytes + at, &m->before, sizeof m->before);
+}
+
+static void
 keep(struct look *k, uint64_t page, const unsigned char *bytes)
 {
 	uint64_t *slot = map_slot_of(&k->pages, page);
@@ -21,6 +31,25 @@ keep(struct look *k, uint64_t page, const unsigned char *bytes)
 		return;
 	*slot = (uintptr_t)xmalloc(PAGE);
 	memcpy((void *)(uintptr_t)*slot, bytes, PAGE);
+	for (size_t i = 0; i < k->nmoved; i++)
+		correct(&k->moved[i], page, (void *)(uintptr_t)*slot);
+}
+
+void
+look_without(struct look *k, uint64_t books)
+{
+	const size_t size = COLLECTOR_MOVED * sizeof *k->moved, n = k->nmoved;
+	size_t at = 0;
+	uint64_t page, bytes;
+
+	k->moved = xgrow(k->moved, &k->moved_cap, n + COLLECTOR_MOVED,
+			 sizeof *k->moved);
+	if (target_read(k->t, books, k->moved + n, size) < 0)
+		return;
+	k->nmoved = n + COLLECTOR_MOVED;
+	while (map_next(&k->pages, &at, &page, &bytes))
+		for (size_t i = n; i < k->nmoved; i++)
+			correct(&k->moved[i], page, (void *)(uintptr_t)bytes);
 }
 
 static const unsigned char *
@@ -72,4 +101,5 @@ look_fini(struct look *k)
 	while (map_next(&k->pages, &at, &page, &bytes))
 		free((void *)(uintptr_t)bytes);
 	map_fini(&k->pages);
+	free(k->moved);
 }

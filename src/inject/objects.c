@@ -144,6 +144,26 @@ is_our_library(const struct plan *p, const struct image *img,
 	return same;
 }
 
+/* Names that it lets the loader find hooks by; of another build, too, since
+ * who left it there may have been killed. */
+static void
+see_names(const struct plan *p)
+{
+	struct collector_identity id;
+
+	for (size_t i = 0; i < p->nimages; i++) {
+		const uint64_t entry = p->images[i].entry;
+
+		if (entry != p->images[i].bias &&
+		    target_read(p->t, entry - sizeof id, &id,
+				sizeof id) == 0 &&
+		    id.magic == COLLECTOR_MAGIC &&
+		    id.version == COLLECTOR_VERSION)
+			look_without(p->look, entry +
+				     (uint64_t)(int64_t)id.moved);
+	}
+}
+
 /* Byte for byte the same code, wherever it came from; another build of ours
  * is left alone and a second one loaded. */
 void
@@ -159,6 +179,7 @@ plan_find_library(struct plan *p)
 		if (ph[k].p_type == PT_LOAD && (ph[k].p_flags & PF_X))
 			break;
 	assert(k < eh->e_phnum);
+	see_names(p);
 	id = (const struct collector_identity *)
 		(collector_image + ph[k].p_offset +
 		 (eh->e_entry - ph[k].p_vaddr) - sizeof *id);

@@ -11,6 +11,8 @@
  * where one that does not count comes before it, slots that are not bound yet
  * may become that one's.
  */
+#include <elf.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "hazard.h"
@@ -183,6 +185,47 @@ is_wanted(const struct slots *s, int f)
 		s->families & 1u << trace_family((unsigned)f);
 }
 
+/* Where the loader looks nothing is executed or written. */
+static void
+add_name(const struct plan *p, struct slots *s, enum trace_function f,
+	 const struct image *img, uint32_t symbol)
+{
+	Elf64_Sym sym;
+	const uint64_t at = img->symtab + symbol * sizeof sym;
+	const struct module *m = modules_find(&p->mods, at);
+
+	if (!m || m->prot & (MODULE_EXEC | MODULE_WRITE) ||
+	    at + sizeof sym > m->end || at % sizeof(uint64_t) ||
+	    look_read(p->look, at, &sym, sizeof sym) < 0 ||
+	    sym.st_shndx == SHN_ABS ||
+	    img->bias + sym.st_value != s->originals[f] ||
+	    s->nnames == TRACE_NAMES_MAX)
+		return;
+	s->named[f] = true;
+	s->names[s->nnames++] = (struct trace_name){
+		.at = at + offsetof(Elf64_Sym, st_value),
+		.before = sym.st_value, .bias = img->bias,
+		.page = m->start, .page_end = m->end, .function = f,
+	};
+}
+
+/* All of its names, and of versions. A library that was mapped by hand may be
+ * gone before what the loader has bound. */
+static void
+add_names(const struct plan *p, struct slots *s, enum trace_function f,
+	  const struct image *img)
+{
+	for (int i = 0; !p->by_hand && i < TRACED_NAMES; i++) {
+		struct symbol_at at;
+		const char *name = traced_name_at(f, i);
+
+		if (!name || !locate_symbol(p->look, img, name, &at))
+			continue;
+		for (uint32_t k = 0; k < at.nall; k++)
+			add_name(p, s, f, img, at.all[k]);
+	}
+}
+
 static void
 find_original(const struct plan *p, struct slots *s, enum trace_function f)
 {
@@ -194,6 +237,7 @@ find_original(const struct plan *p, struct slots *s, enum trace_function f)
 	s->originals[f] = at.addr;
 	s->definers[f] = img->header;
 	s->rivals[f] = has_rivals(p, traced_name(f), img);
+	add_names(p, s, f, img);
 	if (at.older)
 		s->versions[f] = version_of(p->look, img, at.index);
 	if (f == TRACE_JOIN)

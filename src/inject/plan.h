@@ -17,9 +17,14 @@
 struct look {
 	struct target *t;
 	struct map pages;	/* address -> our copy */
+	struct collector_moved *moved;	/* what a guest has changed */
+	size_t nmoved, moved_cap;
 };
 
 int look_read(struct look *k, uint64_t addr, void *buf, size_t n);
+/* From here on values of symbols are what they are without the guest whose
+ * books are there. */
+void look_without(struct look *k, uint64_t books);
 void look_fini(struct look *k);
 
 /* ---- locate.c: load objects as the target's memory shows them ------------ */
@@ -37,9 +42,12 @@ struct image {
 	bool has_interp;
 };
 
+enum { SYMBOL_VERSIONS = 4 };
+
 struct symbol_at {
 	uint64_t addr, size;
 	uint32_t index;		/* in the symbol table */
+	uint32_t all[SYMBOL_VERSIONS], nall;	/* of the name, but for some */
 	bool older;		/* there is an older one, elsewhere */
 	bool chosen;		/* by a function of its own, at run time */
 };

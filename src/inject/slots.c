@@ -173,12 +173,20 @@ add_proof(const struct table *t, const Elf64_Rela *r, uint64_t at,
 	return 0;
 }
 
+/* The loader would bind it as it finds the name by then. */
+static bool
+is_unbound(const struct table *t, uint64_t type, uint64_t value)
+{
+	return type == R_X86_64_JUMP_SLOT && originals_is_in(t->img, value);
+}
+
 /* at: where the relocation is. */
 static void
 consider(struct table *t, const Elf64_Rela *r, uint64_t at)
 {
 	const uint64_t type = ELF64_R_TYPE(r->r_info);
 	const uint32_t symbol = (uint32_t)ELF64_R_SYM(r->r_info);
+	enum trace_patch_state state = TRACE_PATCH_WANTED;
 	const uint64_t slot = t->img->bias + r->r_offset;
 	const struct module *m;
 	uint64_t value;
@@ -189,16 +197,21 @@ consider(struct table *t, const Elf64_Rela *r, uint64_t at)
 		return;
 	f = function_of(t, symbol);
 	if (f == TRACE_FUNCTIONS || !t->s->originals[f] ||
-	    is_inner_call(t, f) ||
 	    target_read(t->p->t, slot, &value, sizeof value) < 0)
 		return;
 	m = modules_find(&t->p->mods, slot);
 	if (!m || m->prot & MODULE_EXEC)
 		return;
-	if (is_ours(t->p, value))
+	if (is_ours(t->p, value)) {
 		value = t->s->originals[f];
-	if (value != t->s->originals[f] &&
-	    !(type == R_X86_64_JUMP_SLOT && originals_is_in(t->img, value))) {
+		state = TRACE_PATCH_IN;
+	}
+	if (is_inner_call(t, f)) {
+		if (!is_unbound(t, type, value))
+			return;
+		state = TRACE_PATCH_INNER;
+	}
+	if (value != t->s->originals[f] && !is_unbound(t, type, value)) {
 		t->s->others += !originals_is_in(&t->p->images[0], value);
 		return;
 	}
@@ -214,6 +227,7 @@ consider(struct table *t, const Elf64_Rela *r, uint64_t at)
 
 	struct trace_patch patch = {
 		.slot = slot, .before = value, .function = (uint32_t)f,
+		.state = state,
 		.relro = m->prot & MODULE_WRITE ? 0 : m->start,
 		.relro_end = m->prot & MODULE_WRITE ? 0 : m->end,
 	};

@@ -14,6 +14,9 @@ struct slots {
 	uint64_t definers[TRACE_FUNCTIONS];	/* headers of load objects */
 	struct trace_patch *items;
 	size_t len, cap;
+	struct trace_name names[TRACE_NAMES_MAX];
+	size_t nnames;
+	bool named[TRACE_FUNCTIONS];	/* some of names are its */
 	size_t silent;		/* of items: they trace nothing */
 	size_t others;		/* that lead to another definition */
 	size_t heap_of_program;	/* of the heap, in the program itself */
@@ -52,6 +55,9 @@ struct traced_helper {
 const struct traced_helper *traced_helper(enum trace_function f);
 /* "": a helper. */
 const char *traced_name(enum trace_function f);
+enum { TRACED_NAMES = 2 };
+/* One of the names that its slots have; NULL: it has none, or not so many. */
+const char *traced_name_at(enum trace_function f, int i);
 /* Hooked whatever is traced, and nothing is recorded of it. */
 bool traced_always(int f);
 /* TRACE_FUNCTIONS: none of them. */

@@ -11,7 +11,7 @@
 
 /* By enum trace_function. The first one is looked up; what is bound to the
  * second one, if there is one, is the same function. */
-static const char *const names[TRACE_FUNCTIONS][2] = {
+static const char *const names[TRACE_FUNCTIONS][TRACED_NAMES] = {
 	[TRACE_MALLOC] = { "malloc" },
 	[TRACE_FREE] = { "free", "cfree" },
 	[TRACE_CALLOC] = { "calloc" },
@@ -106,6 +106,12 @@ traced_name(enum trace_function f)
 	return names[f][0] ? names[f][0] : "";
 }
 
+const char *
+traced_name_at(enum trace_function f, int i)
+{
+	return f < TRACE_IO_CALLED ? names[f][i] : NULL;
+}
+
 bool
 traced_always(int f)
 {
@@ -116,7 +122,7 @@ int
 traced_function(const char *name)
 {
 	for (int f = 0; f < TRACE_IO_CALLED; f++)
-		for (int i = 0; i < 2; i++)
+		for (int i = 0; i < TRACED_NAMES; i++)
 			if (names[f][i] && strcmp(names[f][i], name) == 0)
 				return f;
 	return TRACE_FUNCTIONS;

@@ -46,6 +46,7 @@ lay_out(struct tracing *tr, const struct tracing_options *opt, uint64_t bytes)
 		.sync_ticks = tracing_ticks_of(tr, opt->sync_ns),
 		.sync_all = opt->sync_all,
 		.own_threads = tr->slots.own_threads,
+		.names = (uint32_t)tr->slots.nnames,
 		.sample_bytes = opt->heap_interval,
 		.sampled = opt->heap_interval ? SAMPLED : 0,
 	};
@@ -56,6 +57,8 @@ lay_out(struct tracing *tr, const struct tracing_options *opt, uint64_t bytes)
 	at += STACKS * sizeof(uint64_t);
 	a->patches_at = at;
 	at += PATCHES_MAX * sizeof(struct trace_patch);
+	a->names_at = at;
+	at += TRACE_NAMES_MAX * sizeof(struct trace_name);
 	a->sampled_at = a->sampled ? at : 0;
 	at += a->sampled * sizeof(uint64_t);
 	a->data_at = at;
@@ -100,19 +103,23 @@ tracing_patches(const struct tracing *tr)
 				      tr->layout.patches_at);
 }
 
-/* The slots join those that are there. */
+/* The slots join those that are there, or take the place of what has gone. */
 static void
 want(struct tracing *tr, const struct slots *s)
 {
 	struct trace_patch *p = tracing_patches(tr);
-	uint32_t n = tr->patches;
+	uint32_t n = tr->patches, free = 0;
 
 	for (size_t i = 0; i < s->len; i++) {
-		if (n == PATCHES_MAX) {
+		while (free < n && p[free].state != TRACE_PATCH_OUT)
+			free++;
+		if (free == PATCHES_MAX) {
 			tr->refused += s->len - i;
 			break;
 		}
-		p[n++] = s->items[i];
+		p[free] = s->items[i];
+		n += free == n;
+		free++;
 	}
 	tr->patches = n;
 	__atomic_store_n(&tr->area->patches, n, __ATOMIC_RELEASE);
@@ -135,6 +142,8 @@ prepare_trace(struct errand *e, pid_t helper,
 	if (!tr->area)
 		return -1;
 	*tr->area = tr->layout;
+	memcpy((char *)tr->area + tr->layout.names_at, tr->slots.names,
+	       tr->slots.nnames * sizeof tr->slots.names[0]);
 	want(tr, &tr->slots);
 	e->call->fd = e->block.area_fd;
 	e->call->size = tr->layout.size;
@@ -167,41 +176,68 @@ leads_to_hook(const struct tracing *tr, const struct trace_patch *p)
 		value && value == tr->area->hooks[f];
 }
 
-/* What leads to a hook already is none of them. */
+/* Not bound yet, and the loader will bind it to the hook. */
+static bool
+comes_by_name(const struct tracing *tr, const struct trace_patch *p)
+{
+	return tr->area->named == tr->slots.nnames &&
+		tr->slots.named[p->function] &&
+		p->before != tr->layout.originals[p->function];
+}
+
+/* Not what leads to a hook already, nor what will by itself. */
 static void
 drop_known(const struct tracing *tr, struct slots *s)
 {
-	const struct trace_patch *p = tracing_patches(tr);
+	struct trace_patch *p = tracing_patches(tr);
 	struct map known = {0};
 	size_t n = 0;
 	uint64_t at;
 
 	for (uint32_t i = 0; i < tr->patches; i++)
-		if (p[i].state == TRACE_PATCH_IN && leads_to_hook(tr, &p[i]))
+		if (p[i].state != TRACE_PATCH_IN)
+			continue;
+		else if (leads_to_hook(tr, &p[i]))
 			map_put(&known, p[i].slot, i);
+		else
+			p[i].state = TRACE_PATCH_OUT;	/* its object is gone */
 	for (size_t i = 0; i < s->len; i++)
-		if (!map_get(&known, s->items[i].slot, &at))
+		if (map_get(&known, s->items[i].slot, &at)) {
+			p[at].relro = s->items[i].relro;	/* by now */
+			p[at].relro_end = s->items[i].relro_end;
+		} else if (!comes_by_name(tr, &s->items[i])) {
 			s->items[n++] = s->items[i];
+		}
 	s->len = n;
 	map_fini(&known);
+}
+
+/* Slots that are new; how many of them the guest has to see to. */
+static int
+find_new(struct tracing *tr, size_t *left)
+{
+	struct slots s;
+	int r = find_slots(tr, &s);
+
+	*left = 0;
+	if (r < 0)
+		return -1;
+	drop_known(tr, &s);
+	for (size_t i = 0; i < s.len; i++)
+		*left += s.items[i].state != TRACE_PATCH_IN;
+	want(tr, &s);
+	slots_fini(&s);
+	return 0;
 }
 
 int
 tracing_look_again(struct tracing *tr, struct inject_report *report)
 {
 	struct collector_call call = { .command = COLLECTOR_BIND };
-	struct slots s;
-	int r = find_slots(tr, &s);
+	size_t left;
 
-	if (r < 0)
-		return -1;
-	drop_known(tr, &s);
-	if (s.len) {
-		want(tr, &s);
-		r = guest_command(tr->g, &call, NULL, report);
-	}
-	slots_fini(&s);
-	return r;
+	return find_new(tr, &left) < 0 ? -1 :
+		left ? guest_command(tr->g, &call, NULL, report) : 0;
 }
 
 /* The first sign of life first: none is taken for silent. */
@@ -256,6 +292,9 @@ free_tracing(struct tracing *tr)
 	free(tr);
 }
 
+static const char without[] = "record it without --heap, --sync and --io (in "
+	"the shell: collector heaptrace off, synctrace off, iotrace off)";
+
 static void
 refuse(const struct tracing *tr)
 {
@@ -273,9 +312,7 @@ refuse(const struct tracing *tr)
 			   "or its like through an import slot that can be "
 			   "traced: it is static, or of musl, or has them of "
 			   "its own", pid, what);
-	(void)fail_remedy("record it without --heap, --sync and --io (in the "
-			  "shell: collector heaptrace off, synctrace off, "
-			  "iotrace off)");
+	(void)fail_remedy("%s", without);
 }
 
 static void
@@ -284,9 +321,7 @@ refuse_time(void)
 	(void)fail(FAIL_UNSUITABLE, "its threads may not read the processor's "
 		   "clock (PR_SET_TSC, seccomp's strict mode), which tells "
 		   "when a call was made");
-	(void)fail_remedy("record it without --heap, --sync and --io (in the "
-			  "shell: collector heaptrace off, synctrace off, "
-			  "iotrace off)");
+	(void)fail_remedy("%s", without);
 }
 
 struct tracing *
@@ -336,6 +371,17 @@ left_in(const struct tracing *tr)
 	return n;
 }
 
+/* The loader finds functions again; what it has bound to hooks is known. */
+static void
+take_names_out(struct tracing *tr, struct inject_report *report)
+{
+	struct collector_call call = { .command = COLLECTOR_UNNAME };
+	size_t left;
+
+	if (tr->area->named && guest_command(tr->g, &call, NULL, report) == 0)
+		(void)find_new(tr, &left);	/* left_in tells */
+}
+
 int
 tracing_close(struct tracing *tr, trace_sink sink, void *arg,
 	      struct tracing_counts *counts, struct inject_report *report)
@@ -345,9 +391,10 @@ tracing_close(struct tracing *tr, trace_sink sink, void *arg,
 	size_t slots;
 	int r = 0;
 
+	if (there)
+		take_names_out(tr, report);
 	get_counts(tr, counts);
 	slots = counts->slots;
-
 	if (there)
 		r = guest_command(tr->g, &call, NULL, report);
 	if (r < 0 && call.result == -EBUSY)

@@ -75,6 +75,16 @@ use(int i)
 	taken[i] += BLOCKS;
 }
 
+/* Does the loader find libc's own function by its name? */
+static bool
+finds_libc(void)
+{
+	Dl_info info;
+
+	return dladdr(dlsym(RTLD_DEFAULT, "mremap"), &info) &&
+		strstr(info.dli_fname, "libc");
+}
+
 static void
 mark(void)
 {
@@ -83,6 +93,7 @@ mark(void)
 	use(marks++ > 0);
 	victim_say("first", taken[0]);
 	victim_say("second", taken[1]);
+	victim_say("libc", finds_libc());
 }
 
 int
