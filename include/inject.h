@@ -201,7 +201,10 @@ struct tracing *tracing_open(struct guest *g,
 			     struct inject_report *report);
 /* Objects that have come since. A visit, if there is any. */
 int tracing_look_again(struct tracing *tr, struct inject_report *report);
-void tracing_drain(struct tracing *tr, trace_sink sink, void *arg);
+/* What is there, or as much of it as a round has time for; the next one goes on
+ * from there. All that was written before the time it returns has been read. */
+uint64_t tracing_drain(struct tracing *tr, bool all, trace_sink sink,
+		       void *arg);
 /* Off: hooks stay, pass all through, and wait for nothing. */
 void tracing_run(struct tracing *tr, bool on);
 /* Where the function is that a hook stands before. */

@@ -11,7 +11,12 @@
 #include "hazard.h"
 #include "tracing.h"
 
-enum { WORD = 8, WORDS_MAX = TRACE_ROOM / WORD };
+enum {
+	WORD = 8, WORDS_MAX = TRACE_ROOM / WORD,
+	/* A round is no longer, however much there is: who drains has the time
+	 * to keep, too. The next one goes on from there. */
+	SLICE_NS = 200 * 1000 * 1000,
+};
 
 static struct trace_chunk *
 chunk_of(const struct tracing *tr, size_t i)
@@ -229,16 +234,31 @@ look_for_filters(struct tracing *tr)
 	free(tids);
 }
 
-void
-tracing_drain(struct tracing *tr, trace_sink sink, void *arg)
+/* The chunk that is next. */
+static void
+drain_next(struct tracing *tr, trace_sink sink, void *arg)
 {
+	if (tr->next == 0) {
+		tr->read_until_ns = tr->pass_began_ns;
+		tr->pass_began_ns = now_ns();
+	}
+	drain_chunk(tr, tr->next, false, sink, arg);
+	tr->next = (tr->next + 1) % tr->layout.chunks;
+}
+
+uint64_t
+tracing_drain(struct tracing *tr, bool all, trace_sink sink, void *arg)
+{
+	const uint64_t until = all ? UINT64_MAX : now_ns() + SLICE_NS;
+
 	tracing_calibrate(tr);
 	look_for_filters(tr);
-	for (size_t i = 0; i < tr->layout.chunks; i++) {
+	for (size_t n = 0; n < tr->layout.chunks && now_ns() < until; n++) {
 		/* a slow disk makes a round long */
 		__atomic_fetch_add(&tr->area->beat, 1, __ATOMIC_RELEASE);
-		drain_chunk(tr, i, false, sink, arg);
+		drain_next(tr, sink, arg);
 	}
+	return tr->read_until_ns;
 }
 
 void

@@ -37,6 +37,8 @@ struct tracing {
 	struct pace pace, pace_before;	/* from the last round on; until then */
 	struct chunk_state *chunks;
 	uint64_t rounds;
+	size_t next;		/* chunk that a round begins with */
+	uint64_t pass_began_ns, read_until_ns;	/* with the first chunk */
 	uint64_t spoiled;		/* chunks that made no sense */
 };
 

@@ -134,12 +134,14 @@ take(void *arg, const struct trace_event *ev)
 	c->npending++;
 }
 
-/* Its stack was there before it was written; so it is by now, but where the
- * thread that writes it has no processor, or jumped out of it. */
+/* Its stack was there before it was written; so it is once all has been read
+ * that was written by then, but where the thread that writes it has no
+ * processor, or jumped out of it. */
 static void
-put_pending(struct calls *c, bool last)
+put_pending(struct calls *c, uint64_t read_until_ns)
 {
-	const uint64_t since = last ? UINT64_MAX : now_ns() - PATIENCE_NS;
+	const uint64_t since = read_until_ns > PATIENCE_NS ?
+		read_until_ns - PATIENCE_NS : 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->npending; i++)
@@ -299,8 +301,7 @@ calls_drain(struct calls *c)
 	if (c->own)
 		guest_heartbeat(c->own);
 	calls_io_round(c->io);
-	tracing_drain(c->tracing, take, c);
-	put_pending(c, false);
+	put_pending(c, tracing_drain(c->tracing, false, take, c));
 	calls_io_tell(c->io);
 	look_again(c);
 }
@@ -345,11 +346,11 @@ calls_end(struct calls *c, struct str *text)
 		else
 			c->paused_ns += now_ns() - c->paused_at;
 		calls_io_round(c->io);
-		tracing_drain(c->tracing, take, c);
+		(void)tracing_drain(c->tracing, true, take, c);
 		if (tracing_close(c->tracing, take, c, &counts, &report) < 0)
 			unclean(text);
 		note_report(c, &report);
-		put_pending(c, true);
+		put_pending(c, UINT64_MAX);
 		(void)experiment_flush(c->opt->exp);	/* it counts */
 		calls_tell(c->rec, c->opt, &(struct calls_told){
 			.events = c->events, .paused_ns = c->paused_ns,
