@@ -308,7 +308,8 @@ finish(struct waits *w, struct waiter *th, uint64_t now)
 	if (th->gone_ns)
 		account_end(&w->accounts, th, th->gone_ns);
 	else if (look_at_turns(w->opt->target, &th->of, &t) == 0)
-		account_stop(&w->accounts, th, now, &t);
+		account_stop(&w->accounts, th, now, &t,
+			     look_is_blocked(&w->looker, &th->of));
 	else
 		account_end(&w->accounts, th, now);
 }

@@ -89,6 +89,8 @@ int look_at_turns(const struct target *t, const struct looked_at *th,
 /* What a thread waits in, and where, without a stop. turns: of right before. */
 struct look look_at_waiting(struct looker *k, const struct looked_at *th,
 			    const struct task_turns *turns);
+/* Just that: else it has a processor, or wants one. */
+bool look_is_blocked(const struct looker *k, const struct looked_at *th);
 
 /* ---- waits_account.c ------------------------------------------------------ */
 
@@ -105,6 +107,8 @@ struct waiter {			/* a thread */
 	uint64_t faults, fault_turns;	/* when it was found blocked last */
 	uint64_t fault_ns;	/* what one takes; 0 not known */
 	uint64_t unplaced_ns;	/* of what it waited: nobody knows where */
+	uint64_t before_ns;	/* of what it waited: at most, before since_ns */
+	bool waited;		/* and that is known */
 	bool met;		/* its birth is a guess */
 	bool blocked;		/* at the last look */
 	bool known;		/* once it was; in this, with this stack: */
@@ -137,9 +141,9 @@ void account_look(struct accounts *a, struct waiter *th, uint64_t now,
 		  const struct task_turns *t, const struct look *look);
 /* It ended then. */
 void account_end(struct accounts *a, struct waiter *th, uint64_t end);
-/* It lives, and is not recorded any more. */
+/* It lives, blocked or not, and is not recorded any more. */
 void account_stop(struct accounts *a, struct waiter *th, uint64_t now,
-		  const struct task_turns *t);
+		  const struct task_turns *t, bool blocked);
 /* What is not written yet. */
 void account_sum(const struct waiter *th, uint64_t sum[MSTATE_COUNT]);
 
