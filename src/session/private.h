@@ -291,6 +291,9 @@ uint64_t recorder_look_due(const struct recorder *rec);
 /* ... or now, since we are awake? */
 bool recorder_look_wanted(const struct recorder *rec, uint64_t now);
 bool recorder_look(struct recorder *rec);
+/* It counts from here, once the engine's clocks are on, and to there. */
+void recorder_begin_waits(struct recorder *rec);
+void recorder_end_waits(struct recorder *rec);
 /* Time without a processor so far, by state. */
 void recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT]);
 /* For a sample without a user stack (a process on its way out). */

@@ -209,14 +209,19 @@ recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT])
 		waits_sum(rec->waits, sum);
 }
 
+void
+recorder_begin_waits(struct recorder *rec)
+{
+	waits_begin(rec->waits);
+}
+
 /* Failed stacks are told, always. */
-static void
-end_waits(struct recorder *rec)
+void
+recorder_end_waits(struct recorder *rec)
 {
 	char looks[24], cut[24], every[24];
 
-	waits_end(rec->waits);
-	if (!rec->waits)
+	if (!waits_end(rec->waits))
 		return;
 	(void)snprintf(looks, sizeof looks, "%llu",
 		       (unsigned long long)rec->counts.looks);
@@ -233,7 +238,7 @@ int
 recorder_run(struct recorder *rec, bool on)
 {
 	if (!on) {
-		end_waits(rec);
+		recorder_end_waits(rec);
 		creators_end(rec->creators);
 	}
 	calls_run(rec->calls, on);
@@ -265,7 +270,7 @@ recorder_stop(struct recorder *rec, struct str *clean)
 {
 	if (!rec->engine.self)
 		return;
-	end_waits(rec);
+	recorder_end_waits(rec);
 	creators_end(rec->creators);
 	recorder_end_calls(rec, clean);	/* before what it may be in */
 	rec->engine.ops->stop(rec->engine.self, clean);

@@ -43,13 +43,15 @@ start_recording(struct collection *c, enum collection_way way)
 	o.space = c->space;
 	o.mapper = c->mapper;
 	o.look = c->look;
+	if (c->settings.profile &&
+	    !(c->rec = recorder_new(&o, c->settings.engine)))
+		return -1;
 
 	const uint64_t began = now_ns();
 
 	usage_read(c->target, &c->usage);
-	if (c->settings.profile &&
-	    !(c->rec = recorder_new(&o, c->settings.engine)))
-		return -1;
+	if (c->rec)
+		recorder_begin_waits(c->rec);
 	/* many threads take milliseconds: the clocks need not wait for it */
 	usage_read_switches(c->target, &c->usage);
 	experiment_sample(c->exp, began, "collector_open_experiment",
@@ -201,6 +203,8 @@ collection_pause(struct collection *c, const char *who)
 {
 	if (c->paused)
 		return 0;
+	if (c->rec)
+		recorder_end_waits(c->rec);
 	collection_take_sample(c, "collector_pause");
 	if (c->rec && recorder_run(c->rec, false) < 0)
 		return -1;
@@ -279,8 +283,10 @@ collection_stop(struct collection *c)
 		return;
 	c->stopped = true;
 	if (c->rec)
-		recorder_stop(c->rec, &c->trouble);
+		recorder_end_waits(c->rec);
 	collection_take_sample(c, "collector_close_experiment");
+	if (c->rec)
+		recorder_stop(c->rec, &c->trouble);
 	(void)experiment_flush(c->exp);		/* refusals are counted */
 	if (target_held(c->target))
 		collection_note_stop(c, target_pause_ns(c->target));

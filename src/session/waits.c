@@ -30,7 +30,6 @@ struct waits {
 	size_t plan_len, plan_at, plan_cap;
 	uint64_t cost_ns;	/* ... so far, of our CPU time */
 	struct accounts accounts;
-	uint64_t brief_booked_ns;
 	uint64_t clock_start_ns;	/* of the process */
 	uint64_t all_at;	/* when all were looked at last; 0: not yet */
 	double between_ns, squares;	/* from one of these to the next, ns */
@@ -236,17 +235,6 @@ waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns)
 		th->ended = true, th->gone_ns = time_ns;
 }
 
-void
-waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT])
-{
-	uint64_t tid, at;
-	size_t i = 0;
-
-	memcpy(sum, w->accounts.booked, sizeof w->accounts.booked);
-	while (map_next(&w->roll.threads, &i, &tid, &at))
-		account_sum((struct waiter *)(uintptr_t)at, sum);
-}
-
 const struct roll *
 waits_roll(const struct waits *w)
 {
@@ -254,6 +242,17 @@ waits_roll(const struct waits *w)
 }
 
 /* ---- threads too short for a look --------------------------------------------- */
+
+/* Since the beginning, by its clock; of one that is gone, what we saw. */
+static uint64_t
+cpu_of_all(const struct waits *w)
+{
+	uint64_t now;
+
+	if (target_cpu_ns(w->opt->target, &now) < 0)
+		return w->accounts.seen_cpu_ns + roll_seen_cpu(&w->roll);
+	return now - w->clock_start_ns;
+}
 
 /* What the process used beyond those that we know, these used. */
 static uint64_t
@@ -271,14 +270,24 @@ brief_cpu(const struct waits *w)
 static void
 book_brief(struct waits *w, uint64_t now)
 {
-	const uint64_t cpu = w->accounts.brief_ns ? brief_cpu(w) : 0;
-	const uint64_t rest = w->accounts.brief_ns > cpu ? w->accounts.brief_ns - cpu : 0;
+	struct accounts *a = &w->accounts;
+	const uint64_t cpu = a->brief_ns ? brief_cpu(w) : 0;
+	const uint64_t rest = a->brief_ns > cpu ? a->brief_ns - cpu : 0;
 
-	if (rest <= w->brief_booked_ns)
+	if (rest <= a->brief_booked_ns)
 		return;
-	w->accounts.booked[MSTATE_SLEEP] += rest - w->brief_booked_ns;
-	recorder_unsampled_wait(w->rec, now, rest - w->brief_booked_ns);
-	w->brief_booked_ns = rest;
+	a->booked[MSTATE_SLEEP] += rest - a->brief_booked_ns;
+	recorder_unsampled_wait(w->rec, now, rest - a->brief_booked_ns);
+	a->brief_booked_ns = rest;
+}
+
+void
+waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT])
+{
+	memcpy(sum, w->accounts.booked, sizeof w->accounts.booked);
+	if (w->on)
+		accounts_sum(&w->accounts, &w->roll, now_ns(), cpu_of_all(w),
+			     sum);
 }
 
 /* ---- life --------------------------------------------------------------------- */
@@ -291,7 +300,10 @@ waits_begin(struct waits *w)
 	w->on = true;
 	roll_clear(&w->roll);
 	w->all_at = 0;
-	w->accounts.brief_ns = w->brief_booked_ns = w->accounts.seen_cpu_ns = 0;
+	w->accounts.brief_ns = w->accounts.brief_booked_ns = 0;
+	w->accounts.lives_ns = w->accounts.seen_cpu_ns = 0;
+	memcpy(w->accounts.booked_before, w->accounts.booked,
+	       sizeof w->accounts.booked);
 	if (target_cpu_ns(w->opt->target, &w->clock_start_ns) < 0)
 		w->clock_start_ns = 0;
 	roll_list(&w->roll, now_ns(), true);
@@ -314,14 +326,14 @@ finish(struct waits *w, struct waiter *th, uint64_t now)
 		account_end(&w->accounts, th, now);
 }
 
-void
+bool
 waits_end(struct waits *w)
 {
 	uint64_t tid, at;
 	size_t i = 0;
 
 	if (!w || !w->on)
-		return;
+		return false;
 	/* many would take long, and the clocks are still on */
 	if (w->roll.threads.len < FEW)
 		(void)look(w, UINT64_MAX);
@@ -330,10 +342,10 @@ waits_end(struct waits *w)
 
 	const uint64_t now = now_ns();
 
-	book_brief(w, now);
-
 	while (map_next(&w->roll.threads, &i, &tid, &at))
 		finish(w, (struct waiter *)(uintptr_t)at, now);
+	book_brief(w, now);
+	return true;
 }
 
 struct waits *
@@ -350,7 +362,6 @@ waits_new(struct recorder *rec, const struct recorder_options *o)
 	w->accounts.rec = rec;
 	w->accounts.unseen_frinfo = recorder_unseen_stack(rec);
 	looker_init(&w->looker, rec, o->target);
-	waits_begin(w);
 	return w;
 }
 
@@ -359,7 +370,7 @@ waits_free(struct waits *w)
 {
 	if (!w)
 		return;
-	waits_end(w);
+	(void)waits_end(w);
 	looker_fini(&w->looker);
 	free(w->plan);
 	roll_fini(&w->roll);

@@ -13,14 +13,14 @@
 
 struct waits;
 
-/* All wall time of all threads counts from now on. */
 struct waits *waits_new(struct recorder *rec,
 			const struct recorder_options *o);
 void waits_free(struct waits *w);
-/* The same after a pause. */
+/* All wall time of all threads counts from now on. */
 void waits_begin(struct waits *w);
-/* What is pending is booked, and nothing after it counts. */
-void waits_end(struct waits *w);
+/* What is pending is booked, and nothing after it counts. false: it had ended
+ * already. */
+bool waits_end(struct waits *w);
 /* now_ns() when waits_work wants to be woken; it may have something to do
  * earlier, if we are awake. false: and more of it, when others have had their
  * turn. */
@@ -39,7 +39,7 @@ void waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns);
 /* Who there is, also after the end until the next beginning. NULL: w is. */
 struct roll;
 const struct roll *waits_roll(const struct waits *w);
-/* Time by state since the beginning, what is pending too. */
+/* Time by state since the first beginning, what is pending too. */
 void waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT]);
 
 /* ---- waits_pace.c -------------------------------------------------------- */
@@ -129,8 +129,10 @@ struct accounts {		/* of all threads */
 	struct recorder *rec;
 	uint64_t unseen_frinfo;
 	uint64_t booked[MSTATE_COUNT];
-	uint64_t seen_cpu_ns;	/* of threads that have ended */
+	uint64_t booked_before[MSTATE_COUNT];	/* this beginning */
+	uint64_t lives_ns, seen_cpu_ns;	/* of threads that have ended */
 	uint64_t brief_ns;	/* lives of threads that no look has met */
+	uint64_t brief_booked_ns;
 };
 
 /* What it was blocked that is not in the account, if it is blocked now. */
@@ -144,8 +146,9 @@ void account_end(struct accounts *a, struct waiter *th, uint64_t end);
 /* It lives, blocked or not, and is not recorded any more. */
 void account_stop(struct accounts *a, struct waiter *th, uint64_t now,
 		  const struct task_turns *t, bool blocked);
-/* What is not written yet. */
-void account_sum(const struct waiter *th, uint64_t sum[MSTATE_COUNT]);
+/* Of so much time without a processor what it waited for one, as on the
+ * whole. */
+uint64_t account_part_waited(const struct waiter *th, uint64_t ns);
 
 /* ---- waits_roll.c -------------------------------------------------------- */
 
@@ -179,5 +182,12 @@ uint64_t roll_seen_cpu(const struct roll *r);
 /* Of one that was told of, and is not met yet. Without a descriptor to spare
  * they stay closed, and each look opens its own. */
 void roll_open_files(struct roll *r, struct waiter *th);
+
+/* ---- waits_sum.c --------------------------------------------------------- */
+
+/* All time of the threads so far that is not CPU time, of which the process has
+ * used so much since the beginning. */
+void accounts_sum(const struct accounts *a, const struct roll *r, uint64_t now,
+		  uint64_t cpu_ns, uint64_t sum[MSTATE_COUNT]);
 
 #endif

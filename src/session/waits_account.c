@@ -80,14 +80,6 @@ write_when_due(struct accounts *a, struct waiter *th, uint64_t now)
 	write_held(a, th, now);
 }
 
-void
-account_sum(const struct waiter *th, uint64_t sum[MSTATE_COUNT])
-{
-	for (size_t i = 0; i < th->held_len; i++)
-		sum[th->held[i].state] += th->held[i].ns;
-	sum[MSTATE_WAIT_CPU] += th->unplaced_ns;
-}
-
 /* ---- what it waited for a processor ------------------------------------------ */
 
 /* Where it was blocked, if that is how it was found, or where it ran last. */
@@ -300,9 +292,8 @@ guess_place(struct waiter *th)
 	th->frinfo = th->run_frinfo;
 }
 
-/* Like all of its time without a processor. */
-static uint64_t
-part_waited(const struct waiter *th, uint64_t ns)
+uint64_t
+account_part_waited(const struct waiter *th, uint64_t ns)
 {
 	const uint64_t all = th->waited_ns + th->blocked_ns;
 
@@ -322,7 +313,7 @@ divide(struct accounts *a, struct waiter *th, uint64_t now, uint64_t open,
 	if (sure > open)
 		sure = open;
 
-	const uint64_t wait = sure + part_waited(th, open - sure);
+	const uint64_t wait = sure + account_part_waited(th, open - sure);
 
 	th->waited_ns += wait;
 	th->unplaced_ns += wait;
@@ -343,6 +334,7 @@ part_since(const struct waiter *th, uint64_t end, uint64_t ns)
 void
 account_end(struct accounts *a, struct waiter *th, uint64_t end)
 {
+	a->lives_ns += life_of(th, end);
 	if (th->last.switches == 0) {	/* no look has met it */
 		a->brief_ns += life_of(th, end);
 		return;
