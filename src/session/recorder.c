@@ -157,6 +157,7 @@ note_not_sampled(struct recorder *rec)
 void
 recorder_drain(struct recorder *rec, bool final)
 {
+	waits_count(rec->waits);
 	rec->engine.ops->drain(rec->engine.self, final);
 	note_not_sampled(rec);
 	/* after it: it tells of new code */
@@ -219,7 +220,7 @@ recorder_begin_waits(struct recorder *rec)
 void
 recorder_end_waits(struct recorder *rec)
 {
-	char looks[24], cut[24], every[24];
+	char looks[24], cut[24], every[24], guessed[24];
 
 	if (!waits_end(rec->waits))
 		return;
@@ -229,9 +230,12 @@ recorder_end_waits(struct recorder *rec)
 		       (unsigned long long)rec->counts.looks_cut);
 	(void)snprintf(every, sizeof every, "%llu", (unsigned long long)
 		       waits_every_ns(rec->waits) / 1000);
+	(void)snprintf(guessed, sizeof guessed, "%llu", (unsigned long long)
+		       waits_guessed_ns(rec->waits) / 1000);
 	experiment_event(rec->opt.exp, now_ns(), "sonde_waits",
 			 (const char *const[]){ "looks", looks, "cut", cut,
-						"every_us", every, NULL });
+						"every_us", every,
+						"guessed_us", guessed, NULL });
 }
 
 int

@@ -30,6 +30,8 @@ uint64_t waits_deadline(const struct waits *w);
 uint64_t waits_every_ns(const struct waits *w);
 bool waits_wanted(const struct waits *w, uint64_t now);
 bool waits_work(struct waits *w);
+/* Now we are awake. */
+void waits_count(struct waits *w);
 
 /* A stack that the thread had on a processor. */
 void waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo);
@@ -41,6 +43,8 @@ struct roll;
 const struct roll *waits_roll(const struct waits *w);
 /* Time by state since the first beginning, what is pending too. */
 void waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT]);
+/* Of that, waits of threads that nobody told of and no look has met. */
+uint64_t waits_guessed_ns(const struct waits *w);
 
 /* ---- waits_pace.c -------------------------------------------------------- */
 
@@ -109,6 +113,7 @@ struct waiter {			/* a thread */
 	uint64_t unplaced_ns;	/* of what it waited: nobody knows where */
 	uint64_t before_ns;	/* of what it waited: at most, before since_ns */
 	bool waited;		/* and that is known */
+	unsigned looks;
 	bool met;		/* its birth is a guess */
 	bool blocked;		/* at the last look */
 	bool known;		/* once it was; in this, with this stack: */
@@ -132,7 +137,7 @@ struct accounts {		/* of all threads */
 	uint64_t booked_before[MSTATE_COUNT];	/* this beginning */
 	uint64_t lives_ns, seen_cpu_ns;	/* of threads that have ended */
 	uint64_t brief_ns;	/* lives of threads that no look has met */
-	uint64_t brief_booked_ns;
+	uint64_t ends;		/* of threads; most are known by looks */
 };
 
 /* What it was blocked that is not in the account, if it is blocked now. */
@@ -183,11 +188,41 @@ uint64_t roll_seen_cpu(const struct roll *r);
  * they stay closed, and each look opens its own. */
 void roll_open_files(struct roll *r, struct waiter *th);
 
+/* ---- waits_brief.c ------------------------------------------------------- */
+
+struct census {
+	bool told;		/* of births, by a clock: all are met */
+	uint64_t at, threads;	/* so many there were */
+	uint64_t lives_ns;	/* of all, until then */
+	uint64_t squares;	/* ... to be unsure of, us */
+	uint64_t clock_start_ns;	/* of the process, at the beginning */
+	uint64_t cpu_ns;	/* ... since, as of the last note */
+	uint64_t guessed_ns;	/* booked, since the first beginning */
+};
+
+void census_begin(struct census *c, const struct roll *r, uint64_t now);
+void census_take(struct census *c, const struct roll *r, uint64_t now);
+/* CPU time of all since the beginning; of a process that is gone, as it was
+ * noted last. */
+uint64_t census_cpu(const struct census *c, const struct roll *r);
+/* Lives that are in no account, where nobody told. every_ns: looks at each
+ * thread. So far: not more than it will be. */
+enum census_time { CENSUS_SO_FAR, CENSUS_AT_END };
+uint64_t census_unmet(const struct census *c, const struct accounts *a,
+		      const struct roll *r, uint64_t every_ns,
+		      enum census_time when);
+/* Of these, and of those that ended before a look, what they did not run. */
+uint64_t census_wait(const struct census *c, const struct accounts *a,
+		     const struct roll *r, uint64_t unmet_ns);
+/* That, at the end. */
+void census_book(struct census *c, struct accounts *a, const struct roll *r,
+		 uint64_t now, uint64_t unmet_ns);
+
 /* ---- waits_sum.c --------------------------------------------------------- */
 
-/* All time of the threads so far that is not CPU time, of which the process has
- * used so much since the beginning. */
-void accounts_sum(const struct accounts *a, const struct roll *r, uint64_t now,
-		  uint64_t cpu_ns, uint64_t sum[MSTATE_COUNT]);
+/* All time of the threads so far that is not CPU time. */
+void accounts_sum(const struct accounts *a, const struct roll *r,
+		  const struct census *c, uint64_t now, uint64_t unmet_ns,
+		  uint64_t sum[MSTATE_COUNT]);
 
 #endif

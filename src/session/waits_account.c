@@ -267,6 +267,7 @@ void
 account_look(struct accounts *a, struct waiter *th, uint64_t now,
 	     const struct task_turns *t, const struct look *look)
 {
+	th->looks++;
 	trim(th, now, t);
 	if (!look)
 		add_blocked(a, th, now, account_new_blocked(th, now, t));
@@ -334,6 +335,7 @@ part_since(const struct waiter *th, uint64_t end, uint64_t ns)
 void
 account_end(struct accounts *a, struct waiter *th, uint64_t end)
 {
+	a->ends++;
 	a->lives_ns += life_of(th, end);
 	if (th->last.switches == 0) {	/* no look has met it */
 		a->brief_ns += life_of(th, end);
@@ -375,4 +377,5 @@ account_stop(struct accounts *a, struct waiter *th, uint64_t now,
 		       now - th->looked_at : 0);
 	place_waited(a, th, now);
 	write_held(a, th, now);
+	th->last = *t;
 }

@@ -9,6 +9,7 @@
  *	it ran, or wanted to	what nobody counted		as it was on the whole
  *				since then it ran, or	Wait CPU
  *	too short for a look				Sleep
+ *	not looked at yet				later
  *
  * What of this is more than there is, they ran.
  */
@@ -55,7 +56,7 @@ add_thread(struct tally *t, const struct waiter *th, uint64_t now,
 	}
 	sum[MSTATE_WAIT_CPU] += th->unplaced_ns;
 	t->counted_ns += th->unplaced_ns;
-	if (th->ended)
+	if (th->ended || !th->looks)
 		return;
 	t->lives_ns += span(th->since_ns, end);
 	add_open(t, th, end);
@@ -81,10 +82,11 @@ share_out(const struct tally *t, uint64_t cpu_ns, uint64_t sum[MSTATE_COUNT])
 }
 
 void
-accounts_sum(const struct accounts *a, const struct roll *r, uint64_t now,
-	     uint64_t cpu_ns, uint64_t sum[MSTATE_COUNT])
+accounts_sum(const struct accounts *a, const struct roll *r,
+	     const struct census *c, uint64_t now, uint64_t unmet_ns,
+	     uint64_t sum[MSTATE_COUNT])
 {
-	struct tally t = { .lives_ns = a->lives_ns };
+	struct tally t = { .lives_ns = a->lives_ns + unmet_ns };
 	uint64_t tid, at;
 	size_t i = 0;
 
@@ -92,8 +94,8 @@ accounts_sum(const struct accounts *a, const struct roll *r, uint64_t now,
 		sum[s] = a->booked[s];
 		t.counted_ns += a->booked[s] - a->booked_before[s];
 	}
-	t.open_ns[MSTATE_SLEEP] = span(a->brief_booked_ns, a->brief_ns);
+	t.open_ns[MSTATE_SLEEP] = census_wait(c, a, r, unmet_ns);
 	while (map_next(&r->threads, &i, &tid, &at))
 		add_thread(&t, (struct waiter *)(uintptr_t)at, now, sum);
-	share_out(&t, cpu_ns, sum);
+	share_out(&t, census_cpu(c, r), sum);
 }
