@@ -362,16 +362,6 @@ void recorder_stop(struct recorder *rec, struct str *text);
 /* Somebody has more need of a debug register. */
 void recorder_give_register(struct recorder *rec);
 
-/* ---- usage.c --------------------------------------------------------------- */
-
-/* What the process has used so far; of one that is gone, or not ours to see,
- * what was read before stands. Nothing goes back. */
-void usage_read(struct target *t, struct experiment_usage *use);
-/* The same of its threads' switches: one by one, which takes its time. */
-void usage_read_switches(struct target *t, struct experiment_usage *use);
-void usage_add_waits(struct experiment_usage *use,
-		     const struct recorder *rec);
-
 /* ---- sideband.c ------------------------------------------------------------ */
 
 struct clock_record;
