@@ -250,7 +250,8 @@ file_of(const struct expr_record *r, int id)
 	return op ? op->number : 0;
 }
 
-/* A sample ends where its record stands; the first record begins one. */
+/* A sample ends where its record stands; the first record begins one. The first
+ * and the last have also what lies around them, as periods (periods.c). */
 static uint64_t
 sample_of(const struct expr_record *r)
 {
@@ -267,7 +268,9 @@ sample_of(const struct expr_record *r)
 		else
 			high = mid;
 	}
-	return low > 0 && low < n ? low : UINT64_MAX;
+	if (n < 2)
+		return UINT64_MAX;
+	return low == 0 ? 1 : low < n ? low : n - 1;
 }
 
 /* ---- values ---------------------------------------------------------- */

@@ -171,15 +171,23 @@ collection_write_threads(struct collection *c)
 
 /* ---- resource samples ---------------------------------------------------- */
 
-void
-collection_take_sample(struct collection *c, const char *label)
+uint64_t
+collection_read_usage(struct collection *c)
 {
 	const uint64_t now = now_ns();
 
 	usage_read(c->target, &c->usage);
-	usage_read_switches(c->target, &c->usage);
 	if (c->rec)
 		usage_add_waits(&c->usage, c->rec);
+	return now;
+}
+
+void
+collection_take_sample(struct collection *c, const char *label)
+{
+	const uint64_t now = collection_read_usage(c);
+
+	usage_read_switches(&c->switches, c->target, &c->usage, USAGE_SOME);
 	experiment_sample(c->exp, now, label, &c->usage);
 }
 

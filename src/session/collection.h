@@ -6,7 +6,7 @@
 #ifndef SONDE_SESSION_COLLECTION_H
 #define SONDE_SESSION_COLLECTION_H
 
-#include "private.h"
+#include "usage.h"
 
 struct collection {
 	struct target *target;
@@ -22,6 +22,7 @@ struct collection {
 	uint64_t start_ns, next_drain_ns, next_sample_ns;
 	uint64_t drain_ns;	/* between drains: short at first */
 	struct experiment_usage usage;	/* the last that could be read */
+	struct usage_switches switches;
 	bool paused, over_limit, stopped;
 };
 
@@ -35,5 +36,7 @@ void collection_write_engine(struct collection *c);
 void collection_write_threads(struct collection *c);
 /* A resource sample, now. */
 void collection_take_sample(struct collection *c, const char *label);
+/* What is to be in the first and the last one, but for switches; when. */
+uint64_t collection_read_usage(struct collection *c);
 
 #endif

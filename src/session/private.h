@@ -303,6 +303,9 @@ uint64_t recorder_look_due(const struct recorder *rec);
 /* ... or now, since we are awake? */
 bool recorder_look_wanted(const struct recorder *rec, uint64_t now);
 bool recorder_look(struct recorder *rec);
+/* It counts from here, once the engine's clocks are on, and to there. */
+void recorder_begin_waits(struct recorder *rec);
+void recorder_end_waits(struct recorder *rec);
 /* Time without a processor so far, by state. */
 void recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT]);
 /* For a sample without a user stack (a process on its way out). */
@@ -370,16 +373,6 @@ int recorder_run(struct recorder *rec, bool on);
 void recorder_stop(struct recorder *rec, struct str *text);
 /* Somebody has more need of a debug register. */
 void recorder_give_register(struct recorder *rec);
-
-/* ---- usage.c --------------------------------------------------------------- */
-
-/* What the process has used so far; of one that is gone, or not ours to see,
- * what was read before stands. Nothing goes back. */
-void usage_read(struct target *t, struct experiment_usage *use);
-/* The same of its threads' switches: one by one, which takes its time. */
-void usage_read_switches(struct target *t, struct experiment_usage *use);
-void usage_add_waits(struct experiment_usage *use,
-		     const struct recorder *rec);
 
 /* ---- sideband.c ------------------------------------------------------------ */
 

@@ -157,6 +157,7 @@ note_not_sampled(struct recorder *rec)
 void
 recorder_drain(struct recorder *rec, bool final)
 {
+	waits_count(rec->waits);
 	rec->engine.ops->drain(rec->engine.self, final);
 	note_not_sampled(rec);
 	/* after it: it tells of new code */
@@ -209,14 +210,19 @@ recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT])
 		waits_sum(rec->waits, sum);
 }
 
-/* Failed stacks are told, always. */
-static void
-end_waits(struct recorder *rec)
+void
+recorder_begin_waits(struct recorder *rec)
 {
-	char looks[24], cut[24], every[24];
+	waits_begin(rec->waits);
+}
 
-	waits_end(rec->waits);
-	if (!rec->waits)
+/* Failed stacks are told, always. */
+void
+recorder_end_waits(struct recorder *rec)
+{
+	char looks[24], cut[24], every[24], guessed[24];
+
+	if (!waits_end(rec->waits))
 		return;
 	(void)snprintf(looks, sizeof looks, "%llu",
 		       (unsigned long long)rec->counts.looks);
@@ -224,16 +230,19 @@ end_waits(struct recorder *rec)
 		       (unsigned long long)rec->counts.looks_cut);
 	(void)snprintf(every, sizeof every, "%llu", (unsigned long long)
 		       waits_every_ns(rec->waits) / 1000);
+	(void)snprintf(guessed, sizeof guessed, "%llu", (unsigned long long)
+		       waits_guessed_ns(rec->waits) / 1000);
 	experiment_event(rec->opt.exp, now_ns(), "sonde_waits",
 			 (const char *const[]){ "looks", looks, "cut", cut,
-						"every_us", every, NULL });
+						"every_us", every,
+						"guessed_us", guessed, NULL });
 }
 
 int
 recorder_run(struct recorder *rec, bool on)
 {
 	if (!on) {
-		end_waits(rec);
+		recorder_end_waits(rec);
 		creators_end(rec->creators);
 	}
 	calls_run(rec->calls, on);
@@ -265,7 +274,7 @@ recorder_stop(struct recorder *rec, struct str *clean)
 {
 	if (!rec->engine.self)
 		return;
-	end_waits(rec);
+	recorder_end_waits(rec);
 	creators_end(rec->creators);
 	recorder_end_calls(rec, clean);	/* before what it may be in */
 	rec->engine.ops->stop(rec->engine.self, clean);

@@ -43,15 +43,16 @@ start_recording(struct collection *c, enum collection_way way)
 	o.space = c->space;
 	o.mapper = c->mapper;
 	o.look = c->look;
-
-	const uint64_t began = now_ns();
-
-	usage_read(c->target, &c->usage);
 	if (c->settings.profile &&
 	    !(c->rec = recorder_new(&o, c->settings.engine)))
 		return -1;
+
+	const uint64_t began = collection_read_usage(c);
+
+	if (c->rec)
+		recorder_begin_waits(c->rec);
 	/* many threads take milliseconds: the clocks need not wait for it */
-	usage_read_switches(c->target, &c->usage);
+	usage_read_switches(&c->switches, c->target, &c->usage, USAGE_ALL);
 	experiment_sample(c->exp, began, "collector_open_experiment",
 			  &c->usage);
 	if (!c->rec)
@@ -68,6 +69,7 @@ free_collection(struct collection *c)
 	mapper_free(c->mapper);
 	unwind_space_free(c->space);
 	settings_fini(&c->settings);
+	usage_switches_fini(&c->switches);
 	str_fini(&c->trouble);
 	free(c->path);
 	free(c);
@@ -201,6 +203,8 @@ collection_pause(struct collection *c, const char *who)
 {
 	if (c->paused)
 		return 0;
+	if (c->rec)
+		recorder_end_waits(c->rec);
 	collection_take_sample(c, "collector_pause");
 	if (c->rec && recorder_run(c->rec, false) < 0)
 		return -1;
@@ -279,8 +283,15 @@ collection_stop(struct collection *c)
 		return;
 	c->stopped = true;
 	if (c->rec)
+		recorder_end_waits(c->rec);
+
+	const uint64_t end = collection_read_usage(c);
+
+	if (c->rec)
 		recorder_stop(c->rec, &c->trouble);
-	collection_take_sample(c, "collector_close_experiment");
+	usage_read_switches(&c->switches, c->target, &c->usage, USAGE_ALL);
+	experiment_sample(c->exp, end, "collector_close_experiment",
+			  &c->usage);
 	(void)experiment_flush(c->exp);		/* refusals are counted */
 	if (target_held(c->target))
 		collection_note_stop(c, target_pause_ns(c->target));

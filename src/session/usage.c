@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What the process uses, for resource samples: its CPU clock, divided as the
- * kernel divides its ticks, its faults and blocks, its threads' switches.
+ * kernel divides its ticks, its faults and blocks. Switches: usage_switches.c.
  */
-#include "private.h"
+#include "usage.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 
-enum {
-	BLOCK = 512,
-	THREADS_MAX = 256,	/* whose switches are asked for */
-};
+enum { BLOCK = 512 };
 
 static void
 advance(uint64_t *to, uint64_t now)
@@ -61,34 +57,6 @@ read_blocks(struct target *t, struct experiment_usage *use)
 	advance(&use->out_blocks,
 		number_after(text, "\nwrite_bytes:") / BLOCK);
 	free(text);
-}
-
-/* Of those that live: the kernel tells nobody of the others. */
-void
-usage_read_switches(struct target *t, struct experiment_usage *use)
-{
-	uint64_t voluntary = 0, involuntary = 0;
-	pid_t *tids = NULL;
-	size_t cap = 0;
-	const ssize_t n = target_gone(t) ? 0 : target_threads(t, &tids, &cap);
-
-	for (ssize_t i = 0; i < n && n <= THREADS_MAX; i++) {
-		char path[64];
-
-		(void)snprintf(path, sizeof path, "task/%d/status",
-			       (int)tids[i]);
-
-		char *text = file_read_at(target_proc(t), path, NULL);
-
-		voluntary += number_after(text, "\nvoluntary_ctxt_switches:");
-		involuntary += number_after(text,
-					    "\nnonvoluntary_ctxt_switches:");
-		free(text);
-	}
-	free(tids);
-	advance(&use->voluntary, voluntary);
-	advance(&use->involuntary, involuntary);
-	fail_clear();
 }
 
 void

@@ -16,6 +16,8 @@
 enum {
 	LIST_NS = 100 * 1000 * 1000,	/* between lists of threads */
 	PORTION_NS = 3 * 1000 * 1000,	/* then others have their turn */
+	NEW_NS = 500 * 1000,		/* ... for looks at new ones */
+	NEW_LOOKS = 3,			/* ... and so many at each */
 	FEW = 64,			/* threads */
 	RECORD_NS = 1000 * 1000 * 1000,	/* until a record is read */
 };
@@ -30,10 +32,10 @@ struct waits {
 	size_t plan_len, plan_at, plan_cap;
 	uint64_t cost_ns;	/* ... so far, of our CPU time */
 	struct accounts accounts;
-	uint64_t brief_booked_ns;
-	uint64_t clock_start_ns;	/* of the process */
+	struct census census;
 	uint64_t all_at;	/* when all were looked at last; 0: not yet */
 	double between_ns, squares;	/* from one of these to the next, ns */
+	uint64_t new_at;	/* when new ones were looked at */
 	bool moved;		/* somebody had a turn since the last */
 	bool on;
 };
@@ -82,19 +84,23 @@ plan_look(struct waits *w)
 		w->plan[w->plan_len++] = (pid_t)tid;
 }
 
-/* Whoever has ended did so since the last look. Somebody may know better.
- * false: the others later, so that the clocks do not wait for us. */
+/* Whoever has ended did so since the last look. Somebody may know better. */
+static void
+note_gone(struct waiter *th)
+{
+	th->gone_ns = th->looked_at + (now_ns() - th->looked_at) / 2;
+}
+
+/* false: the others later, so that the clocks do not wait for us. */
 static bool
 look_at_planned(struct waits *w, uint64_t until)
 {
 	while (w->plan_at < w->plan_len) {
 		struct waiter *th = roll_find(&w->roll, w->plan[w->plan_at++]);
-		const uint64_t now = now_ns();
 
 		if (th && !th->gone_ns && !look_at(w, th))
-			th->gone_ns = th->looked_at +
-				(now - th->looked_at) / 2;
-		if (now > until)
+			note_gone(th);
+		if (now_ns() > until)
 			return w->plan_at == w->plan_len;
 	}
 	return true;
@@ -160,6 +166,41 @@ look(struct waits *w, uint64_t until)
 	return true;
 }
 
+/* Soon, where all have to wait for long for a look; where it runs that tells
+ * little of it, so some more times. */
+static void
+look_at_new(struct waits *w, uint64_t until)
+{
+	uint64_t tid, at;
+	size_t i = 0;
+
+	while (now_ns() < until && map_next(&w->roll.threads, &i, &tid, &at)) {
+		struct waiter *th = (struct waiter *)(uintptr_t)at;
+
+		if (!th->gone_ns && !th->known && th->looks < NEW_LOOKS &&
+		    !look_at(w, th))
+			note_gone(th);
+	}
+}
+
+void
+waits_count(struct waits *w)
+{
+	const uint64_t now = now_ns();
+
+	if (!w || !w->on || target_gone(w->opt->target))
+		return;
+	census_take(&w->census, &w->roll, now);
+	if (now - w->new_at < LIST_NS)
+		return;
+	w->new_at = now;
+	w->census.cpu_ns = census_cpu(&w->census, &w->roll);
+	if (w->census.threads > w->roll.threads.len &&
+	    now - w->roll.listed_at >= LIST_NS)
+		roll_list(&w->roll, now, false);
+	look_at_new(w, now + NEW_NS);
+}
+
 /* Around a moment, not from look to look: a long time without a look counts as
  * much as it is long. */
 uint64_t
@@ -207,6 +248,7 @@ waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns)
 
 	if (!w || !w->on)
 		return;
+	w->census.told = true;
 	th = roll_find(&w->roll, tid);
 	if (th && th->gone_ns) {		/* of the same number */
 		if (!th->ended)
@@ -236,17 +278,6 @@ waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns)
 		th->ended = true, th->gone_ns = time_ns;
 }
 
-void
-waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT])
-{
-	uint64_t tid, at;
-	size_t i = 0;
-
-	memcpy(sum, w->accounts.booked, sizeof w->accounts.booked);
-	while (map_next(&w->roll.threads, &i, &tid, &at))
-		account_sum((struct waiter *)(uintptr_t)at, sum);
-}
-
 const struct roll *
 waits_roll(const struct waits *w)
 {
@@ -255,30 +286,26 @@ waits_roll(const struct waits *w)
 
 /* ---- threads too short for a look --------------------------------------------- */
 
-/* What the process used beyond those that we know, these used. */
 static uint64_t
-brief_cpu(const struct waits *w)
+unmet(const struct waits *w, enum census_time when)
 {
-	uint64_t now, seen = w->accounts.seen_cpu_ns + roll_seen_cpu(&w->roll);
-
-	if (target_cpu_ns(w->opt->target, &now) < 0)
-		return w->accounts.brief_ns;
-	now -= w->clock_start_ns;
-	return now > seen ? now - seen : 0;
+	return census_unmet(&w->census, &w->accounts, &w->roll,
+			    waits_every_ns(w), when);
 }
 
-/* The rest of their lives they spent waiting; what for nobody knows. */
-static void
-book_brief(struct waits *w, uint64_t now)
+uint64_t
+waits_guessed_ns(const struct waits *w)
 {
-	const uint64_t cpu = w->accounts.brief_ns ? brief_cpu(w) : 0;
-	const uint64_t rest = w->accounts.brief_ns > cpu ? w->accounts.brief_ns - cpu : 0;
+	return w->census.guessed_ns;
+}
 
-	if (rest <= w->brief_booked_ns)
-		return;
-	w->accounts.booked[MSTATE_SLEEP] += rest - w->brief_booked_ns;
-	recorder_unsampled_wait(w->rec, now, rest - w->brief_booked_ns);
-	w->brief_booked_ns = rest;
+void
+waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT])
+{
+	memcpy(sum, w->accounts.booked, sizeof w->accounts.booked);
+	if (w->on)
+		accounts_sum(&w->accounts, &w->roll, &w->census, now_ns(),
+			     unmet(w, CENSUS_SO_FAR), sum);
 }
 
 /* ---- life --------------------------------------------------------------------- */
@@ -291,10 +318,12 @@ waits_begin(struct waits *w)
 	w->on = true;
 	roll_clear(&w->roll);
 	w->all_at = 0;
-	w->accounts.brief_ns = w->brief_booked_ns = w->accounts.seen_cpu_ns = 0;
-	if (target_cpu_ns(w->opt->target, &w->clock_start_ns) < 0)
-		w->clock_start_ns = 0;
-	roll_list(&w->roll, now_ns(), true);
+	w->accounts.lives_ns = w->accounts.seen_cpu_ns = 0;
+	w->accounts.brief_ns = w->accounts.ends = 0;
+	memcpy(w->accounts.booked_before, w->accounts.booked,
+	       sizeof w->accounts.booked);
+	census_begin(&w->census, &w->roll, now_ns());
+	roll_list(&w->roll, w->census.at, true);
 	w->pace.early_ns = w->pace.due_ns = w->roll.listed_at;
 }
 
@@ -305,34 +334,37 @@ finish(struct waits *w, struct waiter *th, uint64_t now)
 
 	if (th->ended)
 		return;
-	if (th->gone_ns)
-		account_end(&w->accounts, th, th->gone_ns);
-	else if (look_at_turns(w->opt->target, &th->of, &t) == 0)
-		account_stop(&w->accounts, th, now, &t);
-	else
-		account_end(&w->accounts, th, now);
+	if (!th->gone_ns &&
+	    look_at_turns(w->opt->target, &th->of, &t) == 0) {
+		account_stop(&w->accounts, th, now, &t,
+			     look_is_blocked(&w->looker, &th->of));
+		return;
+	}
+	account_end(&w->accounts, th, th->gone_ns ? th->gone_ns : now);
+	th->ended = true;
 }
 
-void
+bool
 waits_end(struct waits *w)
 {
 	uint64_t tid, at;
 	size_t i = 0;
 
 	if (!w || !w->on)
-		return;
+		return false;
 	/* many would take long, and the clocks are still on */
 	if (w->roll.threads.len < FEW)
 		(void)look(w, UINT64_MAX);
+	waits_count(w);
 	w->on = false;
 	w->plan_len = w->plan_at = 0;
 
-	const uint64_t now = now_ns();
-
-	book_brief(w, now);
+	const uint64_t now = now_ns(), more = unmet(w, CENSUS_AT_END);
 
 	while (map_next(&w->roll.threads, &i, &tid, &at))
 		finish(w, (struct waiter *)(uintptr_t)at, now);
+	census_book(&w->census, &w->accounts, &w->roll, now, more);
+	return true;
 }
 
 struct waits *
@@ -349,7 +381,6 @@ waits_new(struct recorder *rec, const struct recorder_options *o)
 	w->accounts.rec = rec;
 	w->accounts.unseen_frinfo = recorder_unseen_stack(rec);
 	looker_init(&w->looker, rec, o->target);
-	waits_begin(w);
 	return w;
 }
 
@@ -358,7 +389,7 @@ waits_free(struct waits *w)
 {
 	if (!w)
 		return;
-	waits_end(w);
+	(void)waits_end(w);
 	looker_fini(&w->looker);
 	free(w->plan);
 	roll_fini(&w->roll);

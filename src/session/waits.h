@@ -13,14 +13,14 @@
 
 struct waits;
 
-/* All wall time of all threads counts from now on. */
 struct waits *waits_new(struct recorder *rec,
 			const struct recorder_options *o);
 void waits_free(struct waits *w);
-/* The same after a pause. */
+/* All wall time of all threads counts from now on. */
 void waits_begin(struct waits *w);
-/* What is pending is booked, and nothing after it counts. */
-void waits_end(struct waits *w);
+/* What is pending is booked, and nothing after it counts. false: it had ended
+ * already. */
+bool waits_end(struct waits *w);
 /* now_ns() when waits_work wants to be woken; it may have something to do
  * earlier, if we are awake. false: and more of it, when others have had their
  * turn. */
@@ -30,6 +30,8 @@ uint64_t waits_deadline(const struct waits *w);
 uint64_t waits_every_ns(const struct waits *w);
 bool waits_wanted(const struct waits *w, uint64_t now);
 bool waits_work(struct waits *w);
+/* Now we are awake. */
+void waits_count(struct waits *w);
 
 /* A stack that the thread had on a processor. */
 void waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo);
@@ -39,8 +41,10 @@ void waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns);
 /* Who there is, also after the end until the next beginning. NULL: w is. */
 struct roll;
 const struct roll *waits_roll(const struct waits *w);
-/* Time by state since the beginning, what is pending too. */
+/* Time by state since the first beginning, what is pending too. */
 void waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT]);
+/* Of that, waits of threads that nobody told of and no look has met. */
+uint64_t waits_guessed_ns(const struct waits *w);
 
 /* ---- waits_pace.c -------------------------------------------------------- */
 
@@ -89,6 +93,8 @@ int look_at_turns(const struct target *t, const struct looked_at *th,
 /* What a thread waits in, and where, without a stop. turns: of right before. */
 struct look look_at_waiting(struct looker *k, const struct looked_at *th,
 			    const struct task_turns *turns);
+/* Just that: else it has a processor, or wants one. */
+bool look_is_blocked(const struct looker *k, const struct looked_at *th);
 
 /* ---- waits_account.c ------------------------------------------------------ */
 
@@ -105,6 +111,9 @@ struct waiter {			/* a thread */
 	uint64_t faults, fault_turns;	/* when it was found blocked last */
 	uint64_t fault_ns;	/* what one takes; 0 not known */
 	uint64_t unplaced_ns;	/* of what it waited: nobody knows where */
+	uint64_t before_ns;	/* of what it waited: at most, before since_ns */
+	bool waited;		/* and that is known */
+	unsigned looks;
 	bool met;		/* its birth is a guess */
 	bool blocked;		/* at the last look */
 	bool known;		/* once it was; in this, with this stack: */
@@ -125,8 +134,10 @@ struct accounts {		/* of all threads */
 	struct recorder *rec;
 	uint64_t unseen_frinfo;
 	uint64_t booked[MSTATE_COUNT];
-	uint64_t seen_cpu_ns;	/* of threads that have ended */
+	uint64_t booked_before[MSTATE_COUNT];	/* this beginning */
+	uint64_t lives_ns, seen_cpu_ns;	/* of threads that have ended */
 	uint64_t brief_ns;	/* lives of threads that no look has met */
+	uint64_t ends;		/* of threads; most are known by looks */
 };
 
 /* What it was blocked that is not in the account, if it is blocked now. */
@@ -137,11 +148,12 @@ void account_look(struct accounts *a, struct waiter *th, uint64_t now,
 		  const struct task_turns *t, const struct look *look);
 /* It ended then. */
 void account_end(struct accounts *a, struct waiter *th, uint64_t end);
-/* It lives, and is not recorded any more. */
+/* It lives, blocked or not, and is not recorded any more. */
 void account_stop(struct accounts *a, struct waiter *th, uint64_t now,
-		  const struct task_turns *t);
-/* What is not written yet. */
-void account_sum(const struct waiter *th, uint64_t sum[MSTATE_COUNT]);
+		  const struct task_turns *t, bool blocked);
+/* Of so much time without a processor what it waited for one, as on the
+ * whole. */
+uint64_t account_part_waited(const struct waiter *th, uint64_t ns);
 
 /* ---- waits_roll.c -------------------------------------------------------- */
 
@@ -175,5 +187,42 @@ uint64_t roll_seen_cpu(const struct roll *r);
 /* Of one that was told of, and is not met yet. Without a descriptor to spare
  * they stay closed, and each look opens its own. */
 void roll_open_files(struct roll *r, struct waiter *th);
+
+/* ---- waits_brief.c ------------------------------------------------------- */
+
+struct census {
+	bool told;		/* of births, by a clock: all are met */
+	uint64_t at, threads;	/* so many there were */
+	uint64_t lives_ns;	/* of all, until then */
+	uint64_t squares;	/* ... to be unsure of, us */
+	uint64_t clock_start_ns;	/* of the process, at the beginning */
+	uint64_t cpu_ns;	/* ... since, as of the last note */
+	uint64_t guessed_ns;	/* booked, since the first beginning */
+};
+
+void census_begin(struct census *c, const struct roll *r, uint64_t now);
+void census_take(struct census *c, const struct roll *r, uint64_t now);
+/* CPU time of all since the beginning; of a process that is gone, as it was
+ * noted last. */
+uint64_t census_cpu(const struct census *c, const struct roll *r);
+/* Lives that are in no account, where nobody told. every_ns: looks at each
+ * thread. So far: not more than it will be. */
+enum census_time { CENSUS_SO_FAR, CENSUS_AT_END };
+uint64_t census_unmet(const struct census *c, const struct accounts *a,
+		      const struct roll *r, uint64_t every_ns,
+		      enum census_time when);
+/* Of these, and of those that ended before a look, what they did not run. */
+uint64_t census_wait(const struct census *c, const struct accounts *a,
+		     const struct roll *r, uint64_t unmet_ns);
+/* That, at the end. */
+void census_book(struct census *c, struct accounts *a, const struct roll *r,
+		 uint64_t now, uint64_t unmet_ns);
+
+/* ---- waits_sum.c --------------------------------------------------------- */
+
+/* All time of the threads so far that is not CPU time. */
+void accounts_sum(const struct accounts *a, const struct roll *r,
+		  const struct census *c, uint64_t now, uint64_t unmet_ns,
+		  uint64_t sum[MSTATE_COUNT]);
 
 #endif

@@ -15,8 +15,11 @@
  * them saw: over many looks a place gets what it had. A wait that is longer
  * than what lies between looks is seen whole.
  *
- * The count of who runs lags by a tick of the scheduler, so it is taken for
- * blocked time only when the thread is found blocked.
+ * The count of who runs lags by a tick of the scheduler, and a wait for a
+ * processor is counted when it ends, as a whole. So what is not counted yet is
+ * taken for blocked time only when the thread is found blocked, and at the end
+ * for such a wait where it is not. What began before us and ended since is not
+ * all ours: nobody has had more time than has passed.
  *
  * Time is held back for a while, to be one packet for each place and state.
  */
@@ -33,6 +36,8 @@ write_held(struct accounts *a, struct waiter *th, uint64_t now)
 	for (size_t i = 0; i < th->held_len; i++) {
 		const struct held_time *h = &th->held[i];
 
+		if (!h->ns)		/* it was taken back */
+			continue;
 		a->booked[h->state] += h->ns;
 		recorder_wait(a->rec, now, th->of.tid, h->state, h->ns,
 			      h->frinfo ? h->frinfo : a->unseen_frinfo);
@@ -75,14 +80,6 @@ write_when_due(struct accounts *a, struct waiter *th, uint64_t now)
 	write_held(a, th, now);
 }
 
-void
-account_sum(const struct waiter *th, uint64_t sum[MSTATE_COUNT])
-{
-	for (size_t i = 0; i < th->held_len; i++)
-		sum[th->held[i].state] += th->held[i].ns;
-	sum[MSTATE_WAIT_CPU] += th->unplaced_ns;
-}
-
 /* ---- what it waited for a processor ------------------------------------------ */
 
 /* Where it was blocked, if that is how it was found, or where it ran last. */
@@ -94,12 +91,34 @@ place_waited(struct accounts *a, struct waiter *th, uint64_t now)
 	th->unplaced_ns = 0;
 }
 
+/* Of what is not written yet. */
+static uint64_t
+take_back(struct waiter *th, enum mstate state, uint64_t ns)
+{
+	uint64_t left = ns;
+
+	for (size_t i = 0; i < th->held_len && left; i++) {
+		struct held_time *h = &th->held[i];
+		const uint64_t part = h->state != state ? 0 :
+			h->ns < left ? h->ns : left;
+
+		h->ns -= part;
+		left -= part;
+	}
+	return ns - left;
+}
+
 static void
 count_waited(struct accounts *a, struct waiter *th, uint64_t now,
 	     const struct task_turns *t)
 {
 	const uint64_t all = t->wait_ns - th->base.wait_ns;
 
+	if (all < th->waited_ns) {	/* it was not all ours */
+		th->waited_ns -= take_back(th, MSTATE_WAIT_CPU,
+					   th->waited_ns - all);
+		return;
+	}
 	th->unplaced_ns += all - th->waited_ns;
 	th->waited_ns = all;
 	if (th->run_frinfo || th->frinfo)
@@ -108,13 +127,24 @@ count_waited(struct accounts *a, struct waiter *th, uint64_t now,
 
 /* ---- what it was blocked -------------------------------------------------------- */
 
+static uint64_t
+counted(const struct waiter *th, const struct task_turns *t)
+{
+	return th->blocked_ns + t->cpu_ns - th->base.cpu_ns +
+		t->wait_ns - th->base.wait_ns;
+}
+
+static uint64_t
+life_of(const struct waiter *th, uint64_t now)
+{
+	return now > th->since_ns ? now - th->since_ns : 0;
+}
+
 uint64_t
 account_new_blocked(const struct waiter *th, uint64_t now,
 		    const struct task_turns *t)
 {
-	const uint64_t other = th->blocked_ns + t->cpu_ns - th->base.cpu_ns +
-		t->wait_ns - th->base.wait_ns;
-	const uint64_t wall = now > th->since_ns ? now - th->since_ns : 0;
+	const uint64_t other = counted(th, t), wall = life_of(th, now);
 
 	return wall > other ? wall - other : 0;
 }
@@ -124,16 +154,6 @@ add_blocked(struct accounts *a, struct waiter *th, uint64_t now, uint64_t ns)
 {
 	th->blocked_ns += ns;
 	hold(a, th, now, th->state, ns, th->frinfo);
-}
-
-/* Of one that was never seen blocked: asleep, where it ran. */
-static void
-guess_place(struct waiter *th)
-{
-	if (th->known)
-		return;
-	th->state = MSTATE_SLEEP;
-	th->frinfo = th->run_frinfo;
 }
 
 static bool
@@ -202,10 +222,53 @@ see_blocked(struct accounts *a, struct waiter *th, uint64_t now,
 	add_blocked(a, th, now, fresh - before);
 }
 
+/* ---- more than there was time for ----------------------------------------------- */
+
+/* The first wait that was counted lasted since before us, or until now. */
+static void
+note_first_wait(struct waiter *th, const struct task_turns *t)
+{
+	const uint64_t wait = t->wait_ns - th->base.wait_ns;
+	const uint64_t ours = th->looked_at - th->since_ns;
+
+	if (th->waited || !wait)
+		return;
+	th->waited = true;
+	th->before_ns = !th->met && wait > ours ? wait - ours : 0;
+}
+
+/* While it waits again it does not show yet how much of that was not ours. */
+static void
+trim(struct waiter *th, uint64_t now, const struct task_turns *t)
+{
+	const uint64_t other = counted(th, t), wall = life_of(th, now);
+	uint64_t more = other > wall ? other - wall : 0;
+
+	note_first_wait(th, t);
+	if (!more)
+		return;
+	if (th->met && !th->last.switches)	/* its birth is a guess */
+		th->since_ns -= more, more = 0;
+	if (th->blocked) {	/* so it was taken, and waited by then */
+		const uint64_t part = take_back(th, th->state, more);
+
+		th->blocked_ns -= part;
+		more -= part;
+	}
+	if (more > th->before_ns)
+		more = th->before_ns;
+	th->before_ns -= more;
+	th->base.wait_ns += more;
+}
+
+/* ---- a look ------------------------------------------------------------------------ */
+
 void
 account_look(struct accounts *a, struct waiter *th, uint64_t now,
 	     const struct task_turns *t, const struct look *look)
 {
+	th->looks++;
+	trim(th, now, t);
 	if (!look)
 		add_blocked(a, th, now, account_new_blocked(th, now, t));
 	else if (look->blocked)
@@ -219,6 +282,44 @@ account_look(struct accounts *a, struct waiter *th, uint64_t now,
 }
 
 /* ---- the end ---------------------------------------------------------------------- */
+
+/* Of one that was never seen blocked: asleep, where it ran. */
+static void
+guess_place(struct waiter *th)
+{
+	if (th->known)
+		return;
+	th->state = MSTATE_SLEEP;
+	th->frinfo = th->run_frinfo;
+}
+
+uint64_t
+account_part_waited(const struct waiter *th, uint64_t ns)
+{
+	const uint64_t all = th->waited_ns + th->blocked_ns;
+
+	return all ? (uint64_t)((double)ns * (double)th->waited_ns /
+				(double)all) : ns;
+}
+
+/* Nobody counted it yet, and it is not blocked: it runs, and its clock lags, or
+ * it waits for a processor, and may have been blocked before. sure: so long
+ * it did wait. */
+static void
+divide(struct accounts *a, struct waiter *th, uint64_t now, uint64_t open,
+       uint64_t sure)
+{
+	if (open <= LAG_NS)
+		return;
+	if (sure > open)
+		sure = open;
+
+	const uint64_t wait = sure + account_part_waited(th, open - sure);
+
+	th->waited_ns += wait;
+	th->unplaced_ns += wait;
+	add_blocked(a, th, now, open - wait);
+}
 
 /* What was since the last look nobody counted for us: it went on as it was on
  * the whole. */
@@ -234,30 +335,47 @@ part_since(const struct waiter *th, uint64_t end, uint64_t ns)
 void
 account_end(struct accounts *a, struct waiter *th, uint64_t end)
 {
+	a->ends++;
+	a->lives_ns += life_of(th, end);
 	if (th->last.switches == 0) {	/* no look has met it */
-		a->brief_ns += end > th->since_ns ? end - th->since_ns : 0;
+		a->brief_ns += life_of(th, end);
 		return;
 	}
 	a->seen_cpu_ns += th->last.cpu_ns - th->base.cpu_ns;
 	guess_place(th);
+	if (!th->blocked)
+		divide(a, th, end, account_new_blocked(th, th->looked_at,
+						       &th->last), 0);
 	th->unplaced_ns += part_since(th, end, th->waited_ns);
 	add_blocked(a, th, end, part_since(th, end, th->blocked_ns));
 	place_waited(a, th, end);
 	write_held(a, th, end);
 }
 
+/* The same turn as at the last look. */
+static bool
+same_turn(const struct waiter *th, const struct task_turns *t)
+{
+	return t->switches == th->last.switches && t->cpu_ns == th->last.cpu_ns;
+}
+
 void
 account_stop(struct accounts *a, struct waiter *th, uint64_t now,
-	     const struct task_turns *t)
+	     const struct task_turns *t, bool blocked)
 {
-	const uint64_t fresh = account_new_blocked(th, now, t);
+	trim(th, now, t);
 
-	guess_place(th);
-	if (th->blocked)
-		add_blocked(a, th, now, fresh);
-	else if (fresh > LAG_NS)	/* what is more than lag is not */
-		add_blocked(a, th, now, fresh - LAG_NS / 2);
+	const uint64_t open = account_new_blocked(th, now, t);
+	const bool same = same_turn(th, t);
+
 	count_waited(a, th, now, t);
+	guess_place(th);
+	if (blocked)
+		add_blocked(a, th, now, open);
+	else
+		divide(a, th, now, open, same && !th->blocked ?
+		       now - th->looked_at : 0);
 	place_waited(a, th, now);
 	write_held(a, th, now);
+	th->last = *t;
 }

@@ -231,6 +231,28 @@ look_from_afar(struct looker *k, const struct looked_at *th, char letter)
 	};
 }
 
+/* Of one that is gone: 0. */
+static struct task_stat
+stat_of(const struct looker *k, const struct looked_at *th)
+{
+	struct task_stat st;
+
+	if (th->stat < 0)
+		(void)target_thread_stat(k->target, th->tid, &st);
+	else
+		(void)task_stat_at(th->stat, &st);
+	return st;
+}
+
+bool
+look_is_blocked(const struct looker *k, const struct looked_at *th)
+{
+	struct task_call p;
+	const int seen = call_of(k, th, &p);
+
+	return seen >= 0 ? seen == 1 : stat_of(k, th).state != 'R';
+}
+
 struct look
 look_at_waiting(struct looker *k, const struct looked_at *th,
 		const struct task_turns *turns)
@@ -247,14 +269,7 @@ look_at_waiting(struct looker *k, const struct looked_at *th,
 		look.frinfo = stack_of(k, th, &p, turns);
 	}
 
-	struct task_stat st;
-
-	/* gone: 0 */
-	if (th->stat < 0)
-		(void)target_thread_stat(k->target, th->tid, &st);
-	else
-		(void)task_stat_at(th->stat, &st);
-
+	const struct task_stat st = stat_of(k, th);
 	const char letter = st.state;
 
 	if (letter == 0 || letter == 'Z' || letter == 'X')

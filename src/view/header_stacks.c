@@ -14,6 +14,7 @@ static void
 print_looks(const struct experiment_reader *rd, FILE *out)
 {
 	const char *looks = NULL, *cut = NULL, *every = NULL;
+	const char *guessed = NULL;
 
 	for (size_t i = 0; i < experiment_log_count(rd); i++) {
 		const struct experiment_log_event *ev =
@@ -24,6 +25,7 @@ print_looks(const struct experiment_reader *rd, FILE *out)
 		looks = ev->attr(ev, "looks");
 		cut = ev->attr(ev, "cut");
 		every = ev->attr(ev, "every_us");
+		guessed = ev->attr(ev, "guessed_us");
 	}
 	if (!looks || !cut)
 		return;
@@ -33,6 +35,10 @@ print_looks(const struct experiment_reader *rd, FILE *out)
 		fprintf(out, "  at each thread every %.1f ms on average: what "
 			"is shorter is estimated over many looks\n",
 			strtod(every, NULL) / 1e3);
+	if (guessed && strtod(guessed, NULL) > 0)
+		fprintf(out, "  %.3f s of threads that ended before a look: "
+			"estimated, by how many there were\n",
+			strtod(guessed, NULL) / 1e6);
 }
 
 /* Traced calls: how many, and what is not among them. */
