@@ -24,6 +24,7 @@ recorder_forget_thread(struct recorder *rec, pid_t tid)
 {
 	(void)map_remove(&rec->booked, (uint64_t)tid);
 	recorder_forget_latest(rec, tid);
+	names_death(&rec->names, tid);
 }
 
 bool

@@ -296,7 +296,8 @@ uint64_t recorder_creator_stack(struct recorder *rec,
 uint64_t recorder_unseen_stack(struct recorder *rec);
 void recorder_unsampled_wait(struct recorder *rec, uint64_t time_ns,
 			     uint64_t ns);
-void recorder_birth(struct recorder *rec, uint64_t time_ns, pid_t tid);
+void recorder_birth(struct recorder *rec, uint64_t time_ns, pid_t tid,
+		    pid_t by);
 void recorder_death(struct recorder *rec, uint64_t time_ns, pid_t tid);
 /* Looks at those that wait: when, and do it. false: there is more. */
 uint64_t recorder_look_due(const struct recorder *rec);
@@ -351,6 +352,8 @@ const struct recorder_options *recorder_get_options(const struct recorder *r);
 struct recorder_counts {
 	uint64_t samples, lost, lost_ns, failed, truncated, complete;
 	uint64_t recorded_ns, full_steps;
+	uint64_t too_deep;	/* of the truncated: they have more frames */
+	uint32_t cut_bytes;	/* the copy that the others end with */
 	uint64_t looks, looks_cut;	/* stacks of those that wait */
 	uint64_t clock_ns;	/* CPU time of the process while on */
 	uint64_t clock_start_ns;	/* of the present stretch */
@@ -379,6 +382,12 @@ void recorder_give_register(struct recorder *rec);
 struct clock_record;
 /* true: there is new code in the target. */
 bool sideband_take(struct recorder *rec, const struct clock_record *r);
+
+/* ---- cuts.c -------------------------------------------------------------- */
+
+/* "42 stacks cut at 16 KB (--depth ...)", or "": what ends before its stack
+ * does, and with which words it would not. The caller frees it. */
+char *cuts_text(const struct recorder *rec);
 
 /* ---- receipt.c ------------------------------------------------------------- */
 
