@@ -155,19 +155,34 @@ sort_value(const struct viewer *v, const struct sort *sort,
 	return (sort->flavor == EXCLUSIVE ? cost->excl : cost->incl)[slot];
 }
 
-int
-item_compare(const struct viewer *v, const struct sort *sort,
-	     const struct cost *a, const char *name_a,
-	     const struct cost *b, const char *name_b)
+static const char *
+item_name(struct viewer *v, const struct item *item)
 {
-	const uint64_t x = sort_value(v, sort, a), y = sort_value(v, sort, b);
-	const int order = x != y ? (x > y ? -1 : 1) : strcmp(name_a, name_b);
+	return item->name ? item->name : viewer_name(v, item->function->id);
+}
+
+static int
+compare_names(struct viewer *v, const struct item *a, const struct item *b)
+{
+	if (!a->name && !b->name)
+		return viewer_compare_names(v, a->function->id,
+					    b->function->id);
+	return strcmp(item_name(v, a), item_name(v, b));
+}
+
+int
+item_compare(struct viewer *v, const struct sort *sort, const struct item *a,
+	     const struct item *b)
+{
+	const uint64_t x = sort_value(v, sort, &a->cost);
+	const uint64_t y = sort_value(v, sort, &b->cost);
+	const int order = x != y ? (x > y ? -1 : 1) : compare_names(v, a, b);
 
 	return sort->reverse ? -order : order;
 }
 
 struct ordering {
-	const struct viewer *v;
+	struct viewer *v;
 	const struct sort *sort;
 };
 
@@ -193,12 +208,11 @@ compare_items(const void *a, const void *b, void *arg)
 
 	if (equal)
 		return (x->order < y->order) == by->sort->reverse ? 1 : -1;
-	return item_compare(by->v, by->sort, &x->cost, x->name, &y->cost,
-			    y->name);
+	return item_compare(by->v, by->sort, x, y);
 }
 
 void
-items_sort(const struct viewer *v, const struct sort *sort,
+items_sort(struct viewer *v, const struct sort *sort,
 	   struct item *items, size_t n)
 {
 	struct ordering by = { v, sort };
@@ -218,11 +232,14 @@ free_items(struct item *items, size_t n)
 	}
 }
 
+/* Rows that are not written are counted, and need no name. */
 static void
-add_item(struct table *t, const struct viewer *v, const struct specs *specs,
+add_item(struct table *t, struct viewer *v, const struct specs *specs,
 	 const struct item *item)
 {
-	const struct row *row = table_row(t, item->name);
+	const bool written = !v->limit || t->rows_len < v->limit;
+	const struct row *row = table_row(t, written ? item_name(v, item) :
+						       "");
 
 	table_cost(t, v, specs, row, &item->cost, item->function);
 	for (size_t i = 0; i < specs->len; i++)

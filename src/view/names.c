@@ -2,7 +2,9 @@
 /*
  * The names people read. Different functions of one name are different rows,
  * so they must be told apart: by their load object, by their source file, and
- * where that is the same too, by their address.
+ * where that is the same too, by their address. Finding a source file may take
+ * unpacking all of an object's debug information, so it is put off until a name
+ * is shown.
  */
 #include "private.h"
 
@@ -18,15 +20,31 @@ path_base(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+struct names {
+	char **items;		/* by function id */
+	uint32_t *next;		/* of the same name and not told apart yet, in
+				 * a ring; itself: the name is what is shown */
+	size_t len;
+};
+
+void
+names_free(struct names *names)
+{
+	if (!names)
+		return;
+	for (size_t i = 0; i < names->len; i++)
+		free(names->items[i]);
+	free(names->items);
+	free(names->next);
+	free(names);
+}
+
 void
 viewer_forget_names(struct viewer *v)
 {
 	compare_forget_names(v);
-	for (size_t i = 0; i < v->names_len; i++)
-		free(v->names[i]);
-	free(v->names);
+	names_free(v->names);
 	v->names = NULL;
-	v->names_len = 0;
 }
 
 static char *
@@ -109,26 +127,6 @@ with_address(const struct viewer *v, const struct profile_function *fn)
 	return out;
 }
 
-/* Which of the names are not alone. */
-static bool *
-find_equal(char *const *names, size_t n)
-{
-	bool *equal = xcalloc(n + 1, sizeof *equal);
-	struct map first = {0};
-
-	for (size_t i = 0; i < n; i++) {
-		uint64_t *slot = map_slot_of(&first, hash_bytes(
-			names[i], strlen(names[i]), 0));
-
-		if (!*slot)
-			*slot = i + 1;
-		else if (!strcmp(names[*slot - 1], names[i]))
-			equal[*slot - 1] = equal[i] = true;
-	}
-	map_fini(&first);
-	return equal;
-}
-
 enum tell { BY_OBJECT, BY_FILE, BY_ADDRESS, TELLS };
 
 static char *
@@ -146,27 +144,87 @@ told_apart(const struct viewer *v, const struct profile_function *fn,
 }
 
 static void
-make_names(struct viewer *v)
+link_equal(struct names *names)
 {
-	const size_t n = profile_function_count(v->prof);
+	struct map last = {0};
 
-	v->names = xcalloc(n + 1, sizeof *v->names);
-	v->names_len = n;
-	for (uint32_t i = 0; i < n; i++)
-		v->names[i] = with_object(v, profile_function(v->prof, i),
-					  v->soname ? "[]" : NULL);
-	for (enum tell tell = v->soname ? BY_FILE : BY_OBJECT; tell < TELLS;
-	     tell++) {
-		bool *equal = find_equal(v->names, n);
+	for (uint32_t i = 0; i < names->len; i++) {
+		const char *name = names->items[i];
+		uint64_t *slot = map_slot_of(&last, hash_bytes(
+			name, strlen(name), 0));
+		const uint32_t before = *slot ? (uint32_t)*slot - 1 : i;
 
-		for (uint32_t i = 0; i < n; i++) {
-			if (!equal[i])
-				continue;
-			free(v->names[i]);
-			v->names[i] = told_apart(
-				v, profile_function(v->prof, i), tell);
+		names->next[i] = i;
+		if (before != i && !strcmp(names->items[before], name)) {
+			names->next[i] = names->next[before];
+			names->next[before] = i;
 		}
-		free(equal);
+		*slot = i + 1;
+	}
+	map_fini(&last);
+}
+
+static struct names *
+make_names(const struct viewer *v)
+{
+	struct names *names = xcalloc(1, sizeof *names);
+
+	names->len = profile_function_count(v->prof);
+	names->items = xcalloc(names->len + 1, sizeof *names->items);
+	names->next = xcalloc(names->len + 1, sizeof *names->next);
+	for (uint32_t i = 0; i < names->len; i++)
+		names->items[i] = with_object(
+			v, profile_function(v->prof, i),
+			v->soname ? "[]" : NULL);
+	link_equal(names);
+	return names;
+}
+
+static bool
+is_alone(const struct names *names, uint32_t function)
+{
+	for (uint32_t i = names->next[function]; i != function;
+	     i = names->next[i])
+		if (!strcmp(names->items[i], names->items[function]))
+			return false;
+	return true;
+}
+
+/* Those that are not alone, of all in a ring, get the next longer name. */
+static void
+tell_apart(const struct viewer *v, uint32_t function, enum tell tell)
+{
+	struct names *names = v->names;
+	uint32_t *equal = NULL;
+	size_t cap = 0, n = 0;
+	uint32_t i = function;
+
+	do {
+		if (!is_alone(names, i)) {
+			equal = xgrow(equal, &cap, n + 1, sizeof *equal);
+			equal[n++] = i;
+		}
+		i = names->next[i];
+	} while (i != function);
+	for (size_t k = 0; k < n; k++) {
+		free(names->items[equal[k]]);
+		names->items[equal[k]] = told_apart(
+			v, profile_function(v->prof, equal[k]), tell);
+	}
+	free(equal);
+}
+
+static void
+settle(const struct viewer *v, uint32_t function)
+{
+	uint32_t *next = v->names->next;
+
+	for (enum tell tell = v->soname ? BY_FILE : BY_OBJECT; tell < TELLS;
+	     tell++)
+		tell_apart(v, function, tell);
+	for (uint32_t i = function, after; next[i] != i; i = after) {
+		after = next[i];
+		next[i] = i;
 	}
 }
 
@@ -174,8 +232,26 @@ const char *
 viewer_name(struct viewer *v, uint32_t function)
 {
 	if (!v->names)
-		make_names(v);
-	return v->names[function];
+		v->names = make_names(v);
+	if (v->names->next[function] != function)
+		settle(v, function);
+	return v->names->items[function];
+}
+
+/* What tells names apart stands behind them, unless their object did before:
+ * what they begin with decides if it is not all of one of them. */
+int
+viewer_compare_names(struct viewer *v, uint32_t a, uint32_t b)
+{
+	if (!v->names)
+		v->names = make_names(v);
+
+	const char *x = v->names->items[a], *y = v->names->items[b];
+
+	for (; *x && *x == *y; x++)
+		y++;
+	return *x && *y && !v->soname ? (unsigned char)*x - (unsigned char)*y :
+		strcmp(viewer_name(v, a), viewer_name(v, b));
 }
 
 static const struct {

@@ -95,8 +95,7 @@ struct viewer {
 	unsigned source_shows, disasm_shows;
 	unsigned source_threshold, disasm_threshold;	/* percent */
 	struct vec later;	/* char *: notes of the view that ran */
-	char **names;		/* by function id; NULL: not made yet */
-	size_t names_len;
+	struct names *names;	/* of its functions; NULL: not made yet */
 	struct symbol_server *server;	/* NULL: none is asked */
 	FILE *progress;		/* a terminal, or NULL */
 	size_t progress_len;	/* of the line that stands there */
