@@ -22,8 +22,9 @@ path_base(const char *path)
 
 struct names {
 	char **items;		/* by function id */
-	uint32_t *next;		/* of the same name and not told apart yet, in
-				 * a ring; itself: the name is what is shown */
+	uint32_t *next;		/* of the same name so far, in a ring; itself:
+				 * the name is what is shown */
+	uint8_t *tell;		/* by what they are told apart next */
 	size_t len;
 };
 
@@ -36,6 +37,7 @@ names_free(struct names *names)
 		free(names->items[i]);
 	free(names->items);
 	free(names->next);
+	free(names->tell);
 	free(names);
 }
 
@@ -144,11 +146,12 @@ told_apart(const struct viewer *v, const struct profile_function *fn,
 }
 
 static void
-link_equal(struct names *names)
+link_equal(struct names *names, const uint32_t *ids, size_t n)
 {
 	struct map last = {0};
 
-	for (uint32_t i = 0; i < names->len; i++) {
+	for (size_t k = 0; k < n; k++) {
+		const uint32_t i = ids[k];
 		const char *name = names->items[i];
 		uint64_t *slot = map_slot_of(&last, hash_bytes(
 			name, strlen(name), 0));
@@ -168,64 +171,53 @@ static struct names *
 make_names(const struct viewer *v)
 {
 	struct names *names = xcalloc(1, sizeof *names);
+	const size_t n = profile_function_count(v->prof);
+	uint32_t *ids = xcalloc(n + 1, sizeof *ids);
 
-	names->len = profile_function_count(v->prof);
-	names->items = xcalloc(names->len + 1, sizeof *names->items);
-	names->next = xcalloc(names->len + 1, sizeof *names->next);
-	for (uint32_t i = 0; i < names->len; i++)
+	names->len = n;
+	names->items = xcalloc(n + 1, sizeof *names->items);
+	names->next = xcalloc(n + 1, sizeof *names->next);
+	names->tell = xcalloc(n + 1, sizeof *names->tell);
+	for (uint32_t i = 0; i < n; i++) {
+		ids[i] = i;
+		names->tell[i] = v->soname ? BY_FILE : BY_OBJECT;
 		names->items[i] = with_object(
 			v, profile_function(v->prof, i),
 			v->soname ? "[]" : NULL);
-	link_equal(names);
+	}
+	link_equal(names, ids, n);
+	free(ids);
 	return names;
 }
 
-static bool
-is_alone(const struct names *names, uint32_t function)
-{
-	for (uint32_t i = names->next[function]; i != function;
-	     i = names->next[i])
-		if (!strcmp(names->items[i], names->items[function]))
-			return false;
-	return true;
-}
-
-/* Those that are not alone, of all in a ring, get the next longer name. */
+/* All in that ring get a longer name, and rings of their own by that. */
 static void
-tell_apart(const struct viewer *v, uint32_t function, enum tell tell)
+tell_apart(const struct viewer *v, uint32_t function)
 {
 	struct names *names = v->names;
-	uint32_t *equal = NULL;
+	const enum tell tell = names->tell[function];
+	uint32_t *ids = NULL, i = function;
 	size_t cap = 0, n = 0;
-	uint32_t i = function;
 
 	do {
-		if (!is_alone(names, i)) {
-			equal = xgrow(equal, &cap, n + 1, sizeof *equal);
-			equal[n++] = i;
-		}
+		ids = xgrow(ids, &cap, n + 1, sizeof *ids);
+		ids[n++] = i;
+		free(names->items[i]);
+		names->items[i] = told_apart(v, profile_function(v->prof, i),
+					     tell);
+		names->tell[i]++;
 		i = names->next[i];
 	} while (i != function);
-	for (size_t k = 0; k < n; k++) {
-		free(names->items[equal[k]]);
-		names->items[equal[k]] = told_apart(
-			v, profile_function(v->prof, equal[k]), tell);
-	}
-	free(equal);
+	link_equal(names, ids, n);
+	for (size_t k = 0; k < n && tell + 1 == TELLS; k++)
+		names->next[ids[k]] = ids[k];
+	free(ids);
 }
 
-static void
-settle(const struct viewer *v, uint32_t function)
+static bool
+is_settled(const struct names *names, uint32_t function)
 {
-	uint32_t *next = v->names->next;
-
-	for (enum tell tell = v->soname ? BY_FILE : BY_OBJECT; tell < TELLS;
-	     tell++)
-		tell_apart(v, function, tell);
-	for (uint32_t i = function, after; next[i] != i; i = after) {
-		after = next[i];
-		next[i] = i;
-	}
+	return names->next[function] == function;
 }
 
 const char *
@@ -233,25 +225,34 @@ viewer_name(struct viewer *v, uint32_t function)
 {
 	if (!v->names)
 		v->names = make_names(v);
-	if (v->names->next[function] != function)
-		settle(v, function);
+	while (!is_settled(v->names, function))
+		tell_apart(v, function);
 	return v->names->items[function];
 }
 
-/* What tells names apart stands behind them, unless their object did before:
- * what they begin with decides if it is not all of one of them. */
+/*
+ * A name that grows keeps what it begins with, but for a bracket at its end.
+ * So where two differ before that, it need not be known what they grow to.
+ * (Not where the object is named in any case: its brackets are others then.)
+ */
 int
 viewer_compare_names(struct viewer *v, uint32_t a, uint32_t b)
 {
 	if (!v->names)
 		v->names = make_names(v);
+	for (;;) {
+		const struct names *names = v->names;
+		const char *x = names->items[a], *y = names->items[b];
+		size_t i = 0;
 
-	const char *x = v->names->items[a], *y = v->names->items[b];
-
-	for (; *x && *x == *y; x++)
-		y++;
-	return *x && *y && !v->soname ? (unsigned char)*x - (unsigned char)*y :
-		strcmp(viewer_name(v, a), viewer_name(v, b));
+		while (x[i] && x[i] == y[i])
+			i++;
+		if (is_settled(names, a) && is_settled(names, b))
+			return strcmp(x, y);
+		if (!v->soname && x[i] && x[i + 1] && y[i] && y[i + 1])
+			return (unsigned char)x[i] - (unsigned char)y[i];
+		tell_apart(v, is_settled(names, a) ? b : a);
+	}
 }
 
 static const struct {
