@@ -230,13 +230,31 @@ matters(const struct viewer *v, const struct object_cost *obj)
 	return false;
 }
 
+static bool
+any_trouble(const struct viewer *v)
+{
+	const size_t n = profile_object_count(v->prof);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_object *obj =
+			profile_object_at(v->prof, i);
+
+		if (obj && obj->trouble)
+			return true;
+	}
+	return false;
+}
+
 static void
 note_objects(struct viewer *v, FILE *err)
 {
 	const struct object_cost *objects;
 	const struct function_cost *functions;
-	size_t n = profile_objects(v->prof, &objects);
+	size_t n;
 
+	if (!any_trouble(v))
+		return;
+	n = profile_objects(v->prof, &objects);
 	for (size_t i = 0; i < n; i++)
 		if (objects[i].object->trouble && matters(v, &objects[i]))
 			note(v, objects[i].object->trouble, err);
