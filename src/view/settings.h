@@ -78,6 +78,8 @@ struct viewer {
 	bool inlines;		/* inlined functions are frames */
 	enum view_mode mode;
 	char *filter;		/* NULL: none */
+	char *expected;		/* the filter that will be set, and that the
+				 * profile was read with; NULL: no other */
 	struct selections selections;
 	struct profile_index_type *index_types;	/* the user's come last */
 	size_t index_types_len, index_types_cap;

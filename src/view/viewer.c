@@ -47,6 +47,7 @@ viewer_free(struct viewer *v)
 	selection_forget(v);
 	index_types_free(v);
 	free(v->filter);
+	free(v->expected);
 	free(v);
 }
 
@@ -57,7 +58,7 @@ static struct profile *
 open_profile(struct viewer *v, const char *const *paths, size_t n,
 	     size_t first_group)
 {
-	char *filter = viewer_filter(v);
+	char *filter = v->expected ? xstrdup(v->expected) : viewer_filter(v);
 	const struct profile_options options = {
 		.keep_linker = v->mode == MODE_MACHINE,
 		.keep_parts = v->mode == MODE_MACHINE,
@@ -147,6 +148,8 @@ viewer_load(struct viewer *v, const char *const *paths, size_t n)
 int
 viewer_reload(struct viewer *v)
 {
+	free(v->expected);
+	v->expected = NULL;
 	return v->prof ? adopt(v, open_profile(v, (const char *const *)
 					       v->paths.items,
 					       v->paths.len, 0)) : 0;
