@@ -61,7 +61,7 @@ neighbours(struct panes *p, uint32_t function, bool callers,
 			.function = profile_function(p->v->prof, far),
 		};
 	}
-	items_sort(p->v, &p->sort, *items, n);
+	items_sort(p->v, &p->sort, *items, n, n);
 	return n;
 }
 
@@ -158,7 +158,7 @@ write_panes(struct panes *p, FILE *out)
 			.function = profile_function(v->prof,
 						     costs[i].function),
 		};
-	items_sort(v, &v->sort, items, n);
+	items_sort(v, &v->sort, items, n, most);
 	write_pane(p, FUNCTION_TOTAL, &total, out);
 	for (size_t i = 0; i + 1 < most; i++)
 		write_pane(p, items[i].function->id, &items[i].cost, out);

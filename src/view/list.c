@@ -162,6 +162,17 @@ item_name(struct viewer *v, const struct item *item)
 }
 
 static int
+compare_values(const struct viewer *v, const struct sort *sort,
+	       const struct item *a, const struct item *b)
+{
+	const uint64_t x = sort_value(v, sort, &a->cost);
+	const uint64_t y = sort_value(v, sort, &b->cost);
+	const int order = x != y ? (x > y ? -1 : 1) : 0;
+
+	return sort->reverse ? -order : order;
+}
+
+static int
 compare_names(struct viewer *v, const struct item *a, const struct item *b)
 {
 	if (!a->name && !b->name)
@@ -174,11 +185,12 @@ int
 item_compare(struct viewer *v, const struct sort *sort, const struct item *a,
 	     const struct item *b)
 {
-	const uint64_t x = sort_value(v, sort, &a->cost);
-	const uint64_t y = sort_value(v, sort, &b->cost);
-	const int order = x != y ? (x > y ? -1 : 1) : compare_names(v, a, b);
+	const int order = compare_values(v, sort, a, b);
 
-	return sort->reverse ? -order : order;
+	if (order)
+		return order;
+	return sort->reverse ? -compare_names(v, a, b) :
+			       compare_names(v, a, b);
 }
 
 struct ordering {
@@ -193,6 +205,7 @@ leads(const struct item *item)
 	return item->function && item->function->id == FUNCTION_TOTAL;
 }
 
+/* All but the names. */
 static int
 compare_items(const void *a, const void *b, void *arg)
 {
@@ -202,23 +215,38 @@ compare_items(const void *a, const void *b, void *arg)
 	if (leads(x) != leads(y))
 		return leads(x) ? -1 : 1;
 
-	const bool equal = x->order != y->order &&
-		sort_value(by->v, by->sort, &x->cost) ==
-		sort_value(by->v, by->sort, &y->cost);
+	const int order = compare_values(by->v, by->sort, x, y);
 
-	if (equal)
-		return (x->order < y->order) == by->sort->reverse ? 1 : -1;
-	return item_compare(by->v, by->sort, x, y);
+	if (order || x->order == y->order)
+		return order;
+	return (x->order < y->order) == by->sort->reverse ? 1 : -1;
 }
 
+static int
+compare_equals(const void *a, const void *b, void *arg)
+{
+	const struct ordering *by = arg;
+
+	return item_compare(by->v, by->sort, a, b);
+}
+
+/* Of those that will not be seen nobody needs to know the names. */
 void
-items_sort(struct viewer *v, const struct sort *sort,
-	   struct item *items, size_t n)
+items_sort(struct viewer *v, const struct sort *sort, struct item *items,
+	   size_t n, size_t seen)
 {
 	struct ordering by = { v, sort };
+	size_t end;
 
 	if (n)
 		qsort_r(items, n, sizeof *items, compare_items, &by);
+	for (size_t i = 0; i < n && i < seen; i = end) {
+		end = i + 1;
+		while (end < n && !compare_items(&items[i], &items[end], &by))
+			end++;
+		qsort_r(&items[i], end - i, sizeof *items, compare_equals,
+			&by);
+	}
 }
 
 /* ---- the whole ------------------------------------------------------ */
@@ -266,7 +294,7 @@ list_write_specs(struct viewer *v, const char *what,
 	title_write(v, out, "%s sorted by metric: %s", what, by);
 	putc('\n', out);
 	free(by);
-	items_sort(v, sort, items, n);
+	items_sort(v, sort, items, n, v->limit ? v->limit : n);
 	table_columns(&t, v, specs, total.incl);
 	table_sorted(&t, specs, sort);
 	table_cost(&t, v, specs, table_row(&t, "<Total>"), &total, NULL);

@@ -151,9 +151,9 @@ void table_cost(struct table *t, const struct viewer *v,
 		const struct specs *specs, const struct row *row,
 		const struct cost *cost,
 		const struct profile_function *function);
-/* Most expensive first, equals by name. */
+/* Most expensive first, equals by name; behind the first `seen` in any order. */
 void items_sort(struct viewer *v, const struct sort *sort,
-		struct item *items, size_t n);
+		struct item *items, size_t n, size_t seen);
 int item_compare(struct viewer *v, const struct sort *sort,
 		 const struct item *a, const struct item *b);
 /* Title, headings, <Total>, items. Frees the items' names and keys. */
