@@ -59,7 +59,9 @@ take_values(struct decoder *d)
 {
 	struct experiment_packet *out = &d->packet;
 
-	memcpy(out->value, &d->n[ROLE_VALUE], sizeof out->value);
+	/* one by one, as they were just written: a copy of all would wait */
+	for (size_t i = 0; i < d->layout->value_count; i++)
+		out->value[i] = d->n[ROLE_VALUE + i];
 	if (!d->layout->timed)
 		return;
 	for (size_t i = 0; i < d->layout->value_count; i++)
