@@ -178,6 +178,7 @@ struct experiment_reader {
 	size_t sample_count;
 
 	bool started, exited, replaced, recording;
+	struct experiment_cpus cpus;
 	bool words32;		/* wsize="32" */
 	bool foreign;		/* of another byte order: packets unreadable */
 	uint64_t start_ns, end_ns;	/* end: relative to start */
