@@ -281,6 +281,10 @@ const char *experiment_reader_path(const struct experiment_reader *rd);
  * NULL: not recorded. */
 const char *experiment_property(const struct experiment_reader *rd,
 				const char *name);
+struct experiment_cpus {	/* of the machine; count 0: not recorded */
+	uint64_t count, mhz_min, mhz_max;	/* 0 MHz: not known */
+};
+struct experiment_cpus experiment_cpus(const struct experiment_reader *rd);
 /* Did it end as it should? Else it is being recorded (a writer holds its
  * lock), or its writer was killed. */
 bool experiment_finished(const struct experiment_reader *rd);

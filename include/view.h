@@ -17,6 +17,9 @@ void viewer_free(struct viewer *v);
 /* Look at these experiments from now on; settings stay. Called again for a
  * live experiment it reads what is there by now. */
 int viewer_load(struct viewer *v, const char *const *paths, size_t n);
+/* Before that: with these words `filters` will be run, and nothing is shown
+ * until then. What is loaded is read with that filter at once, not twice. */
+void viewer_expect_filter(struct viewer *v, size_t n, const char *const *words);
 /* Read the same experiments again if they have grown. */
 int viewer_refresh(struct viewer *v);
 bool viewer_loaded(const struct viewer *v);

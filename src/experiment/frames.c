@@ -105,30 +105,38 @@ add_uid(struct experiment_reader *rd, const unsigned char *p, size_t size)
 
 /* ---- links ----------------------------------------------------------- */
 
-static void
+/* How many lead nowhere. */
+static uint64_t
 resolve_links(struct frames *fr)
 {
+	uint64_t lost = 0;
+
 	for (size_t i = 0; i < fr->chain_count; i++) {
 		struct chain *chain = &fr->chains[i];
 		uint64_t next;
 
 		if (!chain->linked)
 			continue;
-		if (map_get(&fr->by_uid, chain->link, &next))
+		if (map_get(&fr->by_uid, chain->link, &next)) {
 			chain->next = (int32_t)next;
-		else
+		} else {
 			chain->end = STACK_TRUNCATED;
+			lost++;
+		}
 	}
+	return lost;
 }
 
 /*
  * Every chain has one successor at most, so a walk either ends or runs into
  * itself. Each walk marks what it visits with its own number: meeting that
- * number again is a circle, meeting another one is known ground.
+ * number again is a circle, meeting another one is known ground. Returns how
+ * many circles there were.
  */
-static void
+static uint64_t
 cut_circles(struct frames *fr)
 {
+	uint64_t circles = 0;
 	uint32_t *seen = xcalloc(fr->chain_count + 1, sizeof *seen);
 
 	for (size_t i = 0; i < fr->chain_count; i++) {
@@ -144,12 +152,14 @@ cut_circles(struct frames *fr)
 			if (seen[chain->next] == walk) {
 				chain->next = CHAIN_NONE;
 				chain->end = STACK_TRUNCATED;
+				circles++;
 				break;
 			}
 			at = chain->next;
 		}
 	}
 	free(seen);
+	return circles;
 }
 
 /* The last word of a whole stack may say why it ends. */
@@ -172,6 +182,23 @@ take_marks(struct frames *fr)
 			continue;
 		chain->len--;
 	}
+}
+
+/* What a recorder has linked to may be written a moment later. */
+static void
+follow_links(struct experiment_reader *rd, const char *name)
+{
+	const uint64_t lost = resolve_links(&rd->frames);
+	const uint64_t circles = cut_circles(&rd->frames);
+
+	if (lost && !rd->recording)
+		reader_warn(rd, "%s: links of stacks that lead to nothing: "
+			    "%llu; what is above them is cut off", name,
+			    (unsigned long long)lost);
+	if (circles)
+		reader_warn(rd, "%s: links of stacks that lead back to "
+			    "themselves: %llu; what is above them is cut off",
+			    name, (unsigned long long)circles);
 }
 
 void
@@ -200,8 +227,7 @@ frames_load(struct experiment_reader *rd)
 	if (damaged)
 		reader_warn(rd, "%s: %llu damaged stacks", name,
 			    (unsigned long long)damaged);
-	resolve_links(&rd->frames);
-	cut_circles(&rd->frames);
+	follow_links(rd, name);
 	take_marks(&rd->frames);
 }
 

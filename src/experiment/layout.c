@@ -84,55 +84,85 @@ width_of(const struct field *f)
 		sizeof(uint32_t) : sizeof(uint64_t);
 }
 
+static void
+list_numbers(struct layout *layout, size_t width)
+{
+	for (size_t role = 0; role < ROLE_COUNT; role++) {
+		const struct field *f = &layout->fields[role];
+		const size_t end = f->offset + width;
+
+		if (f->type == FIELD_NONE || f->type == FIELD_STRING ||
+		    width_of(f) != width)
+			continue;
+		layout->numbers[layout->number_count].offset =
+			(uint32_t)f->offset;
+		layout->numbers[layout->number_count].role = (uint8_t)role;
+		layout->numbers[layout->number_count++].type =
+			(uint8_t)f->type;
+		layout->need = end > layout->need ? end : layout->need;
+		if (role >= ROLE_VALUE && role + 1 - ROLE_VALUE >
+		    layout->value_count)
+			layout->value_count = role + 1 - ROLE_VALUE;
+	}
+}
+
 void
 layout_finish(struct layout *layout)
 {
 	layout->number_count = layout->value_count = layout->need = 0;
-	for (size_t role = 0; role < ROLE_COUNT; role++) {
-		const struct field *f = &layout->fields[role];
-		const size_t end = f->offset + width_of(f);
-
-		if (f->type == FIELD_NONE || f->type == FIELD_STRING)
-			continue;
-		layout->numbers[layout->number_count++] = (uint8_t)role;
-		layout->need = end > layout->need ? end : layout->need;
-		if (role >= ROLE_VALUE && role < ROLE_VALUE + EXPERIMENT_VALUES)
-			layout->value_count = role - ROLE_VALUE + 1;
-	}
+	list_numbers(layout, sizeof(uint64_t));
+	layout->wide_count = layout->number_count;
+	list_numbers(layout, sizeof(uint32_t));
+	for (size_t i = 0; i < EXPERIMENT_VALUES; i++)
+		layout->timed |= layout->time_values[i];
 }
 
 static inline uint64_t
-number_at(const unsigned char *p, enum field_type type)
+wide_at(const unsigned char *p)
 {
-	int32_t n32;
-	uint32_t u32;
-	uint64_t u64;
+	uint64_t n;
 
-	if (type == FIELD_INT32) {
-		memcpy(&n32, p, sizeof n32);
-		return (uint64_t)(int64_t)n32;
+	memcpy(&n, p, sizeof n);
+	return n;
+}
+
+static inline uint64_t
+narrow_at(const unsigned char *p, enum field_type type)
+{
+	uint32_t n;
+
+	memcpy(&n, p, sizeof n);
+	return type == FIELD_INT32 ? (uint64_t)(int32_t)n : n;
+}
+
+static void
+numbers_of_part(const struct layout *layout, const unsigned char *packet,
+		size_t size, uint64_t out[ROLE_COUNT])
+{
+	for (size_t i = 0; i < layout->number_count; i++) {
+		const size_t role = layout->numbers[i].role;
+
+		out[role] = layout_get(packet, size, &layout->fields[role]);
 	}
-	if (type == FIELD_UINT32) {
-		memcpy(&u32, p, sizeof u32);
-		return u32;
-	}
-	memcpy(&u64, p, sizeof u64);
-	return u64;
 }
 
 void
 layout_numbers(const struct layout *layout, const unsigned char *packet,
 	       size_t size, uint64_t out[ROLE_COUNT])
 {
-	const bool whole = size >= layout->need;
+	size_t i = 0;
 
-	for (size_t i = 0; i < layout->number_count; i++) {
-		const size_t role = layout->numbers[i];
-		const struct field *f = &layout->fields[role];
-
-		out[role] = whole ? number_at(packet + f->offset, f->type) :
-				    layout_get(packet, size, f);
+	if (size < layout->need) {
+		numbers_of_part(layout, packet, size, out);
+		return;
 	}
+	for (; i < layout->wide_count; i++)
+		out[layout->numbers[i].role] =
+			wide_at(packet + layout->numbers[i].offset);
+	for (; i < layout->number_count; i++)
+		out[layout->numbers[i].role] =
+			narrow_at(packet + layout->numbers[i].offset,
+				  layout->numbers[i].type);
 }
 
 uint64_t
@@ -141,7 +171,9 @@ layout_get(const unsigned char *packet, size_t size, const struct field *f)
 	if (f->type == FIELD_NONE || f->type == FIELD_STRING ||
 	    f->offset + width_of(f) > size)
 		return 0;
-	return number_at(packet + f->offset, f->type);
+	return width_of(f) == sizeof(uint64_t) ?
+		wide_at(packet + f->offset) :
+		narrow_at(packet + f->offset, f->type);
 }
 
 const char *

@@ -40,6 +40,18 @@ on_system(struct experiment_reader *rd, const struct xml_tag *tag)
 }
 
 static void
+on_cpu(struct experiment_reader *rd, const struct xml_tag *tag)
+{
+	const uint64_t mhz = xml_number(xml_attr(tag, "clk"));
+
+	if (!rd->cpus.count || mhz < rd->cpus.mhz_min)
+		rd->cpus.mhz_min = mhz;
+	if (mhz > rd->cpus.mhz_max)
+		rd->cpus.mhz_max = mhz;
+	rd->cpus.count++;
+}
+
+static void
 on_process(struct experiment_reader *rd, const struct xml_tag *tag)
 {
 	const char *wsize = xml_attr(tag, "wsize");
@@ -77,6 +89,8 @@ on_profile(struct experiment_reader *rd, const struct xml_tag *tag)
 
 	if (name && interval && strcmp(name, "heaptrace") == 0)
 		reader_set(rd, "heap_interval", interval);
+	if (name && xml_attr(tag, "threshold"))
+		reader_set(rd, "sync_threshold", xml_attr(tag, "threshold"));
 	if (states)
 		reader_set(rd, "numstates", states);
 	add_counter(rd, tag);
@@ -246,6 +260,7 @@ static const struct {
 	void (*visit)(struct experiment_reader *rd, const struct xml_tag *tag);
 } elements[] = {
 	{ "collector", on_collector },
+	{ "cpu", on_cpu },
 	{ "event", on_event },
 	{ "experiment", set_all },
 	{ "field", on_field },

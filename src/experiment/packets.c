@@ -59,12 +59,15 @@ take_values(struct decoder *d)
 {
 	struct experiment_packet *out = &d->packet;
 
-	for (size_t i = 0; i < d->layout->value_count; i++) {
+	/* one by one, as they were just written: a copy of all would wait */
+	for (size_t i = 0; i < d->layout->value_count; i++)
 		out->value[i] = d->n[ROLE_VALUE + i];
+	if (!d->layout->timed)
+		return;
+	for (size_t i = 0; i < d->layout->value_count; i++)
 		if (d->layout->time_values[i] && out->value[i])
 			out->value[i] = since(d->rd, out->value[i],
 					      out->time_ns);
-	}
 }
 
 /* False when the packet cannot mean anything. */
@@ -91,7 +94,9 @@ decode(struct decoder *d, const struct layout *layout,
 	out->mstate = (int)n[ROLE_STATE];
 	out->ticks = n[ROLE_TICKS];
 	out->weight_ns = weight_of(n[ROLE_TICKS], d->file->tick_ns);
-	out->text = layout_text(packet, size, &layout->fields[ROLE_TEXT]);
+	if (layout->fields[ROLE_TEXT].type == FIELD_STRING)
+		out->text = layout_text(packet, size,
+					&layout->fields[ROLE_TEXT]);
 	take_values(d);
 	return true;
 }
@@ -244,13 +249,14 @@ visit_file(const struct experiment_reader *rd, struct data_file *file,
 	const unsigned char *packet;
 	unsigned long long doubtful = 0;
 	struct decoder d = { .rd = rd, .file = file };
+	const struct layout *l = NULL;
 	struct experiment_packet *p = &d.packet;
 
 	if (!open_data(rd, file, &st))
 		return true;
 	while ((packet = stream_next(&st, &head))) {
-		const struct layout *l = layout_find(file, head.kind);
-
+		if (!l || l->kind != head.kind)
+			l = layout_find(file, head.kind);
 		if (!l || !decode(&d, l, packet, head.size))
 			continue;
 		doubtful += is_doubtful(p);

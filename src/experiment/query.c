@@ -21,6 +21,12 @@ experiment_property(const struct experiment_reader *rd, const char *name)
 	return NULL;
 }
 
+struct experiment_cpus
+experiment_cpus(const struct experiment_reader *rd)
+{
+	return rd->cpus;
+}
+
 bool
 experiment_finished(const struct experiment_reader *rd)
 {

@@ -30,9 +30,13 @@ struct layout {			/* of one kind of packet */
 	int kind;
 	bool time_values[EXPERIMENT_VALUES];
 	struct field fields[ROLE_COUNT];
-	uint8_t numbers[ROLE_COUNT];	/* roles that are declared numbers */
-	size_t number_count;
+	struct {		/* declared numbers, those of 8 bytes first */
+		uint32_t offset;
+		uint8_t role, type;
+	} numbers[ROLE_COUNT];
+	size_t wide_count, number_count;
 	size_t value_count;	/* up to the last that is declared */
+	bool timed;		/* some of them are times */
 	size_t need;		/* packets of that size have all of them */
 };
 
@@ -174,6 +178,7 @@ struct experiment_reader {
 	size_t sample_count;
 
 	bool started, exited, replaced, recording;
+	struct experiment_cpus cpus;
 	bool words32;		/* wsize="32" */
 	bool foreign;		/* of another byte order: packets unreadable */
 	uint64_t start_ns, end_ns;	/* end: relative to start */

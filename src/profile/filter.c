@@ -39,18 +39,30 @@ filter_prepare(struct profile *prof)
 	expr_bind(prof->filter, prof);
 }
 
+static uint32_t
+lwp_ordinal(struct source *src, uint64_t lwp)
+{
+	const size_t at = lwp % LWPS_KNOWN;
+
+	if (!src->lwps_known[at].ordinal || src->lwps_known[at].lwp != lwp) {
+		uint64_t *ordinal = map_slot_of(&src->lwps, lwp);
+
+		if (!*ordinal)
+			*ordinal = src->lwps.len;
+		src->lwps_known[at].lwp = lwp;
+		src->lwps_known[at].ordinal = *ordinal;
+	}
+	return (uint32_t)src->lwps_known[at].ordinal;
+}
+
 struct expr_record
 filter_record(struct profile *prof, struct source *src,
 	      const struct experiment_packet *p, uint32_t stack,
 	      uint32_t thread)
 {
-	uint64_t *lwp = map_slot_of(&src->lwps, p->lwp);
-
-	if (!*lwp)
-		*lwp = src->lwps.len;
 	return (struct expr_record){
 		.packet = p, .prof = prof, .src = src, .stack = stack,
-		.thread = thread, .lwp = (uint32_t)*lwp,
+		.thread = thread, .lwp = lwp_ordinal(src, p->lwp),
 	};
 }
 

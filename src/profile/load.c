@@ -225,7 +225,7 @@ profile_open(const char *const *paths, size_t n,
 		return NULL;
 	}
 	symbolize_init(prof);
-	read_init(prof);
+	stacks_init(prof);
 	for (size_t i = 0; i < n; i++) {
 		prof->groups++;
 

@@ -109,7 +109,7 @@ struct leaks {			/* by number of the heap packet in its file */
 	size_t course_cap;
 };
 
-enum { COUNTER_TAGS = 32, KINDS = 32 };
+enum { COUNTER_TAGS = 32, KINDS = 32, LWPS_KNOWN = 64 };
 
 struct source {			/* one experiment */
 	const struct experiment_reader *reader;
@@ -124,6 +124,7 @@ struct source {			/* one experiment */
 	uint32_t group;		/* of what was named, 1 first */
 	struct map threads;	/* tid -> thread index + 1 */
 	struct map lwps;	/* number in packets -> ordinal */
+	struct { uint64_t lwp, ordinal; } lwps_known[LWPS_KNOWN];
 	uint32_t thread_count;
 	uint32_t *object_of;	/* map record -> object + 1 */
 	struct stack_ends ends;

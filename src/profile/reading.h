@@ -8,7 +8,12 @@
 
 #include "filter.h"
 
-enum { THREADS_KNOWN = 64 };
+enum { THREADS_KNOWN = 64, PCS_KNOWN = 8191 };
+
+struct known_pc {
+	uint64_t pc;
+	uint32_t location;	/* + 1; 0: none */
+};
 
 struct reading {
 	struct profile *prof;
@@ -22,6 +27,7 @@ struct reading {
 		uint64_t tid;
 		uint32_t thread;	/* + 1 */
 	} threads[THREADS_KNOWN];
+	struct known_pc known[PCS_KNOWN];
 };
 
 /* The thread's index; the first of its packets makes it. */
@@ -37,7 +43,12 @@ const struct experiment_packet *
 reading_complete(struct reading *rd, const struct experiment_packet *p,
 		 struct experiment_packet *copy);
 
-void read_init(struct profile *prof);
+/* Ask the memory for what packets that may come need, of which many have a
+ * stack of their own. */
+void reading_ask(const struct reading *rd, const uint64_t ahead[2]);
+
+/* Stack 0. */
+void stacks_init(struct profile *prof);
 /* Add every packet of an experiment to its stack and its thread. */
 void read_packets(struct profile *prof, struct source *src);
 

@@ -18,8 +18,8 @@ struct edging {
 	struct profile *prof;
 	struct map known;	/* from << 32 | to -> edge + 1 */
 	uint32_t *seen;
-	uint64_t *at_callee, *at_caller;
-	size_t callee_cap, caller_cap;
+	uint64_t *values;	/* of each edge at its callee, at its caller */
+	size_t values_cap;
 	uint32_t mark;
 };
 
@@ -32,18 +32,15 @@ edge(struct edging *e, uint32_t from, uint32_t to)
 	if (*slot)
 		return *slot - 1;
 
-	const size_t i = prof->edges_len++, slots = prof->slots;
+	const size_t i = prof->edges_len++, width = 2 * prof->slots;
 
 	*slot = i + 1;
 	prof->edges = xgrow(prof->edges, &prof->edges_cap, i + 1,
 			    sizeof *prof->edges);
 	prof->edges[i] = (struct edge_cost){ .from = from, .to = to };
-	e->at_callee = xgrow(e->at_callee, &e->callee_cap, (i + 1) * slots + 1,
-			     sizeof *e->at_callee);
-	e->at_caller = xgrow(e->at_caller, &e->caller_cap, (i + 1) * slots + 1,
-			     sizeof *e->at_caller);
-	memset(&e->at_callee[i * slots], 0, slots * sizeof *e->at_callee);
-	memset(&e->at_caller[i * slots], 0, slots * sizeof *e->at_caller);
+	e->values = xgrow(e->values, &e->values_cap, (i + 1) * width + 1,
+			  sizeof *e->values);
+	memset(&e->values[i * width], 0, width * sizeof *e->values);
 	return i;
 }
 
@@ -58,6 +55,7 @@ static void
 visit_edges(void *arg, const uint32_t *frames, size_t n, const uint64_t *weight)
 {
 	struct edging *e = arg;
+	size_t below = 0;	/* the edge to the frame that was before */
 
 	e->mark++;
 	for (size_t i = 0; i < n; i++) {
@@ -68,12 +66,12 @@ visit_edges(void *arg, const uint32_t *frames, size_t n, const uint64_t *weight)
 
 		e->seen[frames[i]] = e->mark;
 		if (nearest)
-			add(e->prof, e->at_callee, above, weight);
+			add(e->prof, e->values, 2 * above, weight);
 		if (nearest && i > 0)
-			add(e->prof, e->at_caller,
-			    edge(e, frames[i], frames[i - 1]), weight);
+			add(e->prof, e->values, 2 * below + 1, weight);
 		if (caller == FUNCTION_TOTAL)
-			add(e->prof, e->at_caller, above, weight);
+			add(e->prof, e->values, 2 * above + 1, weight);
+		below = above;
 	}
 }
 
@@ -81,19 +79,14 @@ static void
 keep_edges(struct edging *e)
 {
 	struct profile *prof = e->prof;
-	const size_t n = prof->edges_len * prof->slots;
 
-	prof->edge_values = xcalloc(2 * n + 1, sizeof *prof->edge_values);
-	if (n) {
-		memcpy(prof->edge_values, e->at_callee,
-		       n * sizeof *prof->edge_values);
-		memcpy(prof->edge_values + n, e->at_caller,
-		       n * sizeof *prof->edge_values);
-	}
+	prof->edge_values = xgrow(e->values, &e->values_cap, 1,
+				  sizeof *e->values);
 	for (size_t i = 0; i < prof->edges_len; i++) {
-		prof->edges[i].at_callee = &prof->edge_values[i * prof->slots];
+		prof->edges[i].at_callee =
+			&prof->edge_values[2 * i * prof->slots];
 		prof->edges[i].at_caller =
-			&prof->edge_values[n + i * prof->slots];
+			&prof->edge_values[(2 * i + 1) * prof->slots];
 	}
 }
 
@@ -109,8 +102,6 @@ profile_edges(struct profile *prof, const struct edge_cost **out)
 		keep_edges(&e);
 		map_fini(&e.known);
 		free(e.seen);
-		free(e.at_callee);
-		free(e.at_caller);
 	}
 	*out = prof->edges;
 	return prof->edges_len;
@@ -118,11 +109,80 @@ profile_edges(struct profile *prof, const struct edge_cost **out)
 
 /* ---- tree ----------------------------------------------------------- */
 
+/*
+ * Stacks that begin alike at the root stand beside each other once they are
+ * sorted, so a node is new exactly where a stack differs from the one before.
+ */
+struct path {
+	uint64_t begin;		/* the two outermost functions; 0: none */
+	size_t first;		/* of its functions, outermost first */
+	uint32_t len, number;
+};
+
 struct growing {
 	struct profile *prof;
-	struct map child;	/* parent << 32 | function -> node */
-	size_t values_cap;
+	struct path *paths;
+	size_t len, cap;
+	uint32_t *functions;
+	size_t functions_len, functions_cap;
+	uint64_t *weights;	/* by number of the path */
+	size_t weights_cap, values_cap;
 };
+
+static void
+visit_path(void *arg, const uint32_t *frames, size_t n, const uint64_t *weight)
+{
+	struct growing *g = arg;
+	const size_t slots = g->prof->slots, number = g->len;
+
+	g->paths = xgrow(g->paths, &g->cap, g->len + 1, sizeof *g->paths);
+	g->functions = xgrow(g->functions, &g->functions_cap,
+			     g->functions_len + n + 1, sizeof *g->functions);
+	g->weights = xgrow(g->weights, &g->weights_cap,
+			   (number + 1) * slots + 1, sizeof *g->weights);
+	if (slots)
+		memcpy(&g->weights[number * slots], weight,
+		       slots * sizeof *weight);
+	g->paths[g->len++] = (struct path){
+		.begin = n ? (uint64_t)frames[n - 1] << 32 |
+			     (n > 1 ? frames[n - 2] : 0) : 0,
+		.first = g->functions_len, .len = (uint32_t)n,
+		.number = (uint32_t)number,
+	};
+	while (n-- > 0)
+		g->functions[g->functions_len++] = frames[n];
+}
+
+/* How many of their outermost functions are the same. */
+static uint32_t
+shared(const struct growing *g, const struct path *a, const struct path *b)
+{
+	const uint32_t *x = &g->functions[a->first];
+	const uint32_t *y = &g->functions[b->first];
+	const uint32_t least = a->len < b->len ? a->len : b->len;
+	uint32_t i = 0;
+
+	while (i < least && x[i] == y[i])
+		i++;
+	return i;
+}
+
+static int
+compare_paths(const void *a, const void *b, void *arg)
+{
+	const struct growing *g = arg;
+	const struct path *x = a, *y = b;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+
+	const uint32_t i = shared(g, x, y);
+
+	if (i == x->len || i == y->len)
+		return x->len < y->len ? -1 : x->len > y->len;
+	return g->functions[x->first + i] < g->functions[y->first + i] ? -1 :
+									 1;
+}
 
 static uint32_t
 new_node(struct growing *g, uint32_t parent, uint32_t function)
@@ -139,38 +199,59 @@ new_node(struct growing *g, uint32_t parent, uint32_t function)
 				  sizeof *prof->tree_values);
 	memset(&prof->tree_values[node * prof->slots], 0,
 	       prof->slots * sizeof *prof->tree_values);
+	if (node) {
+		prof->tree[node].next_sibling = prof->tree[parent].first_child;
+		prof->tree[parent].first_child = node;
+	}
 	return node;
 }
 
-static uint32_t
-child_of(struct growing *g, uint32_t parent, uint32_t function)
+/* Each stack's weight to the node of its leaf, which is behind its callers. */
+static void
+grow_paths(struct growing *g)
 {
 	struct profile *prof = g->prof;
-	uint64_t *slot = map_slot_of(&g->child,
-				     (uint64_t)parent << 32 | function);
+	const struct path *before = NULL;
+	uint32_t *nodes = NULL;	/* of the path before, <Total> first */
+	size_t cap = 0;
 
-	if (!*slot) {
-		*slot = new_node(g, parent, function);
+	for (size_t i = 0; i < g->len; i++) {
+		const struct path *p = &g->paths[i];
 
-		struct tree_node *node = &prof->tree[*slot];
-
-		node->next_sibling = prof->tree[parent].first_child;
-		prof->tree[parent].first_child = (uint32_t)*slot;
+		nodes = xgrow(nodes, &cap, p->len + 1u, sizeof *nodes);
+		nodes[0] = 0;
+		for (uint32_t d = before ? shared(g, before, p) : 0;
+		     d < p->len; d++)
+			nodes[d + 1] = new_node(g, nodes[d],
+						g->functions[p->first + d]);
+		add(prof, prof->tree_values, nodes[p->len],
+		    &g->weights[p->number * prof->slots]);
+		before = p;
 	}
-	return (uint32_t)*slot;
+	free(nodes);
 }
 
 static void
-visit_tree(void *arg, const uint32_t *frames, size_t n, const uint64_t *weight)
+grow_tree(struct profile *prof, bool creators)
 {
-	struct growing *g = arg;
-	uint32_t node = 0;
+	struct growing g = { .prof = prof };
 
-	add(g->prof, g->prof->tree_values, node, weight);
-	while (n-- > 0) {
-		node = child_of(g, node, frames[n]);
-		add(g->prof, g->prof->tree_values, node, weight);
-	}
+	if (creators)
+		profile_created_stacks(prof, visit_path, &g);
+	else
+		profile_stacks(prof, visit_path, &g);
+	if (g.len)
+		qsort_r(g.paths, g.len, sizeof *g.paths, compare_paths, &g);
+	new_node(&g, 0, FUNCTION_TOTAL);
+	grow_paths(&g);
+	for (size_t i = prof->tree_len; i-- > 1;)
+		add(prof, prof->tree_values, prof->tree[i].parent,
+		    &prof->tree_values[i * prof->slots]);
+	for (size_t i = 0; i < prof->tree_len; i++)
+		prof->tree[i].incl = &prof->tree_values[i * prof->slots];
+	free(g.paths);
+	free(g.functions);
+	free(g.weights);
 }
 
 static void
@@ -189,19 +270,8 @@ profile_tree(struct profile *prof, bool creators, const struct tree_node **out)
 	if (prof->tree_created != creators)
 		forget_tree(prof);
 	prof->tree_created = creators;
-	if (!prof->tree) {
-		struct growing g = { .prof = prof };
-
-		new_node(&g, 0, FUNCTION_TOTAL);
-		if (creators)
-			profile_created_stacks(prof, visit_tree, &g);
-		else
-			profile_stacks(prof, visit_tree, &g);
-		map_fini(&g.child);
-		for (size_t i = 0; i < prof->tree_len; i++)
-			prof->tree[i].incl = &prof->tree_values[
-				i * prof->slots];
-	}
+	if (!prof->tree)
+		grow_tree(prof, creators);
 	*out = prof->tree;
 	return prof->tree_len;
 }

@@ -221,6 +221,21 @@ first_trailing(const struct report *r)
 	return i;
 }
 
+/* A filter that comes before the first view. */
+static void
+expect_filter(struct shell *sh, const struct report *r)
+{
+	for (size_t i = 0; i < r->count && !r->steps[i].is_view; i++) {
+		const struct step *s = &r->steps[i];
+
+		if (strcmp(s->name, "filters") != 0 || s->n < 2)
+			continue;
+		viewer_expect_filter(sh->viewer, s->n - 1,
+				     (const char *const *)s->words + 1);
+		return;
+	}
+}
+
 static bool
 has_word(char *const *argv, const char *word)
 {
@@ -260,6 +275,7 @@ verb_report(struct shell *sh, int argc, char **argv)
 	for (size_t i = 0; i < r.experiments.len; i++)
 		vec_push(&sh->viewed, xstrdup(r.experiments.items[i]));
 	vec_fini(&r.experiments);
+	expect_filter(sh, &r);
 	if (view_ready(sh) < 0) {
 		fail_in("report");
 		return verb_failed(sh);

@@ -57,12 +57,11 @@ neighbours(struct panes *p, uint32_t function, bool callers,
 		const uint64_t *value = callers ? e->at_callee : e->at_caller;
 
 		(*items)[i] = (struct item){
-			.name = xstrdup(viewer_name(p->v, far)),
 			.cost = { value, value },
 			.function = profile_function(p->v->prof, far),
 		};
 	}
-	items_sort(p->v, &p->sort, *items, n);
+	items_sort(p->v, &p->sort, *items, n, n);
 	return n;
 }
 
@@ -71,16 +70,9 @@ add_neighbours(struct panes *p, struct table *t, const struct item *items,
 	       size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		table_cost(t, p->v, &p->specs, table_row(t, items[i].name),
+		table_cost(t, p->v, &p->specs, table_row(t, viewer_name(
+			   p->v, items[i].function->id)),
 			   &items[i].cost, items[i].function);
-}
-
-static void
-free_items(struct item *items, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(items[i].name);
-	free(items);
 }
 
 /* Of <Total>: what its callees sum up to, so without lost stacks. */
@@ -102,7 +94,7 @@ gathered(struct panes *p, uint32_t function, const struct cost *cost,
 	 size_t below)
 {
 	const struct item centre = {
-		.name = (char *)viewer_name(p->v, function), .cost = *cost,
+		.cost = *cost,
 		.function = profile_function(p->v->prof, function),
 	};
 
@@ -122,8 +114,8 @@ write_pane(struct panes *p, uint32_t function, const struct cost *cost,
 	const size_t below = neighbours(p, function, false, &callees);
 
 	if (gathered(p, function, cost, callers, above, callees, below)) {
-		free_items(callers, above);
-		free_items(callees, below);
+		free(callers);
+		free(callees);
 		return;
 	}
 
@@ -146,8 +138,8 @@ write_pane(struct panes *p, uint32_t function, const struct cost *cost,
 	table_write(&t, 0, out);
 	putc('\n', out);
 	table_fini(&t);
-	free_items(callers, above);
-	free_items(callees, below);
+	free(callers);
+	free(callees);
 }
 
 static void
@@ -162,16 +154,15 @@ write_panes(struct panes *p, FILE *out)
 
 	for (size_t i = 0; i < n; i++)
 		items[i] = (struct item){
-			.name = xstrdup(viewer_name(v, costs[i].function)),
 			.cost = costs[i].cost,
 			.function = profile_function(v->prof,
 						     costs[i].function),
 		};
-	items_sort(v, &v->sort, items, n);
+	items_sort(v, &v->sort, items, n, most);
 	write_pane(p, FUNCTION_TOTAL, &total, out);
 	for (size_t i = 0; i + 1 < most; i++)
 		write_pane(p, items[i].function->id, &items[i].cost, out);
-	free_items(items, n);
+	free(items);
 }
 
 int

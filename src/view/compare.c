@@ -17,14 +17,12 @@ exchange(struct viewer *v, struct compared_group *g)
 {
 	struct compared_group mine = { .name = g->name, .prof = v->prof,
 				       .slots = v->slots, .names = v->names,
-				       .names_len = v->names_len,
 				       .total = g->total };
 
 	memcpy(mine.metrics, v->metrics, sizeof mine.metrics);
 	v->prof = g->prof;
 	v->slots = g->slots;
 	v->names = g->names;
-	v->names_len = g->names_len;
 	memcpy(v->metrics, g->metrics, sizeof g->metrics);
 	*g = mine;
 }
@@ -51,11 +49,8 @@ leave(struct viewer *v)
 static void
 forget_names(struct compared_group *g)
 {
-	for (size_t i = 0; i < g->names_len; i++)
-		free(g->names[i]);
-	free(g->names);
+	names_free(g->names);
 	g->names = NULL;
-	g->names_len = 0;
 }
 
 void

@@ -16,8 +16,7 @@ struct compared_group {
 	struct profile *prof;
 	int metrics[METRIC_MAX];
 	size_t slots;
-	char **names;
-	size_t names_len;
+	struct names *names;
 	uint64_t *total;	/* by the sum's slots */
 };
 

@@ -108,7 +108,9 @@ add(struct viewer *v, struct gathered_list *l, const struct item *item)
 	struct gathered *g = &l->items[l->len++];
 
 	*g = (struct gathered){
-		.name = xstrdup(item->name), .function = item->function,
+		.name = xstrdup(item->name ? item->name :
+				viewer_name(v, item->function->id)),
+		.function = item->function,
 		.order = item->order, .place = place_of(item),
 		.excl = translate(v, item->cost.excl),
 		.incl = translate(v, item->cost.incl),

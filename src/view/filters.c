@@ -43,13 +43,50 @@ join(size_t n, const char *const *words)
 	return str_take(&text);
 }
 
+static char *
+filter_of(size_t n, const char *const *words)
+{
+	char *text = join(n, words);
+
+	if (strcmp(text, "1") && !is_blank(text))
+		return text;
+	free(text);
+	return NULL;
+}
+
+void
+viewer_expect_filter(struct viewer *v, size_t n, const char *const *words)
+{
+	free(v->expected);
+	v->expected = filter_of(n, words);
+	/* it may name what is not defined yet, or be wrong: that waits */
+	if (v->expected &&
+	    profile_expression_check(v->expected, v->index_types,
+				     v->index_types_len) < 0) {
+		free(v->expected);
+		v->expected = NULL;
+	}
+}
+
+/* Was the profile read with it already? Only once: then it may have grown. */
+static bool
+was_expected(struct viewer *v)
+{
+	const bool it_was = v->prof && !v->selections.len && v->expected &&
+		v->filter && !strcmp(v->expected, v->filter);
+
+	free(v->expected);
+	v->expected = NULL;
+	return it_was;
+}
+
 static int
 set_filter(struct viewer *v, char *text)
 {
 	char *before = v->filter;
 
 	v->filter = text;
-	if (viewer_reload(v) == 0) {
+	if (was_expected(v) || viewer_reload(v) == 0) {
 		free(before);
 		return 0;
 	}
@@ -68,17 +105,12 @@ view_filters(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	}
 
 	char *text = join(n - 1, words + 1);
+	const int rc = profile_expression_check(text, v->index_types,
+						v->index_types_len);
 
-	if (profile_expression_check(text, v->index_types,
-				     v->index_types_len) < 0) {
-		free(text);
-		return fail_in("filters");
-	}
-	if (strcmp(text, "1") == 0 || is_blank(text)) {
-		free(text);
-		text = NULL;
-	}
-	return set_filter(v, text);
+	free(text);
+	return rc < 0 ? fail_in("filters") :
+			set_filter(v, filter_of(n - 1, words + 1));
 }
 
 /* ---- describe -------------------------------------------------------- */

@@ -99,7 +99,7 @@ add_side(struct showing *s, const struct profile_neighbour *side, size_t n,
 	struct item *items = side_items(s->v, side, n);
 
 	add_heading(s, n ? heading : none);
-	items_sort(s->v, &s->sort, items, n);
+	items_sort(s->v, &s->sort, items, n, n);
 	for (size_t i = 0; i < n; i++)
 		table_cost(&s->table, s->v, &s->specs,
 			   table_row(&s->table, items[i].name),

@@ -22,7 +22,6 @@ view_functions(struct viewer *v, size_t n, const char *const *words, FILE *out)
 
 	for (size_t i = 0; i < count; i++)
 		items[i] = (struct item){
-			.name = xstrdup(viewer_name(v, costs[i].function)),
 			.cost = costs[i].cost,
 			.function = profile_function(v->prof,
 						     costs[i].function),

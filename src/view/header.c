@@ -111,6 +111,23 @@ print_memory(const struct experiment_reader *rd, FILE *out)
 }
 
 static void
+print_cpus(const struct experiment_reader *rd, FILE *out)
+{
+	const struct experiment_cpus cpus = experiment_cpus(rd);
+
+	if (!cpus.count)
+		return;
+	fprintf(out, "  %" PRIu64 " CPU%s", cpus.count,
+		cpus.count == 1 ? "" : "s");
+	if (cpus.mhz_min != cpus.mhz_max)
+		fprintf(out, ", clock speeds from %" PRIu64 " to %" PRIu64
+			" MHz", cpus.mhz_min, cpus.mhz_max);
+	else if (cpus.mhz_max)
+		fprintf(out, ", clock speed %" PRIu64 " MHz", cpus.mhz_max);
+	fputs(".\n", out);
+}
+
+static void
 print_process(const struct experiment_reader *rd, FILE *out)
 {
 	const char *attached = experiment_property(rd, "attached");
@@ -126,13 +143,17 @@ print_process(const struct experiment_reader *rd, FILE *out)
 	fprintf(out, "Host `%s', OS `%s', page size %s, architecture `%s'\n",
 		property(rd, "hostname"), property(rd, "os"),
 		property(rd, "pagesz"), property(rd, "arch"));
+	print_cpus(rd, out);
 	print_memory(rd, out);
 }
 
-/* Below these waits are only counted; gprofng's log does not tell it. */
+/* Below these waits are only counted. The declaration says what was asked for,
+ * negative where it was to be found; our log also what was found. */
 static void
 print_threshold(const struct experiment_reader *rd, FILE *out)
 {
+	const char *us = experiment_property(rd, "sync_threshold");
+	const double asked = us ? strtod(us, NULL) : 0;
 	const char *ns = NULL;
 
 	for (size_t i = 0; i < experiment_log_count(rd); i++) {
@@ -142,9 +163,10 @@ print_threshold(const struct experiment_reader *rd, FILE *out)
 		if (!strcmp(ev->kind, "sonde_calls") && ev->attr(ev, "sync_ns"))
 			ns = ev->attr(ev, "sync_ns");
 	}
-	if (ns)
-		fprintf(out, ", threshold = %.10g microsecs.",
-			strtod(ns, NULL) / 1e3);
+	if (ns || us)
+		fprintf(out, ", threshold = %.10g microsecs.%s", ns ?
+			strtod(ns, NULL) / 1e3 : asked < 0 ? -asked : asked,
+			asked < 0 ? " (calibrated)" : "");
 }
 
 /* What was traced, and how many events there are. */

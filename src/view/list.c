@@ -155,19 +155,46 @@ sort_value(const struct viewer *v, const struct sort *sort,
 	return (sort->flavor == EXCLUSIVE ? cost->excl : cost->incl)[slot];
 }
 
-int
-item_compare(const struct viewer *v, const struct sort *sort,
-	     const struct cost *a, const char *name_a,
-	     const struct cost *b, const char *name_b)
+static const char *
+item_name(struct viewer *v, const struct item *item)
 {
-	const uint64_t x = sort_value(v, sort, a), y = sort_value(v, sort, b);
-	const int order = x != y ? (x > y ? -1 : 1) : strcmp(name_a, name_b);
+	return item->name ? item->name : viewer_name(v, item->function->id);
+}
+
+static int
+compare_values(const struct viewer *v, const struct sort *sort,
+	       const struct item *a, const struct item *b)
+{
+	const uint64_t x = sort_value(v, sort, &a->cost);
+	const uint64_t y = sort_value(v, sort, &b->cost);
+	const int order = x != y ? (x > y ? -1 : 1) : 0;
 
 	return sort->reverse ? -order : order;
 }
 
+static int
+compare_names(struct viewer *v, const struct item *a, const struct item *b)
+{
+	if (!a->name && !b->name)
+		return viewer_compare_names(v, a->function->id,
+					    b->function->id);
+	return strcmp(item_name(v, a), item_name(v, b));
+}
+
+int
+item_compare(struct viewer *v, const struct sort *sort, const struct item *a,
+	     const struct item *b)
+{
+	const int order = compare_values(v, sort, a, b);
+
+	if (order)
+		return order;
+	return sort->reverse ? -compare_names(v, a, b) :
+			       compare_names(v, a, b);
+}
+
 struct ordering {
-	const struct viewer *v;
+	struct viewer *v;
 	const struct sort *sort;
 };
 
@@ -178,6 +205,7 @@ leads(const struct item *item)
 	return item->function && item->function->id == FUNCTION_TOTAL;
 }
 
+/* All but the names. */
 static int
 compare_items(const void *a, const void *b, void *arg)
 {
@@ -187,24 +215,38 @@ compare_items(const void *a, const void *b, void *arg)
 	if (leads(x) != leads(y))
 		return leads(x) ? -1 : 1;
 
-	const bool equal = x->order != y->order &&
-		sort_value(by->v, by->sort, &x->cost) ==
-		sort_value(by->v, by->sort, &y->cost);
+	const int order = compare_values(by->v, by->sort, x, y);
 
-	if (equal)
-		return (x->order < y->order) == by->sort->reverse ? 1 : -1;
-	return item_compare(by->v, by->sort, &x->cost, x->name, &y->cost,
-			    y->name);
+	if (order || x->order == y->order)
+		return order;
+	return (x->order < y->order) == by->sort->reverse ? 1 : -1;
 }
 
+static int
+compare_equals(const void *a, const void *b, void *arg)
+{
+	const struct ordering *by = arg;
+
+	return item_compare(by->v, by->sort, a, b);
+}
+
+/* Of those that will not be seen nobody needs to know the names. */
 void
-items_sort(const struct viewer *v, const struct sort *sort,
-	   struct item *items, size_t n)
+items_sort(struct viewer *v, const struct sort *sort, struct item *items,
+	   size_t n, size_t seen)
 {
 	struct ordering by = { v, sort };
+	size_t end;
 
 	if (n)
 		qsort_r(items, n, sizeof *items, compare_items, &by);
+	for (size_t i = 0; i < n && i < seen; i = end) {
+		end = i + 1;
+		while (end < n && !compare_items(&items[i], &items[end], &by))
+			end++;
+		qsort_r(&items[i], end - i, sizeof *items, compare_equals,
+			&by);
+	}
 }
 
 /* ---- the whole ------------------------------------------------------ */
@@ -218,11 +260,14 @@ free_items(struct item *items, size_t n)
 	}
 }
 
+/* Rows that are not written are counted, and need no name. */
 static void
-add_item(struct table *t, const struct viewer *v, const struct specs *specs,
+add_item(struct table *t, struct viewer *v, const struct specs *specs,
 	 const struct item *item)
 {
-	const struct row *row = table_row(t, item->name);
+	const bool written = !v->limit || t->rows_len < v->limit;
+	const struct row *row = table_row(t, written ? item_name(v, item) :
+						       "");
 
 	table_cost(t, v, specs, row, &item->cost, item->function);
 	for (size_t i = 0; i < specs->len; i++)
@@ -249,7 +294,7 @@ list_write_specs(struct viewer *v, const char *what,
 	title_write(v, out, "%s sorted by metric: %s", what, by);
 	putc('\n', out);
 	free(by);
-	items_sort(v, sort, items, n);
+	items_sort(v, sort, items, n, v->limit ? v->limit : n);
 	table_columns(&t, v, specs, total.incl);
 	table_sorted(&t, specs, sort);
 	table_cost(&t, v, specs, table_row(&t, "<Total>"), &total, NULL);

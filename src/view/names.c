@@ -2,7 +2,9 @@
 /*
  * The names people read. Different functions of one name are different rows,
  * so they must be told apart: by their load object, by their source file, and
- * where that is the same too, by their address.
+ * where that is the same too, by their address. Finding a source file may take
+ * unpacking all of an object's debug information, so it is put off until a name
+ * is shown.
  */
 #include "private.h"
 
@@ -18,15 +20,33 @@ path_base(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+struct names {
+	char **items;		/* by function id */
+	uint32_t *next;		/* of the same name so far, in a ring; itself:
+				 * the name is what is shown */
+	uint8_t *tell;		/* by what they are told apart next */
+	size_t len;
+};
+
+void
+names_free(struct names *names)
+{
+	if (!names)
+		return;
+	for (size_t i = 0; i < names->len; i++)
+		free(names->items[i]);
+	free(names->items);
+	free(names->next);
+	free(names->tell);
+	free(names);
+}
+
 void
 viewer_forget_names(struct viewer *v)
 {
 	compare_forget_names(v);
-	for (size_t i = 0; i < v->names_len; i++)
-		free(v->names[i]);
-	free(v->names);
+	names_free(v->names);
 	v->names = NULL;
-	v->names_len = 0;
 }
 
 static char *
@@ -109,26 +129,6 @@ with_address(const struct viewer *v, const struct profile_function *fn)
 	return out;
 }
 
-/* Which of the names are not alone. */
-static bool *
-find_equal(char *const *names, size_t n)
-{
-	bool *equal = xcalloc(n + 1, sizeof *equal);
-	struct map first = {0};
-
-	for (size_t i = 0; i < n; i++) {
-		uint64_t *slot = map_slot_of(&first, hash_bytes(
-			names[i], strlen(names[i]), 0));
-
-		if (!*slot)
-			*slot = i + 1;
-		else if (!strcmp(names[*slot - 1], names[i]))
-			equal[*slot - 1] = equal[i] = true;
-	}
-	map_fini(&first);
-	return equal;
-}
-
 enum tell { BY_OBJECT, BY_FILE, BY_ADDRESS, TELLS };
 
 static char *
@@ -146,36 +146,113 @@ told_apart(const struct viewer *v, const struct profile_function *fn,
 }
 
 static void
-make_names(struct viewer *v)
+link_equal(struct names *names, const uint32_t *ids, size_t n)
 {
-	const size_t n = profile_function_count(v->prof);
+	struct map last = {0};
 
-	v->names = xcalloc(n + 1, sizeof *v->names);
-	v->names_len = n;
-	for (uint32_t i = 0; i < n; i++)
-		v->names[i] = with_object(v, profile_function(v->prof, i),
-					  v->soname ? "[]" : NULL);
-	for (enum tell tell = v->soname ? BY_FILE : BY_OBJECT; tell < TELLS;
-	     tell++) {
-		bool *equal = find_equal(v->names, n);
+	for (size_t k = 0; k < n; k++) {
+		const uint32_t i = ids[k];
+		const char *name = names->items[i];
+		uint64_t *slot = map_slot_of(&last, hash_bytes(
+			name, strlen(name), 0));
+		const uint32_t before = *slot ? (uint32_t)*slot - 1 : i;
 
-		for (uint32_t i = 0; i < n; i++) {
-			if (!equal[i])
-				continue;
-			free(v->names[i]);
-			v->names[i] = told_apart(
-				v, profile_function(v->prof, i), tell);
+		names->next[i] = i;
+		if (before != i && !strcmp(names->items[before], name)) {
+			names->next[i] = names->next[before];
+			names->next[before] = i;
 		}
-		free(equal);
+		*slot = i + 1;
 	}
+	map_fini(&last);
+}
+
+static struct names *
+make_names(const struct viewer *v)
+{
+	struct names *names = xcalloc(1, sizeof *names);
+	const size_t n = profile_function_count(v->prof);
+	uint32_t *ids = xcalloc(n + 1, sizeof *ids);
+
+	names->len = n;
+	names->items = xcalloc(n + 1, sizeof *names->items);
+	names->next = xcalloc(n + 1, sizeof *names->next);
+	names->tell = xcalloc(n + 1, sizeof *names->tell);
+	for (uint32_t i = 0; i < n; i++) {
+		ids[i] = i;
+		names->tell[i] = v->soname ? BY_FILE : BY_OBJECT;
+		names->items[i] = with_object(
+			v, profile_function(v->prof, i),
+			v->soname ? "[]" : NULL);
+	}
+	link_equal(names, ids, n);
+	free(ids);
+	return names;
+}
+
+/* All in that ring get a longer name, and rings of their own by that. */
+static void
+tell_apart(const struct viewer *v, uint32_t function)
+{
+	struct names *names = v->names;
+	const enum tell tell = names->tell[function];
+	uint32_t *ids = NULL, i = function;
+	size_t cap = 0, n = 0;
+
+	do {
+		ids = xgrow(ids, &cap, n + 1, sizeof *ids);
+		ids[n++] = i;
+		free(names->items[i]);
+		names->items[i] = told_apart(v, profile_function(v->prof, i),
+					     tell);
+		names->tell[i]++;
+		i = names->next[i];
+	} while (i != function);
+	link_equal(names, ids, n);
+	for (size_t k = 0; k < n && tell + 1 == TELLS; k++)
+		names->next[ids[k]] = ids[k];
+	free(ids);
+}
+
+static bool
+is_settled(const struct names *names, uint32_t function)
+{
+	return names->next[function] == function;
 }
 
 const char *
 viewer_name(struct viewer *v, uint32_t function)
 {
 	if (!v->names)
-		make_names(v);
-	return v->names[function];
+		v->names = make_names(v);
+	while (!is_settled(v->names, function))
+		tell_apart(v, function);
+	return v->names->items[function];
+}
+
+/*
+ * A name that grows keeps what it begins with, but for a bracket at its end.
+ * So where two differ before that, it need not be known what they grow to.
+ * (Not where the object is named in any case: its brackets are others then.)
+ */
+int
+viewer_compare_names(struct viewer *v, uint32_t a, uint32_t b)
+{
+	if (!v->names)
+		v->names = make_names(v);
+	for (;;) {
+		const struct names *names = v->names;
+		const char *x = names->items[a], *y = names->items[b];
+		size_t i = 0;
+
+		while (x[i] && x[i] == y[i])
+			i++;
+		if (is_settled(names, a) && is_settled(names, b))
+			return strcmp(x, y);
+		if (!v->soname && x[i] && x[i + 1] && y[i] && y[i + 1])
+			return (unsigned char)x[i] - (unsigned char)y[i];
+		tell_apart(v, is_settled(names, a) ? b : a);
+	}
 }
 
 static const struct {

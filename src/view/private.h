@@ -64,7 +64,11 @@ void suggest_experiments(const char *const *paths, size_t n);
 
 /* As the settings say; lives until the settings or the profile change. */
 const char *viewer_name(struct viewer *v, uint32_t function);
+/* As strcmp of their names, which it need not all find out. */
+int viewer_compare_names(struct viewer *v, uint32_t a, uint32_t b);
 void viewer_forget_names(struct viewer *v);
+struct names;
+void names_free(struct names *names);
 const char *path_base(const char *path);
 
 /* ---- object_rules.c ------------------------------------------------- */

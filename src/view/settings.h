@@ -78,6 +78,8 @@ struct viewer {
 	bool inlines;		/* inlined functions are frames */
 	enum view_mode mode;
 	char *filter;		/* NULL: none */
+	char *expected;		/* the filter that will be set, and that the
+				 * profile was read with; NULL: no other */
 	struct selections selections;
 	struct profile_index_type *index_types;	/* the user's come last */
 	size_t index_types_len, index_types_cap;
@@ -95,8 +97,7 @@ struct viewer {
 	unsigned source_shows, disasm_shows;
 	unsigned source_threshold, disasm_threshold;	/* percent */
 	struct vec later;	/* char *: notes of the view that ran */
-	char **names;		/* by function id; NULL: not made yet */
-	size_t names_len;
+	struct names *names;	/* of its functions; NULL: not made yet */
 	struct symbol_server *server;	/* NULL: none is asked */
 	FILE *progress;		/* a terminal, or NULL */
 	size_t progress_len;	/* of the line that stands there */

@@ -126,7 +126,7 @@ write_summaries(struct summaries *s, const char *what, FILE *out)
 	char *title = xasprintf("%s sorted by metric: %s", what, by);
 
 	add_total(s);
-	items_sort(v, &v->sort, s->items, s->count);
+	items_sort(v, &v->sort, s->items, s->count, s->count);
 	panels_write(v, title, v->limit && v->limit < s->count ? v->limit :
 		     s->count, make_panel, s, out);
 	for (size_t i = 0; i < s->count; i++)

@@ -125,7 +125,7 @@ struct place {			/* what columns size and address tell */
 };
 
 struct item {
-	char *name;
+	char *name;		/* NULL: that of its function */
 	char *key;		/* what it is called where it is compared with
 				 * its like in another experiment; NULL: name */
 	struct cost cost;
@@ -151,12 +151,11 @@ void table_cost(struct table *t, const struct viewer *v,
 		const struct specs *specs, const struct row *row,
 		const struct cost *cost,
 		const struct profile_function *function);
-/* Most expensive first, equals by name. */
-void items_sort(const struct viewer *v, const struct sort *sort,
-		struct item *items, size_t n);
-int item_compare(const struct viewer *v, const struct sort *sort,
-		 const struct cost *a, const char *name_a,
-		 const struct cost *b, const char *name_b);
+/* Most expensive first, equals by name; behind the first `seen` in any order. */
+void items_sort(struct viewer *v, const struct sort *sort,
+		struct item *items, size_t n, size_t seen);
+int item_compare(struct viewer *v, const struct sort *sort,
+		 const struct item *a, const struct item *b);
 /* Title, headings, <Total>, items. Frees the items' names and keys. */
 void list_write(struct viewer *v, const char *what, struct item *items,
 		size_t n, FILE *out);

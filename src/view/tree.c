@@ -19,27 +19,16 @@ struct drawing {
 	size_t path_cap;
 };
 
-struct child {
-	uint32_t node;
-	const char *name;
-};
-
 static int
 compare_children(const void *a, const void *b, void *arg)
 {
 	const struct drawing *d = arg;
-	const struct child *x = a, *y = b;
-	const struct cost cost_x = { d->nodes[x->node].incl,
-				     d->nodes[x->node].incl };
-	const struct cost cost_y = { d->nodes[y->node].incl,
-				     d->nodes[y->node].incl };
 
-	return item_compare(d->v, &d->sort, &cost_x, x->name, &cost_y,
-			    y->name);
+	return item_compare(d->v, &d->sort, a, b);
 }
 
 static size_t
-sorted_children(struct drawing *d, uint32_t node, struct child **children,
+sorted_children(struct drawing *d, uint32_t node, struct item **children,
 		size_t *cap)
 {
 	size_t n = 0;
@@ -47,8 +36,12 @@ sorted_children(struct drawing *d, uint32_t node, struct child **children,
 	for (uint32_t c = d->nodes[node].first_child; c;
 	     c = d->nodes[c].next_sibling) {
 		*children = xgrow(*children, cap, n + 1, sizeof **children);
-		(*children)[n++] = (struct child){
-			c, viewer_name(d->v, d->nodes[c].function) };
+		(*children)[n++] = (struct item){
+			.index = c,
+			.cost = { d->nodes[c].incl, d->nodes[c].incl },
+			.function = profile_function(d->v->prof,
+						     d->nodes[c].function),
+		};
 	}
 	if (n)
 		qsort_r(*children, n, sizeof **children, compare_children, d);
@@ -114,7 +107,7 @@ walk(struct drawing *d, struct table *t)
 	const size_t most = d->v->limit ? d->v->limit : SIZE_MAX;
 	uint32_t *todo = NULL;
 	size_t cap = 0, n = 0, children_cap = 0;
-	struct child *children = NULL;
+	struct item *children = NULL;
 
 	todo = xgrow(todo, &cap, 1, sizeof *todo);
 	todo[n++] = 0;
@@ -126,8 +119,8 @@ walk(struct drawing *d, struct table *t)
 		count = sorted_children(d, node, &children, &children_cap);
 		todo = xgrow(todo, &cap, n + count + 1, sizeof *todo);
 		for (size_t i = count; i-- > 0;) {
-			d->last[children[i].node] = i + 1 == count;
-			todo[n++] = children[i].node;
+			d->last[children[i].index] = i + 1 == count;
+			todo[n++] = children[i].index;
 		}
 	}
 	free(children);

@@ -47,6 +47,7 @@ viewer_free(struct viewer *v)
 	selection_forget(v);
 	index_types_free(v);
 	free(v->filter);
+	free(v->expected);
 	free(v);
 }
 
@@ -57,7 +58,7 @@ static struct profile *
 open_profile(struct viewer *v, const char *const *paths, size_t n,
 	     size_t first_group)
 {
-	char *filter = viewer_filter(v);
+	char *filter = v->expected ? xstrdup(v->expected) : viewer_filter(v);
 	const struct profile_options options = {
 		.keep_linker = v->mode == MODE_MACHINE,
 		.keep_parts = v->mode == MODE_MACHINE,
@@ -147,6 +148,8 @@ viewer_load(struct viewer *v, const char *const *paths, size_t n)
 int
 viewer_reload(struct viewer *v)
 {
+	free(v->expected);
+	v->expected = NULL;
 	return v->prof ? adopt(v, open_profile(v, (const char *const *)
 					       v->paths.items,
 					       v->paths.len, 0)) : 0;
@@ -230,13 +233,31 @@ matters(const struct viewer *v, const struct object_cost *obj)
 	return false;
 }
 
+static bool
+any_trouble(const struct viewer *v)
+{
+	const size_t n = profile_object_count(v->prof);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_object *obj =
+			profile_object_at(v->prof, i);
+
+		if (obj && obj->trouble)
+			return true;
+	}
+	return false;
+}
+
 static void
 note_objects(struct viewer *v, FILE *err)
 {
 	const struct object_cost *objects;
 	const struct function_cost *functions;
-	size_t n = profile_objects(v->prof, &objects);
+	size_t n;
 
+	if (!any_trouble(v))
+		return;
+	n = profile_objects(v->prof, &objects);
 	for (size_t i = 0; i < n; i++)
 		if (objects[i].object->trouble && matters(v, &objects[i]))
 			note(v, objects[i].object->trouble, err);

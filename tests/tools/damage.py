@@ -81,7 +81,11 @@ def judge_cut(what, name, whole, have, notes, half):
     missing = [note for note in notes if 'have no stack' in note]
     if len(missing) > (name == 'data.frameinfo'):
         bad.append(f'{what}: of missing stacks: {missing}')
-    notes = [note for note in notes if note not in missing]
+    # what the last stack was linked to
+    lost = [note for note in notes if 'that lead to nothing' in note]
+    if len(lost) > (name == 'data.frameinfo'):
+        bad.append(f'{what}: of links: {lost}')
+    notes = [note for note in notes if note not in missing + lost]
     if len(notes) != half + (name == 'log.xml'):
         bad.append(f'{what}: {len(notes)} warnings: {notes}')
     for metric, value in whole.items():
