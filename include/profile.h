@@ -322,8 +322,10 @@ void profile_created_stacks(struct profile *prof,
  * (<Lost samples>); missing: their stack is not in the experiment. */
 struct stack_ends {
 	uint64_t complete, truncated, failed, artificial, missing;
+	uint64_t traced;	/* of all these: calls, no samples */
 	uint64_t booked;	/* no samples: time counted beside them */
 };
+
 struct stack_ends profile_stack_ends(struct profile *prof, size_t experiment);
 /* How many events of that kind were recorded, memory counters among those of
  * hardware. */

@@ -75,7 +75,8 @@ facts_experiment(const struct viewer *v, size_t e)
 		    (uint64_t)experiment_wall_start(rd));
 	fact_time(&p, "Duration", experiment_duration_ns(rd), 0);
 	panel_count(&p, "Samples", ends.complete + ends.truncated +
-		    ends.failed + ends.artificial + ends.missing);
+		    ends.failed + ends.artificial + ends.missing -
+		    ends.traced);
 	panel_count(&p, "Complete stacks", ends.complete);
 	panel_count(&p, "Truncated stacks", ends.truncated);
 	panel_count(&p, "Failed stacks", ends.failed);

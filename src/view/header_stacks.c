@@ -123,7 +123,10 @@ print_stacks(const struct viewer *v, size_t e, FILE *out)
 	const uint64_t ignored = profile_ignored(v->prof, e);
 
 	fprintf(out, "Samples: %" PRIu64, ends.complete + ends.truncated +
-		ends.failed + ends.artificial + ends.missing);
+		ends.failed + ends.artificial + ends.missing - ends.traced);
+	if (ends.traced)
+		fprintf(out, "; %" PRIu64 " traced calls have stacks, too",
+			ends.traced);
 	if (ends.booked)
 		fprintf(out, "; %" PRIu64 " more records book time that "
 			"no sample has", ends.booked);
