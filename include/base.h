@@ -102,6 +102,8 @@ void str_addf(struct str *s, const char *fmt, ...)
 const char *str_text(const struct str *s);
 /* Take the text out; the caller frees it; s is empty again. */
 char *str_take(struct str *s);
+/* 4973 as 4,973 */
+void str_add_grouped(struct str *s, uint64_t n);
 /* A word of a command that people paste: in quotes where the system's shell
  * would see more than one word. str_quoted: the caller frees it. */
 void str_add_quoted(struct str *s, const char *word);

@@ -22,7 +22,8 @@ enum clock_form { CLOCK_FORM_AUTO, CLOCK_FORM_CPU, CLOCK_FORM_THREAD };
 struct clock_options {
 	pid_t pid;
 	uint64_t interval_ns;
-	uint32_t stack_bytes;		/* dump size, 8..65528, multiple of 8 */
+	uint32_t stack_bytes;	/* copied: 8..65528, multiple of 8; 0: 64 KB,
+				 * less where ticks are many or rings small */
 	size_t ring_bytes;	/* per CPU; 0: 200 ms or more, if allowed */
 	enum clock_form form;
 	bool never_kernel;		/* user mode samples only */

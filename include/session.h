@@ -41,7 +41,7 @@ struct settings {
 	enum session_archive archive;
 	uint64_t sample_period_ns;	/* 0: manual */
 	bool dbx_sample;		/* a sample at each stop */
-	uint32_t stack_bytes;		/* ring dump size */
+	uint32_t stack_bytes;		/* copied for ring; 0: it chooses */
 	uint32_t depth;			/* frames of a stack; beyond: truncated */
 	char *notes;			/* NULL or text for `notes` */
 	unsigned seed;			/* donor choice; 0: best (tests) */
@@ -135,6 +135,7 @@ struct session_progress {
 	 * calls that gave back a part */
 	unsigned began_again, cut_short;
 	unsigned not_sampled;	/* threads without a clock; why says why */
+	char cuts[256];		/* stacks that are not whole, and a remedy */
 	char engine[16];
 	char why[512];
 };

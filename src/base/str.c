@@ -52,6 +52,20 @@ str_addf(struct str *s, const char *fmt, ...)
 }
 
 void
+str_add_grouped(struct str *s, uint64_t n)
+{
+	char digits[24];
+	const int len = snprintf(digits, sizeof digits, "%llu",
+				 (unsigned long long)n);
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			str_add(s, ",");
+		str_addn(s, &digits[i], 1);
+	}
+}
+
+void
 str_add_quoted(struct str *s, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"

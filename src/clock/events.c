@@ -13,68 +13,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum {
-	STACK_MOST = 65528,
-	RECORD_OVERHEAD = 512,		/* registers, and side-band around */
-	RING_SPAN_NS = 200 * 1000 * 1000,
-	RING_LEAST = 256 << 10,
-	RING_MOST = 32 << 20,
-	MEMORY_SHARE = 32,		/* of what the machine has, at most */
-};
-
-/* ---- sizes --------------------------------------------------------------- */
-
-static size_t
-power_of_two(size_t least)
-{
-	size_t n = (size_t)sysconf(_SC_PAGESIZE);
-
-	while (n < least)
-		n *= 2;
-	return n;
-}
-
-/* Two samples: else a ring could be too small to hold any. */
-static size_t
-smallest_ring(const struct clock_options *opt)
-{
-	return power_of_two(2 * (opt->stack_bytes + RECORD_OVERHEAD));
-}
-
-static size_t
-largest_ring(void)
-{
-	const size_t cpus = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
-	const size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) *
-			      (size_t)sysconf(_SC_PAGESIZE);
-	const size_t share = memory / MEMORY_SHARE / cpus;
-
-	return share < RING_MOST ? share : RING_MOST;
-}
-
-static size_t
-ring_size(const struct clock_options *opt)
-{
-	if (opt->ring_bytes > 0)
-		return power_of_two(opt->ring_bytes);
-
-	const uint64_t samples = RING_SPAN_NS / opt->interval_ns + 1;
-	const size_t most = largest_ring();
-	size_t want = power_of_two(samples *
-				   (opt->stack_bytes + RECORD_OVERHEAD));
-
-	if (want < RING_LEAST)
-		want = RING_LEAST;
-	while (want > most && want > smallest_ring(opt))
-		want /= 2;
-	return want;
-}
+/* ---- what is asked for --------------------------------------------------- */
 
 static int
 check_options(const struct clock_options *opt)
 {
 	if (interval_check(opt->interval_ns) < 0)
 		return -1;
+	if (!opt->stack_bytes)
+		return 0;
 	if (opt->stack_bytes < 8 || opt->stack_bytes > STACK_MOST ||
 	    opt->stack_bytes % 8 != 0)
 		return fail(FAIL_USAGE, "%u bytes of stack per sample: it "
@@ -86,10 +33,17 @@ check_options(const struct clock_options *opt)
 /* ---- the forms ----------------------------------------------------------- */
 
 static int
-open_rings(struct clock *c)
+open_rings(struct clock *c, bool choose)
 {
-	return rings_open(&c->rings, &c->kernel, ring_size(&c->opt),
-			  smallest_ring(&c->opt), c->opt.pid);
+	if (choose)
+		c->opt.stack_bytes = copy_for(c->opt.interval_ns);
+	if (rings_open(&c->rings, &c->kernel, ring_size(&c->opt),
+		       ring_least(choose ? COPY_LEAST : c->opt.stack_bytes),
+		       c->opt.pid) < 0)
+		return -1;
+	if (choose)
+		c->opt.stack_bytes = copy_fitting(&c->opt, c->rings.bytes);
+	return 0;
 }
 
 /* Takes why. Small rings lose samples sooner; the remedy is one of memory. */
@@ -98,7 +52,9 @@ add_rings(const struct clock *c, char *why)
 {
 	const size_t wanted = ring_size(&c->opt);
 
-	if (c->rings.bytes >= wanted)
+	if (c->rings.bytes >= wanted ||
+	    (c->opt.stack_bytes > COPY_LEAST &&
+	     copy_fitting(&c->opt, c->rings.bytes) == c->opt.stack_bytes))
 		return why;
 
 	char *text = xasprintf("%s; rings of %zu KiB, as %zu are refused "
@@ -265,7 +221,7 @@ clock_open(const struct clock_options *opt)
 	c->opt = *opt;
 	c->states.task_fd = -1;
 	descriptors_raise();
-	if (open_rings(c) < 0 || open_events(c) < 0) {
+	if (open_rings(c, !opt->stack_bytes) < 0 || open_events(c) < 0) {
 		clock_close(c);
 		return NULL;
 	}

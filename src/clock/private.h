@@ -46,6 +46,20 @@ struct clock {
 	uint64_t stopped_at;
 };
 
+/* ---- sizes.c ------------------------------------------------------------- */
+
+enum {
+	COPY_LEAST = 16 << 10,	/* of those that we choose */
+	STACK_MOST = 65528,	/* that the kernel copies */
+};
+
+/* How much of a stack is to be copied, where nobody said. */
+uint32_t copy_for(uint64_t interval_ns);
+/* ... as much as rings of that size hold for long enough. */
+uint32_t copy_fitting(const struct clock_options *opt, size_t ring_bytes);
+size_t ring_size(const struct clock_options *opt);
+size_t ring_least(uint32_t stack_bytes);
+
 /* ---- percpu.c ------------------------------------------------------------ */
 
 /* -1 with errno; *what says at which step. */

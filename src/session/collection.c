@@ -219,6 +219,11 @@ collection_progress(struct collection *c, struct session_progress *out)
 		.began_again = marks->began_again - c->marks.began_again,
 		.cut_short = marks->cut_short - c->marks.cut_short,
 	};
+
+	char *cuts = c->rec ? cuts_text(c->rec) : NULL;
+
+	snprintf(out->cuts, sizeof out->cuts, "%s", cuts ? cuts : "");
+	free(cuts);
 	snprintf(out->engine, sizeof out->engine, "%s",
 		 c->rec ? recorder_engine(c->rec) : "none");
 	snprintf(out->why, sizeof out->why, "%s",

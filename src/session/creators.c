@@ -53,6 +53,8 @@ give_up(struct creators *c, const char *why)
 static void
 seek(struct creators *c)
 {
+	enum { COPY = 16 << 10 };	/* births are bursts */
+	const uint32_t asked = c->opt->stack_bytes;
 	const uint64_t now = now_ns();
 
 	if ((c->births && c->entry) || c->why || !c->on ||
@@ -63,7 +65,7 @@ seek(struct creators *c)
 		c->entry = 0;
 	if (!c->births)
 		c->births = births_open(target_pid(c->opt->target), c->entry,
-					c->opt->stack_bytes);
+					asked ? asked : COPY);
 	if (!c->births && c->entry)
 		give_up(c, fail_last()->reason);
 	fail_clear();

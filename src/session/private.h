@@ -336,6 +336,8 @@ const struct recorder_options *recorder_get_options(const struct recorder *r);
 struct recorder_counts {
 	uint64_t samples, lost, lost_ns, failed, truncated, complete;
 	uint64_t recorded_ns, full_steps;
+	uint64_t too_deep;	/* of the truncated: they have more frames */
+	uint32_t cut_bytes;	/* the copy that the others end with */
 	uint64_t looks, looks_cut;	/* stacks of those that wait */
 	uint64_t clock_ns;	/* CPU time of the process while on */
 	uint64_t clock_start_ns;	/* of the present stretch */
@@ -374,6 +376,12 @@ void usage_add_waits(struct experiment_usage *use,
 struct clock_record;
 /* true: there is new code in the target. */
 bool sideband_take(struct recorder *rec, const struct clock_record *r);
+
+/* ---- cuts.c -------------------------------------------------------------- */
+
+/* "42 stacks cut at 16 KB (--depth ...)", or "": what ends before its stack
+ * does, and with which words it would not. The caller frees it. */
+char *cuts_text(const struct recorder *rec);
 
 /* ---- receipt.c ------------------------------------------------------------- */
 

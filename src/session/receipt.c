@@ -5,21 +5,6 @@
  */
 #include "private.h"
 
-/* 4973 -> "4,973" */
-static void
-add_grouped(struct str *s, uint64_t n)
-{
-	char digits[24];
-	const int len = snprintf(digits, sizeof digits, "%llu",
-				 (unsigned long long)n);
-
-	for (int i = 0; i < len; i++) {
-		if (i && (len - i) % 3 == 0)
-			str_add(s, ",");
-		str_addn(s, &digits[i], 1);
-	}
-}
-
 static void
 add_stops(struct str *s, const struct session_progress *p)
 {
@@ -55,12 +40,12 @@ receipt_text(const struct session_progress *p, const char *clean,
 	if (how)
 		str_addf(&s, "the target %s; ", how);
 	str_addf(&s, "%.1f s, ", (double)p->elapsed_ns / 1e9);
-	add_grouped(&s, p->samples);
+	str_add_grouped(&s, p->samples);
 	str_addf(&s, " sample%s, ", p->samples == 1 ? "" : "s");
-	add_grouped(&s, p->lost);
+	str_add_grouped(&s, p->lost);
 	str_add(&s, " lost, ");
 	if (p->calls_lost) {
-		add_grouped(&s, p->calls_lost);
+		str_add_grouped(&s, p->calls_lost);
 		str_addf(&s, " traced call%s lost, ",
 			 p->calls_lost == 1 ? "" : "s");
 	}
@@ -70,6 +55,8 @@ receipt_text(const struct session_progress *p, const char *clean,
 	if (p->stacks_failed)
 		str_addf(&s, "%llu stacks not unwound to the end, ",
 			 (unsigned long long)p->stacks_failed);
+	if (p->cuts[0])
+		str_addf(&s, "%s, ", p->cuts);
 	if (p->target_cpu_ns)
 		str_addf(&s, "%.3f s CPU recorded of %.3f s, ",
 			 (double)p->recorded_cpu_ns / 1e9,

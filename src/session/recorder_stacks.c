@@ -16,8 +16,11 @@ count_end(struct recorder *rec, enum unwind_end end)
 		rec->counts.complete++;
 		return STACK_COMPLETE;
 	case UNWIND_TRUNCATED:
+		rec->counts.truncated++;
+		return STACK_TRUNCATED;
 	case UNWIND_TOO_DEEP:
 		rec->counts.truncated++;
+		rec->counts.too_deep++;
 		return STACK_TRUNCATED;
 	case UNWIND_FAILED:
 		break;
@@ -59,6 +62,8 @@ recorder_walk(struct recorder *rec, const struct arch_regs *regs,
 	const struct unwind_trace *trace = &rec->trace;
 
 	rec->counts.full_steps += trace->full_steps;
+	if (end == UNWIND_TRUNCATED)
+		rec->counts.cut_bytes = (uint32_t)stack->size;
 	return experiment_stack(rec->opt.exp, trace->pcs, trace->len,
 				count_end(rec, end));
 }
@@ -131,6 +136,7 @@ recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
 	if (n > rec->opt.settings->depth) {
 		n = rec->opt.settings->depth;
 		end = STACK_TRUNCATED;
+		rec->counts.too_deep++;
 	}
 	for (size_t i = 1; i < n; i++)
 		if (!(exact[i / 8] & 1 << i % 8))

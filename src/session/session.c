@@ -294,6 +294,9 @@ collection_close(struct collection *c, const char *how, const char *look,
 
 	collection_stop(c);
 	collection_progress(c, &p);
+	if (p.cuts[0])
+		experiment_event(c->exp, now_ns(), "sonde_cuts",
+				 (const char *const[]){ "text", p.cuts, NULL });
 
 	const bool removed = experiment_is_removed(c->exp);
 

@@ -14,7 +14,6 @@
 #define INTERVAL_LOW	100003000ull
 #define INTERVAL_MIN	100000ull	/* 100 us: beyond 10 kHz targets starve */
 #define INTERVAL_MAX	1000000000ull
-#define STACK_BYTES	16384u
 #define STACK_KB_MAX	64
 #define STACK_BYTES_MAX	65528u	/* the kernel copies no more */
 #define DEPTH_MAX	65536	/* gprofng: man, LIMITS */
@@ -36,7 +35,6 @@ settings_init(struct settings *s)
 		.archive = SESSION_ARCHIVE_ON,
 		.sample_period_ns = SAMPLE_PERIOD,
 		.dbx_sample = true,
-		.stack_bytes = STACK_BYTES,
 		.depth = DEPTH_MAX,
 	};
 }

@@ -76,8 +76,14 @@ show_limit(const struct shell *sh)
 static void
 show_depth(const struct shell *sh)
 {
-	fprintf(sh->out, "depth    %u frames, %u KB copied for engine ring\n",
-		sh->settings.depth, (sh->settings.stack_bytes + 1023) / 1024);
+	const uint32_t bytes = sh->settings.stack_bytes;
+
+	fprintf(sh->out, "depth    %u frames, ", sh->settings.depth);
+	if (bytes)
+		fprintf(sh->out, "%u KB copied for engine ring\n",
+			(bytes + 1023) / 1024);
+	else
+		fputs("up to 64 KB copied for engine ring\n", sh->out);
 }
 
 static void
@@ -137,6 +143,8 @@ collector_status(struct shell *sh, size_t n, char **words)
 		"%llu\n", (unsigned long long)p.samples,
 		(unsigned long long)p.lost,
 		(unsigned long long)p.stacks_failed);
+	if (p.cuts[0])
+		fprintf(sh->out, "  stacks   %s\n", p.cuts);
 	fprintf(sh->out, "  CPU      %.3f s recorded of %.3f s\n",
 		(double)p.recorded_cpu_ns / 1e9,
 		(double)p.target_cpu_ns / 1e9);

@@ -9,6 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where they were cut, and how to have them whole. */
+static void
+print_cuts(const struct experiment_reader *rd, FILE *out)
+{
+	for (size_t i = 0; i < experiment_log_count(rd); i++) {
+		const struct experiment_log_event *ev =
+			experiment_log_at(rd, i);
+		const char *text = strcmp(ev->kind, "sonde_cuts") ? NULL :
+			ev->attr(ev, "text");
+
+		if (text)
+			fprintf(out, "  %s\n", text);
+	}
+}
+
 /* Stacks of threads that wait are no samples, and have their own count. */
 static void
 print_looks(const struct experiment_reader *rd, FILE *out)
@@ -110,6 +125,7 @@ print_stacks(const struct viewer *v, size_t e, FILE *out)
 	if (ends.missing)
 		fprintf(out, ", %" PRIu64 " missing", ends.missing);
 	putc('\n', out);
+	print_cuts(profile_experiment(v->prof, e), out);
 	print_looks(profile_experiment(v->prof, e), out);
 	print_calls(profile_experiment(v->prof, e), out);
 	if (profile_creators(v->prof, e).recorded)
