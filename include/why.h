@@ -24,6 +24,7 @@ enum wait_kind {
 	WAIT_FILE_LOCK,
 	WAIT_STOPPED,		/* by a signal or a tracer */
 	WAIT_KERNEL,		/* a page fault, a disk */
+	WAIT_IPC,		/* messages or semaphores of System V: args[0] */
 };
 
 enum lock_kind {
@@ -35,7 +36,8 @@ enum lock_kind {
 	LOCK_SEMAPHORE,
 	LOCK_BARRIER,
 	LOCK_ONCE,
-	LOCK_INTERNAL,		/* a lock of libc's own: malloc, stdio */
+	LOCK_INTERNAL,		/* a lock of libc's own, as malloc's */
+	LOCK_STREAM,		/* of stdio: also flockfile(3) */
 };
 
 /* A process that has the other end of something open. */
@@ -79,7 +81,9 @@ struct wait {
 	uint64_t address;	/* of the lock, where that is known; or word */
 	uint32_t value;		/* of the word, now */
 	pid_t owner;		/* thread; 0: not known */
+	pid_t owner_pid;	/* ... its process */
 	bool owner_ended;	/* ... and it is there no more */
+	pid_t owner_unseen;	/* thread of a process that is not ours to see */
 	unsigned readers;	/* LOCK_RWLOCK: who hold it */
 	struct wait_word *words;	/* of several: all; word is the first */
 	size_t word_count;
@@ -98,6 +102,8 @@ void wait_fini(struct wait *w);
 /* The name of a system call, "call 999" for one of no name. A view, of an
  * unknown one until the next call. */
 const char *wait_call_name(long call);
+/* Of WAIT_IPC: "message queue", "semaphore set". */
+const char *ipc_kind_name(const struct wait *w);
 const char *lock_kind_name(enum lock_kind kind);
 
 /* What is known of processes, as long as one looks. */

@@ -22,6 +22,7 @@ kind_word(enum wait_kind kind)
 		[WAIT_CHILD] = "child", [WAIT_TIME] = "time",
 		[WAIT_SIGNAL] = "signal", [WAIT_FILE_LOCK] = "file lock",
 		[WAIT_STOPPED] = "stopped", [WAIT_KERNEL] = "kernel",
+		[WAIT_IPC] = "ipc",
 	};
 
 	return words[kind];
@@ -41,7 +42,7 @@ put_call(struct json *j, const struct wait *w)
 }
 
 static void
-put_lock(struct json *j, const struct wait *w)
+put_lock(struct json *j, struct why *y, const struct wait *w)
 {
 	json_begin(j, "lock", '{');
 	json_text(j, "kind", lock_kind_name(w->lock));
@@ -50,6 +51,8 @@ put_lock(struct json *j, const struct wait *w)
 	json_unsigned(j, "value", w->value);
 	if (w->owner) {
 		json_number(j, "owner", w->owner);
+		json_text(j, "owner_name", why_name(y, w->owner_pid, w->owner));
+		json_number(j, "owner_pid", w->owner_pid);
 		json_bool(j, "owner_ended", w->owner_ended);
 	}
 	if (w->lock == LOCK_RWLOCK)
@@ -117,11 +120,17 @@ put_wait(struct json *j, struct scene *l, const struct session_stack *st)
 	if (w.timed && w.timeout_ns >= 0)
 		json_number(j, "timeout_ns", w.timeout_ns);
 	if (w.kind == WAIT_FUTEX)
-		put_lock(j, &w);
+		put_lock(j, l->why, &w);
 	if (w.word_count)
 		put_words(j, &w);
 	if (w.kind == WAIT_FILES || w.kind == WAIT_FILE_LOCK)
 		put_files(j, &w);
+	if (w.kind == WAIT_IPC) {
+		json_begin(j, "ipc", '{');
+		json_text(j, "kind", ipc_kind_name(&w));
+		json_number(j, "id", (int)w.args[0]);
+		json_end(j, '}');
+	}
 	if (w.holder)
 		json_number(j, "holder", w.holder);
 	if (w.kind == WAIT_CHILD) {

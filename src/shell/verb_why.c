@@ -181,9 +181,10 @@ print_queue(const struct answer *a, size_t at, size_t waiters)
 {
 	const pid_t tid = a->g->nodes[at].wait.tid;
 
-	fprintf(a->out, "\n%zu thread%s for thread %d (%s):\n", waiters,
-		waiters == 1 ? " waits" : "s wait", (int)tid,
-		a->g->nodes[at].wait.name);
+	fprintf(a->out, "\n%zu thread%s for ", waiters,
+		waiters == 1 ? " waits" : "s wait");
+	print_who(a, &a->g->nodes[at].wait);
+	fputs(":\n", a->out);
 	print_node(a, at);
 	for (size_t i = 0; i < a->g->len; i++)
 		if (!a->g->nodes[i].shown && a->g->nodes[i].wait.owner == tid &&

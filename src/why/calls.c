@@ -40,6 +40,15 @@ static const struct call_row rows[] = {
 	POLLS(pselect6, NO_ARGUMENT, LIMIT_TIMESPEC, 4),
 	POLLS(epoll_pwait, 0, LIMIT_MS, 3),
 	POLLS(io_uring_enter, 0, LIMIT_NONE, 0),
+	POLLS(mq_timedreceive, 0, LIMIT_MOMENT, 4),
+	{ .nr = SYS_mq_timedsend, .kind = WAIT_FILES, .fd = 0, .writes = true,
+	  .limit = LIMIT_MOMENT, .limit_at = 4 },
+#ifdef SYS_msgrcv
+	OTHER(msgrcv, WAIT_IPC, LIMIT_NONE, 0),
+	OTHER(msgsnd, WAIT_IPC, LIMIT_NONE, 0),
+	OTHER(semop, WAIT_IPC, LIMIT_NONE, 0),
+	OTHER(semtimedop, WAIT_IPC, LIMIT_TIMESPEC, 3),
+#endif
 #ifdef SYS_epoll_pwait2
 	POLLS(epoll_pwait2, 0, LIMIT_TIMESPEC, 3),
 #endif

@@ -139,9 +139,11 @@ follow_futex(struct maker *m, size_t at)
 {
 	const struct wait w = m->g->nodes[at].wait;
 
-	if (w.owner && !w.owner_ended)
+	if (w.owner_ended)
+		return;
+	if (w.owner && add_process(m, w.owner_pid))
 		add_waker(m, at, w.owner);
-	else if (!w.owner_ended)
+	else
 		m->g->nodes[at].open = true;
 }
 

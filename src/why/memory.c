@@ -68,9 +68,8 @@ proc_text(pid_t pid, const char *fmt, ...)
 
 /* ---- threads ------------------------------------------------------------ */
 
-/* Does it live in a name space of process numbers that is not ours? */
-static bool
-is_inside(pid_t pid)
+bool
+process_is_inside(pid_t pid)
 {
 	struct stat ours, its;
 	char *path = xasprintf("/proc/%d/ns/pid", (int)pid);
@@ -106,7 +105,7 @@ members_read(struct members *m, pid_t pid)
 	char *path = xasprintf("/proc/%d/task", (int)pid);
 	DIR *dir = opendir(path);
 	const struct dirent *e;
-	const bool inside = is_inside(pid);
+	const bool inside = process_is_inside(pid);
 
 	m->pid = pid;
 	m->len = 0;

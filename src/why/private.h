@@ -51,10 +51,26 @@ struct memory {
 	const unsigned char *bytes;
 };
 
+/* Memory that processes can share: as /proc/PID/maps names it. */
+struct shared_object {
+	char device[16];
+	uint64_t inode;
+};
+
+struct sharers {		/* of the object that was asked for last */
+	struct shared_object object;
+	pid_t *pids;
+	size_t len, cap;
+	bool unseen;		/* some in which it may have that number may
+				 * not be looked into */
+	uint64_t read_at;
+};
+
 struct why {
 	struct memory *memories;	/* see why_remember */
 	size_t memory_len, memory_cap;
 	struct members members;		/* of the process looked at last */
+	struct sharers sharers;
 	struct opened *opened;		/* sorted by inode */
 	size_t opened_len, opened_cap;
 	bool opened_read;
@@ -94,6 +110,8 @@ char *proc_text(pid_t pid, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 const struct members *members_of(struct why *y, pid_t pid);
+/* Does it live in a name space of process numbers that is not ours? */
+bool process_is_inside(pid_t pid);
 /* The thread that the process knows by that number; 0: none. */
 pid_t member_by_inner(const struct members *m, pid_t inner);
 
@@ -102,6 +120,25 @@ int64_t time_left(clockid_t clock, const struct timespec *until);
 
 /* ---- futex.c */
 void futex_look(struct why *y, struct wait *w, const char *const *functions);
+
+/* ---- lock_names.c: names of functions, ended by NULL, or NULL */
+enum lock_kind lock_by_names(const char *const *functions);
+/* Do they tell anything? Not those of a stripped program. */
+bool lock_has_names(const char *const *functions);
+
+/* ---- locks.c: whose is what the word belongs to */
+void lock_look_pi(struct why *y, struct wait *w);
+/* guess: no name tells what it is. */
+void lock_look(struct why *y, struct wait *w, enum lock_kind by_name,
+	       bool guess);
+
+/* ---- objects.c: where it begins, if its word is an inner one */
+void object_look(struct why *y, struct wait *w);
+
+/* ---- shared.c: an owner with that number in another process */
+void owner_elsewhere(struct why *y, struct wait *w, pid_t number);
+/* No process that shares the memory has it: it has ended. */
+bool owner_is_gone(struct why *y, const struct wait *w, pid_t number);
 
 /* ---- files.c */
 void files_look(struct why *y, struct wait *w, const struct call_row *row);

@@ -48,7 +48,14 @@ add_holder(struct why *y, struct str *s, const struct wait *w)
 			 (int)w->owner);
 	} else if (w->owner) {
 		str_add(s, " held by ");
-		add_thread(y, s, w->pid, w->owner);
+		add_thread(y, s, w->owner_pid, w->owner);
+		if (w->owner_pid != w->pid) {
+			str_add(s, " of ");
+			add_process(y, s, w->owner_pid);
+		}
+	} else if (w->owner_unseen) {
+		str_addf(s, " held by thread %d, of a process that may not be "
+			 "looked into", (int)w->owner_unseen);
 	} else if (w->readers) {
 		str_addf(s, " held by %u reader%s", w->readers,
 			 w->readers == 1 ? "" : "s");
@@ -73,10 +80,11 @@ add_futex(struct why *y, struct str *s, const struct wait *w)
 	static const char *const words[] = {
 		[LOCK_UNKNOWN] = "futex", [LOCK_MUTEX] = "mutex",
 		[LOCK_RWLOCK] = "read-write lock",
-		[LOCK_CONDITION] = "condition variable, word",
+		[LOCK_CONDITION] = "condition variable",
 		[LOCK_SEMAPHORE] = "semaphore", [LOCK_BARRIER] = "barrier",
 		[LOCK_ONCE] = "pthread_once,",
 		[LOCK_INTERNAL] = "lock within libc,",
+		[LOCK_STREAM] = "the lock of a stream,",
 	};
 
 	if (w->word_count > 1) {
@@ -88,8 +96,10 @@ add_futex(struct why *y, struct str *s, const struct wait *w)
 		add_thread(y, s, w->pid, w->owner);
 		return;
 	}
-	str_addf(s, "%s 0x%llx", w->lock == LOCK_JOIN ? "the end of a thread,"
-		 : words[w->lock], (unsigned long long)w->address);
+	str_addf(s, "%s%s 0x%llx", w->lock == LOCK_JOIN ? "the end of a thread,"
+		 : words[w->lock], w->lock == LOCK_CONDITION &&
+		 w->address == w->word ? ", word" : "",
+		 (unsigned long long)w->address);
 	if (w->lock == LOCK_UNKNOWN)
 		str_addf(s, " (holds %u)", w->value);
 	add_holder(y, s, w);
@@ -178,6 +188,14 @@ add_stopper(struct why *y, struct str *s, const struct wait *w)
 	}
 }
 
+const char *
+ipc_kind_name(const struct wait *w)
+{
+	/* msgrcv, msgsnd; semop, semtimedop */
+	return str_starts(wait_call_name(w->call), "msg") ? "message queue" :
+		"semaphore set";
+}
+
 /* ---- all ---------------------------------------------------------------- */
 
 static void
@@ -224,6 +242,9 @@ why_text(struct why *y, const struct wait *w)
 		break;
 	case WAIT_STOPPED:
 		add_stopper(y, &s, w);
+		break;
+	case WAIT_IPC:
+		str_addf(&s, "%s %d", ipc_kind_name(w), (int)w->args[0]);
 		break;
 	case WAIT_KERNEL:
 		str_add(&s, "the kernel: a page fault or the like");

@@ -36,6 +36,7 @@ why_free(struct why *y)
 	free(y->opened);
 	free(y->memories);
 	free(y->members.items);
+	free(y->sharers.pids);
 	free(y);
 }
 
@@ -184,6 +185,8 @@ take_limit(struct wait *w, const struct call_row *row)
 		(row->limit == LIMIT_TIMEVAL ? ts.tv_nsec * 1000 : ts.tv_nsec);
 	if (w->call == SYS_clock_nanosleep && w->args[1] & TIMER_ABSTIME)
 		w->timeout_ns = time_left((clockid_t)w->args[0], &ts);
+	if (row->limit == LIMIT_MOMENT)
+		w->timeout_ns = time_left(CLOCK_REALTIME, &ts);
 }
 
 static void

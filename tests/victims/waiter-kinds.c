@@ -20,6 +20,7 @@ static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t of_condition = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_barrier_t barrier;
+static FILE *stream;
 static struct member *joined;
 
 static void
@@ -110,6 +111,15 @@ wait_barrier(struct member *me)
 	say_word(me, &barrier);
 	pthread_barrier_wait(&barrier);
 }
+
+#ifdef __GLIBC__
+static void
+wait_stream(struct member *me)
+{
+	say_word(me, stream);
+	flockfile(stream);
+}
+#endif
 
 static void
 wait_sleep(struct member *me)
@@ -249,6 +259,11 @@ start_kinds(void)
 	add("join", SYS_futex, wait_join);
 	add("signal", SYS_rt_sigtimedwait, wait_signal);
 	add("child", SYS_wait4, wait_child);
+#ifdef __GLIBC__
+	stream = fopen("/dev/null", "w");
+	flockfile(stream);
+	add("stream", SYS_futex, wait_stream);
+#endif
 	/* none at all is wrong where the kernel has the call */
 	if (futex_waitv(0) < 0 && errno == EINVAL)
 		add("several", FUTEX_WAITV_CALL, wait_several);

@@ -15,6 +15,9 @@
  *	waiter lock		this waits for a file lock of another process,
  *				which reads what only this can write
  *
+ *	waiter shared HOW	see waiter-shared.c
+ *	waiter ipc		see waiter-ipc.c
+ *
  * With a last word `leader` the first thread ends before it is ready, with
  * what it holds; another serves.
  *
@@ -419,6 +422,10 @@ main(int argc, char **argv)
 		start_pipes(argc > 2 ? argv[2] : ".");
 	else if (strcmp(what, "lock") == 0)
 		start_lock();
+	else if (strcmp(what, "ipc") == 0)
+		start_ipc();
+	else if (strcmp(what, "shared") == 0)
+		start_shared(argc > 2 ? argv[2] : "ring");
 	else
 		return 99;
 	for (int i = 0; i < member_count; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * waiter's members: who they are (waiter.c), and one of each kind
- * (waiter-kinds.c).
+ * waiter's members: who they are (waiter.c), one of each kind
+ * (waiter-kinds.c), locks of two processes (waiter-shared.c), messages and
+ * semaphores (waiter-ipc.c).
  */
 #ifndef WAITER_H
 #define WAITER_H
@@ -37,6 +38,8 @@ void read_one(struct member *me, int fd);
 /* For the first of the mutexes. */
 void wait_mutex(struct member *me);
 
+void start_ipc(void);
 void start_kinds(void);
+void start_shared(const char *how);
 
 #endif
