@@ -133,6 +133,7 @@ struct thread_facts {
 	bool in_syscall;	/* by /proc/.../syscall; false: none, unknown */
 	long syscall;		/* number, -1 none */
 	bool partial;		/* a stop would leave that call half done */
+	bool waits;		/* snapshots: it goes on in that call */
 	uint64_t sp, pc;	/* of a blocked thread; 0 unknown */
 };
 int target_thread_facts(struct target *t, pid_t tid, struct thread_facts *f);

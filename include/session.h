@@ -197,6 +197,7 @@ struct session_stack {
 	char state;
 	char name[16];
 	uint64_t sp, cpu_ns;
+	bool waits;		/* stopped, and goes on to wait in its call */
 	/* of one that waits in futex(2): memory around the word, of the moment
 	 * of the stack; size 0: not known */
 	uint64_t futex_at;

@@ -117,6 +117,8 @@ size_t why_unseen(const struct why *y);
 /* Memory of the process as it was at the moment that is asked about: n bytes,
  * which live as long as y. */
 void why_remember(struct why *y, uint64_t at, const void *bytes, size_t n);
+/* We hold this thread: it stands in the midst of a wait, which goes on. */
+void why_held(struct why *y, pid_t tid);
 /* What the thread waits for. -1: it has ended, or it is not ours to see.
  * functions: names of its innermost frames, ended by NULL, or NULL: tell what
  * kind of lock it is. */

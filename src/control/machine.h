@@ -44,6 +44,8 @@ void machine_restart(struct user_regs_struct *regs);
 /* The number of the call that the kernel is about to restart, or to end with
  * EINTR if a handler runs; -1: none. */
 long machine_restarts(const struct user_regs_struct *regs);
+/* The kernel will begin that call again, or go on in it. */
+bool machine_waits(const struct user_regs_struct *regs);
 /* Make the kernel begin that call again as call nr, behind any handler. */
 void machine_begin_again(struct user_regs_struct *regs, long nr);
 /* Its time limit, or what remains of it, is in the kernel only. */

@@ -143,6 +143,13 @@ machine_restarts(const struct user_regs_struct *regs)
 	return -1;
 }
 
+bool
+machine_waits(const struct user_regs_struct *regs)
+{
+	(void)regs;
+	return false;
+}
+
 void
 machine_begin_again(struct user_regs_struct *regs, long nr)
 {

@@ -215,6 +215,13 @@ machine_restarts(const struct user_regs_struct *regs)
 	}
 }
 
+bool
+machine_waits(const struct user_regs_struct *regs)
+{
+	return machine_syscall(regs) >= 0 && (machine_restarts(regs) >= 0 ||
+		(long)regs->rax == -ERESTARTNOINTR);
+}
+
 void
 machine_begin_again(struct user_regs_struct *regs, long nr)
 {

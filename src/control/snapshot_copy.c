@@ -115,6 +115,8 @@ copy_registers(struct shot *s, const struct hold *h, size_t *listed,
 	/* it slept, and was on its way when it was stopped */
 	if (h->sleeps && !th->facts.in_syscall)
 		s->pack->ran_until = s->pack->asked_at;
+	th->facts.waits = machine_waits(&regs) ||
+		machine_interrupted(&regs) != INTERRUPTED_NO;
 	if (repair && (machine_interrupted(&regs) != INTERRUPTED_NO ||
 		       machine_sleeps_on(&regs)))
 		hold_repair(s->t, pack_find(s->pack, h->tid));

@@ -72,6 +72,7 @@ take_stack(struct wire_message *m, struct session_stack *st)
 	snprintf(st->name, sizeof st->name, "%s", name ? name : "");
 	st->sp = wire_take(m);
 	st->cpu_ns = wire_take(m);
+	st->waits = wire_take(m);
 	take_futex(m, st);
 	st->complete = wire_take(m);
 

@@ -72,6 +72,7 @@ put_thread(struct view *v, const struct snapshot_thread *th,
 	wire_put_text(m, th->facts.name);
 	wire_put(m, th->facts.sp);
 	wire_put(m, th->facts.cpu_ns);
+	wire_put(m, th->facts.waits);
 	put_futex(m, th);
 	wire_put(m, th->ok && v->trace.end == UNWIND_COMPLETE);
 	wire_put(m, v->trace.len);

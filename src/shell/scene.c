@@ -27,6 +27,8 @@ scene_take(struct shell *sh, pid_t tid, enum session_look how,
 		if (st->futex_size)
 			why_remember(l->why, st->futex_at, st->futex,
 				     st->futex_size);
+		if (st->waits)
+			why_held(l->why, st->tid);
 	}
 	return 0;
 }
@@ -72,6 +74,14 @@ scene_functions(void *arg, pid_t tid)
 	return l->names;
 }
 
+/* That we hold it is said elsewhere. */
+static bool
+stands_by_us(const struct scene *l, const struct wait *w)
+{
+	return w->kind == WAIT_STOPPED && w->state == 't' &&
+		session_state(l->session) == SESSION_STOPPED;
+}
+
 bool
 scene_wait(struct scene *l, const struct session_stack *st, struct wait *w)
 {
@@ -80,12 +90,8 @@ scene_wait(struct scene *l, const struct session_stack *st, struct wait *w)
 		fail_clear();
 		return false;
 	}
-	/* that we hold it is said elsewhere */
-	const bool by_us = w->kind == WAIT_STOPPED &&
-		session_state(l->session) == SESSION_STOPPED;
-
-	if (w->kind != WAIT_NONE && !by_us && st->len && w->pc == st->pcs[0] &&
-	    w->sp == st->sp)
+	if (w->kind != WAIT_NONE && !stands_by_us(l, w) && st->len &&
+	    w->pc == st->pcs[0] && w->sp == st->sp)
 		return true;
 	wait_fini(w);
 	return false;
@@ -101,7 +107,8 @@ scene_wait_text(struct scene *l, pid_t tid)
 	    why_look(l->why, session_pid(l->session), tid, NULL, &w) < 0)
 		return xstrdup("");
 
-	char *text = why_text(l->why, &w);
+	char *text = stands_by_us(l, &w) ? xstrdup("") :
+		why_text(l->why, &w);
 
 	wait_fini(&w);
 	return text;

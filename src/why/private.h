@@ -71,6 +71,7 @@ struct why {
 	size_t memory_len, memory_cap;
 	struct members members;		/* of the process looked at last */
 	struct sharers sharers;
+	struct map held;		/* see why_held */
 	struct opened *opened;		/* sorted by inode */
 	size_t opened_len, opened_cap;
 	bool opened_read;

@@ -37,6 +37,7 @@ why_free(struct why *y)
 	free(y->memories);
 	free(y->members.items);
 	free(y->sharers.pids);
+	map_fini(&y->held);
 	free(y);
 }
 
@@ -263,13 +264,28 @@ takes_lock(const struct wait *w)
 		w->args[1] == 38 /* F_OFD_SETLKW */;
 }
 
+void
+why_held(struct why *y, pid_t tid)
+{
+	map_put(&y->held, (uint64_t)tid, 1);
+}
+
+static bool
+is_stopped(const struct why *y, const struct wait *w)
+{
+	uint64_t held;
+
+	return w->state == 'T' || (w->state == 't' &&
+		!map_get(&y->held, (uint64_t)w->tid, &held));
+}
+
 static void
 understand(struct why *y, struct wait *w, const char *const *functions)
 {
 	const struct call_row *row = w->call < 0 ? NULL : call_find(w->call);
 
 	w->kind = row ? row->kind : w->call < 0 ? WAIT_NONE : WAIT_CALL;
-	if (w->state == 'T' || w->state == 't')
+	if (is_stopped(y, w))
 		w->kind = WAIT_STOPPED;
 	else if (w->call < 0 && w->state == 'D')
 		w->kind = WAIT_KERNEL;
