@@ -175,13 +175,29 @@ on_thread(struct profile *prof, const struct source *src,
 	const char *name = ev->attr(ev, "name");
 	uint64_t i;
 
-	if (name && map_get(&src->threads, attr_number(ev, "tid"), &i))
+	/* "": it was not known any more, or never */
+	if (name && map_get(&src->threads, attr_number(ev, "tid"), &i) &&
+	    (*name || !prof->threads[i - 1].name))
 		prof->threads[i - 1].name = name;
+}
+
+/* Those of whom nothing else is told. */
+static void
+name_others(struct profile *prof, const struct source *src, const char *name)
+{
+	uint64_t tid, i;
+	size_t at = 0;
+
+	while (name && map_next(&src->threads, &at, &tid, &i))
+		if (!prof->threads[i - 1].name)
+			prof->threads[i - 1].name = name;
 }
 
 static void
 read_log(struct profile *prof, struct source *src)
 {
+	const char *usual = NULL;
+
 	for (size_t i = 0; i < experiment_log_count(src->reader); i++) {
 		const struct experiment_log_event *ev =
 			experiment_log_at(src->reader, i);
@@ -190,7 +206,10 @@ read_log(struct profile *prof, struct source *src)
 			on_loss(src, ev);
 		else if (!strcmp(ev->kind, "sonde_thread"))
 			on_thread(prof, src, ev);
+		else if (!strcmp(ev->kind, "sonde_threads"))
+			usual = ev->attr(ev, "name");
 	}
+	name_others(prof, src, usual);
 }
 
 struct profile *

@@ -23,6 +23,7 @@ void
 recorder_forget_thread(struct recorder *rec, pid_t tid)
 {
 	(void)map_remove(&rec->booked, (uint64_t)tid);
+	names_death(&rec->names, tid);
 }
 
 bool

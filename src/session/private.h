@@ -284,7 +284,8 @@ uint64_t recorder_creator_stack(struct recorder *rec,
 uint64_t recorder_unseen_stack(struct recorder *rec);
 void recorder_unsampled_wait(struct recorder *rec, uint64_t time_ns,
 			     uint64_t ns);
-void recorder_birth(struct recorder *rec, uint64_t time_ns, pid_t tid);
+void recorder_birth(struct recorder *rec, uint64_t time_ns, pid_t tid,
+		    pid_t by);
 void recorder_death(struct recorder *rec, uint64_t time_ns, pid_t tid);
 /* Looks at those that wait: when, and do it. false: there is more. */
 uint64_t recorder_look_due(const struct recorder *rec);

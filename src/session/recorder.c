@@ -48,6 +48,7 @@ recorder_tick(struct recorder *rec, uint64_t time_ns, pid_t tid, int cpu,
 	/* a sample is a sample, also where its time is booked already */
 	if (weight_ns < LEAST_NS)
 		weight_ns = LEAST_NS;
+	names_packet(rec, time_ns, tid);
 	experiment_clock(rec->opt.exp, time_ns, tid, cpu, state, weight_ns,
 			 frinfo);
 	ledger_add(rec, tid, weight_ns);
@@ -60,6 +61,7 @@ void
 recorder_wait(struct recorder *rec, uint64_t time_ns, pid_t tid,
 	      enum mstate state, uint64_t ns, uint64_t frinfo)
 {
+	names_packet(rec, time_ns, tid);
 	experiment_clock(rec->opt.exp, time_ns, tid, EXPERIMENT_BOOKED, state,
 			 ns, frinfo);
 }
@@ -70,6 +72,7 @@ recorder_book(struct recorder *rec, uint64_t time_ns, pid_t tid,
 {
 	if (!weight_ns)
 		return;
+	names_packet(rec, time_ns, tid);
 	experiment_clock(rec->opt.exp, time_ns, tid, EXPERIMENT_BOOKED, state,
 			 weight_ns, frinfo);
 	ledger_add(rec, tid, weight_ns);
@@ -79,8 +82,9 @@ recorder_book(struct recorder *rec, uint64_t time_ns, pid_t tid,
 /* ---- threads ------------------------------------------------------------- */
 
 void
-recorder_birth(struct recorder *rec, uint64_t time_ns, pid_t tid)
+recorder_birth(struct recorder *rec, uint64_t time_ns, pid_t tid, pid_t by)
 {
+	names_birth(&rec->names, tid, by);
 	waits_note_birth(rec->waits, tid, time_ns);
 }
 
@@ -89,18 +93,6 @@ recorder_death(struct recorder *rec, uint64_t time_ns, pid_t tid)
 {
 	waits_note_death(rec->waits, tid, time_ns);
 	recorder_forget_thread(rec, tid);
-}
-
-void
-recorder_thread_name(struct recorder *rec, uint64_t time_ns, pid_t tid,
-		     const char *name)
-{
-	char number[16];
-
-	snprintf(number, sizeof number, "%d", tid);
-	experiment_event(rec->opt.exp, time_ns, "sonde_thread",
-			 (const char *const[]){ "tid", number, "name", name,
-						NULL });
 }
 
 void
@@ -162,6 +154,7 @@ recorder_drain(struct recorder *rec, bool final)
 	/* after it: it tells of new code */
 	creators_drain(rec->creators);
 	calls_drain(rec->calls);
+	names_settle(&rec->names);
 }
 
 unsigned
@@ -305,6 +298,7 @@ recorder_new(const struct recorder_options *o, enum session_engine engine)
 	struct recorder *rec = xcalloc(1, sizeof *rec);
 
 	rec->opt = *o;
+	names_usual(rec);
 	losses_read_modes(rec);
 	rec->first_modes = rec->modes;
 	/* first: an engine makes do with what memory is left for rings */
@@ -336,6 +330,7 @@ recorder_free(struct recorder *rec)
 	creators_free(rec->creators);
 	unwind_trace_fini(&rec->trace);
 	map_fini(&rec->booked);
+	names_fini(&rec->names);
 	free(rec->losses);
 	free(rec->engine.why);
 	free(rec);

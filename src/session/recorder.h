@@ -8,6 +8,17 @@
 
 #include "private.h"
 
+struct names {			/* of threads; names.c */
+	struct map of;		/* tid -> struct named */
+	struct ended_name {
+		uint64_t at_ns;
+		pid_t tid;
+	} *ended;		/* in order of time */
+	size_t ended_len, ended_cap;
+	bool heard;		/* perf tells of births */
+	char usual[16];
+};
+
 struct recorder {
 	struct recorder_options opt;
 	struct engine engine;
@@ -22,6 +33,7 @@ struct recorder {
 	} *losses;
 	size_t loss_count, loss_cap;
 	struct map booked;	/* CPU time by thread */
+	struct names names;
 	uint64_t lack_ns, lack_read_at;	/* of all threads, by their clocks */
 	bool nobody_named;
 	uint64_t lost_frinfo, unsampled_frinfo, kernel_frinfo, unseen_frinfo;
@@ -29,6 +41,18 @@ struct recorder {
 		uint64_t user, system, read_at;
 	} first_modes, modes;
 };
+
+/* ---- names.c ------------------------------------------------------------- */
+
+/* Before all others. */
+void names_usual(struct recorder *rec);
+void names_fini(struct names *n);
+void names_birth(struct names *n, pid_t tid, pid_t by);
+void names_death(struct names *n, pid_t tid);
+/* After a drain. */
+void names_settle(struct names *n);
+/* Before a packet of that thread: its name is written if it was not. */
+void names_packet(struct recorder *rec, uint64_t time_ns, pid_t tid);
 
 /* ---- ledger.c ------------------------------------------------------------ */
 

@@ -40,7 +40,8 @@ sideband_take(struct recorder *rec, const struct clock_record *r)
 		break;
 	case CLOCK_FORK:
 		if (r->pid == target_pid(recorder_get_options(rec)->target))
-			recorder_birth(rec, r->time_ns, r->tid);
+			recorder_birth(rec, r->time_ns, r->tid,
+				       r->u.fork.ptid);
 		break;
 	case CLOCK_EXIT:
 		recorder_death(rec, r->time_ns, r->tid);

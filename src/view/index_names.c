@@ -59,7 +59,7 @@ name_thread(const struct viewer *v, uint64_t index, struct str *out)
 		    threads[i].ordinal != ordinal)
 			continue;
 		str_addf(out, ", tid %" PRIu64, threads[i].tid);
-		if (threads[i].name)
+		if (threads[i].name && *threads[i].name)
 			str_addf(out, " (%s)", threads[i].name);
 	}
 }

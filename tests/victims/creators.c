@@ -109,6 +109,7 @@ creator_flat(void *arg)
 NOINLINE static void *
 creator_low(void *arg)
 {
+	pthread_setname_np(pthread_self(), "low");	/* its workers', too */
 	dig(3, work_three);
 	atomic_fetch_sub(&left, 1);
 	return arg;
