@@ -87,8 +87,8 @@ add_counted(struct reading *rd, const struct experiment_packet *p,
 
 	values_add(prof, rd->src, p, &to);
 	st->packets++;
-	rd->src->ends.traced += p->kind == PACKET_HEAP ||
-		p->kind == PACKET_SYNC || p->kind == PACKET_IO;
+	rd->src->ends.traced += p->kind == METRIC_HEAP ||
+		p->kind == METRIC_SYNC || p->kind == METRIC_IO;
 	if (rd->ours && p->kind == PACKET_CLOCK && p->cpu == EXPERIMENT_BOOKED)
 		rd->src->ends.booked++;
 	else if (missing)

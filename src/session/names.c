@@ -10,8 +10,9 @@
  * Such a line is written when the first packet of its thread is, so that those
  * who come and go leave little in the log.
  *
- * Who has ended is kept for a while: its last ticks are still to come. Engines that hear nothing from perf ask for a name at packets
- * 1, 2, 4, 8... of a thread, and keep it.
+ * Who has ended is kept for a while: its last ticks are still to come. Engines
+ * that hear nothing from perf ask for a name at packets 1, 2, 4, 8... of a
+ * thread, and keep it.
  */
 #include "recorder.h"
 

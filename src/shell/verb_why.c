@@ -152,7 +152,8 @@ print_unknown(const struct answer *a)
 	for (size_t i = 0; i < a->g->len; i++) {
 		const struct wait *w = &a->g->nodes[i].wait;
 
-		n += w->kind == WAIT_FUTEX && !w->owner && !w->timed &&
+		n += w->kind == WAIT_FUTEX && !w->owner &&
+			!w->owner_unseen && !w->timed &&
 			!a->g->nodes[i].stuck && w->lock != LOCK_RWLOCK;
 	}
 	if (n)
