@@ -15,6 +15,7 @@
  * thread, and keep it.
  */
 #include "recorder.h"
+#include "waits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,19 +150,21 @@ names_fini(struct names *n)
 	*n = (struct names){ 0 };
 }
 
-/* The name that it has now; false: it has ended, or has that one. */
+/* The name that it has now, or had when it was met; false: it has that one. */
 static bool
 ask(const struct recorder *rec, pid_t tid, struct named *th)
 {
 	struct thread_facts f;
+	const char *name = f.name;
 
 	if (target_thread_facts(rec->opt.target, tid, &f) < 0) {
 		fail_clear();
-		return false;
+		name = th->name[0] ? th->name :
+			roll_name(waits_roll(rec->waits), tid);
 	}
-	if (strcmp(f.name, th->name) == 0)
+	if (strcmp(name, th->name) == 0)
 		return false;
-	set_name(th, f.name);
+	set_name(th, name);
 	return true;
 }
 

@@ -115,6 +115,7 @@ struct waiter {			/* a thread */
 	bool waited;		/* and that is known */
 	unsigned looks;
 	bool met;		/* its birth is a guess */
+	char name[16];		/* then; "": not asked */
 	bool blocked;		/* at the last look */
 	bool known;		/* once it was; in this, with this stack: */
 	enum mstate state;
@@ -170,6 +171,8 @@ void roll_fini(struct roll *r);
 void roll_clear(struct roll *r);
 /* NULL: not known. */
 struct waiter *roll_find(const struct roll *r, pid_t tid);
+/* As it was called when it was met; "": not known. */
+const char *roll_name(const struct roll *r, pid_t tid);
 struct waiter *roll_add(struct roll *r, pid_t tid, uint64_t since);
 void roll_drop(struct roll *r, struct waiter *th);
 /* Meet those who are new. all: they were there before us, and what they have

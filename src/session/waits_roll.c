@@ -84,6 +84,14 @@ roll_add(struct roll *r, pid_t tid, uint64_t since)
 	return th;
 }
 
+const char *
+roll_name(const struct roll *r, pid_t tid)
+{
+	const struct waiter *th = r ? roll_find(r, tid) : NULL;
+
+	return th ? th->name : "";
+}
+
 static void
 free_waiter(struct waiter *th)
 {
@@ -111,15 +119,18 @@ since_boot_ns(void)
 
 /* Known in whole ticks; not before we looked for threads the last time. */
 static uint64_t
-birth_of(const struct roll *r, pid_t tid, uint64_t now)
+birth_of(const struct roll *r, struct waiter *th, uint64_t now)
 {
 	struct task_stat st;
 	uint64_t age = 0;
 
-	if (target_thread_stat(r->target, tid, &st) == 0)
+	if (target_thread_stat(r->target, th->of.tid, &st) == 0) {
+		(void)snprintf(th->name, sizeof th->name, "%s",
+			       str_tame(st.name));
 		age = since_boot_ns() -
 			stat_ticks_ns(st.field[STAT_START_TIME]) -
 			stat_ticks_ns(1) / 2;
+	}
 	/* a tick that is not over yet */
 	if (age > now)
 		age = 0;
@@ -137,7 +148,7 @@ meet(struct roll *r, pid_t tid, uint64_t now, bool all)
 	roll_open_files(r, th);
 	if (!all)
 		th->since_ns = th->looked_at = th->held_since =
-			birth_of(r, tid, now);
+			birth_of(r, th, now);
 	if (all && look_at_turns(r->target, &th->of, &th->base) == 0)
 		th->last = th->base;
 }
