@@ -2,7 +2,8 @@
 /*
  * Where threads are while they have no processor, the same beside every
  * engine: waits_roll.c knows the threads, waits_pace.c when to look at them,
- * waits_look.c looks at one, waits_account.c keeps its account.
+ * waits_look.c looks at one, waits_account.c keeps its account, waits_brief.c
+ * that of those too short for a look; waits_sum.c adds up what is not booked.
  */
 #ifndef SONDE_SESSION_WAITS_H
 #define SONDE_SESSION_WAITS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The resources that a process used: between the first sample and the last,
- * and from each sample to the next, with <Total> of the profile beside them.
+ * but for pauses, and from each sample to the next, with <Total> of the profile
+ * beside them.
  */
 #include "private.h"
 
@@ -35,17 +36,75 @@ static const struct figure {
 
 struct span {			/* from one sample to another */
 	const struct experiment_sample_record *from, *to;
+	struct experiment_sample_record away;	/* what pauses have of it */
 	bool is_sum;		/* of several experiments: no one time */
 };
 
 static uint64_t
+number_at(const struct experiment_sample_record *r, size_t offset)
+{
+	uint64_t n;
+
+	memcpy(&n, (const char *)&r->use + offset, sizeof n);
+	return n;
+}
+
+static uint64_t
+grown(const struct experiment_sample_record *from,
+      const struct experiment_sample_record *to, size_t offset)
+{
+	const uint64_t before = number_at(from, offset);
+	const uint64_t after = number_at(to, offset);
+
+	return after > before ? after - before : 0;
+}
+
+static uint64_t
 used(const struct span *s, const struct figure *f)
 {
-	uint64_t from, to;
+	const uint64_t all = grown(s->from, s->to, f->offset);
+	const uint64_t away = number_at(&s->away, f->offset);
 
-	memcpy(&from, (const char *)&s->from->use + f->offset, sizeof from);
-	memcpy(&to, (const char *)&s->to->use + f->offset, sizeof to);
-	return to > from ? to - from : 0;
+	return all > away ? all - away : 0;
+}
+
+static uint64_t
+lasted(const struct span *s)
+{
+	return s->to->time_ns - s->from->time_ns - s->away.time_ns;
+}
+
+/* The numbers of a usage are all alike. */
+static void
+add_grown(struct experiment_sample_record *sum,
+	  const struct experiment_sample_record *from,
+	  const struct experiment_sample_record *to)
+{
+	sum->time_ns += to->time_ns - from->time_ns;
+	for (size_t at = 0; at < sizeof sum->use; at += sizeof(uint64_t)) {
+		const uint64_t all = number_at(sum, at) + grown(from, to, at);
+
+		memcpy((char *)&sum->use + at, &all, sizeof all);
+	}
+}
+
+/* Of an experiment with two samples or more. A pause begins with a sample, and
+ * the next one is after it. */
+static struct span
+whole_span(const struct experiment_reader *rd)
+{
+	const size_t n = experiment_sample_count(rd);
+	struct span s = { .from = experiment_sample_at(rd, 0),
+			  .to = experiment_sample_at(rd, n - 1) };
+
+	for (size_t i = 1; i < n; i++) {
+		const struct experiment_sample_record *from =
+			experiment_sample_at(rd, i - 1);
+
+		if (from->label && strcmp(from->label, "collector_pause") == 0)
+			add_grown(&s.away, from, experiment_sample_at(rd, i));
+	}
+	return s;
 }
 
 static uint64_t
@@ -124,7 +183,7 @@ write_facts(const struct viewer *v, const struct span *s,
 		fact_time(&p, "Start Time", s->from->time_ns, 0);
 		fact_time(&p, "End Time", s->to->time_ns, 0);
 	}
-	fact_time(&p, "Duration", s->to->time_ns - s->from->time_ns, 0);
+	fact_time(&p, "Duration", lasted(s), 0);
 	fact_time(&p, "Total Thread Time", total_of(s), 0);
 	add_times(v, s, profile, &p);
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
@@ -136,7 +195,7 @@ static void
 print_span(const struct viewer *v, const struct span *s,
 	   const uint64_t *profile, FILE *out)
 {
-	const uint64_t duration = s->to->time_ns - s->from->time_ns;
+	const uint64_t duration = lasted(s);
 	const uint64_t total = total_of(s);
 	const int label = label_width(v);
 
@@ -176,20 +235,19 @@ usage_of_metric(const struct viewer *v, const struct range *range,
 	for (size_t e = range->first; e < range->end; e++) {
 		const struct experiment_reader *rd =
 			profile_experiment(v->prof, e);
-		const size_t n = experiment_sample_count(rd);
 
-		if (n < 2)
+		if (experiment_sample_count(rd) < 2)
 			return false;
+
+		const struct span span = whole_span(rd);
+
 		for (size_t i = 0; i < ARRAY_LEN(times); i++) {
 			const int state = spec_metric(v, times[i].metric);
 
 			if (metric_table[state].values & ~m->values)
 				continue;
 			told = true;
-			*ns += used(&(struct span){
-				experiment_sample_at(rd, 0),
-				experiment_sample_at(rd, n - 1), false },
-				&times[i]);
+			*ns += used(&span, &times[i]);
 		}
 	}
 	return told;
@@ -205,17 +263,14 @@ static void
 print_whole(struct viewer *v, size_t e, FILE *out)
 {
 	const struct experiment_reader *rd = profile_experiment(v->prof, e);
-	const size_t samples = experiment_sample_count(rd);
 	uint64_t profile[METRIC_MAX];
 
-	if (samples < 2) {
+	if (experiment_sample_count(rd) < 2) {
 		print_too_few(out);
 		return;
 	}
 
-	const struct span span = { experiment_sample_at(rd, 0),
-				   experiment_sample_at(rd, samples - 1),
-				   false };
+	const struct span span = whole_span(rd);
 
 	experiment_totals(v, e, profile);
 	print_span(v, &span, profile, out);
@@ -231,9 +286,10 @@ print_each(struct viewer *v, size_t e, FILE *out)
 	if (samples < 2)
 		print_too_few(out);
 	for (size_t i = 1; i < samples; i++) {
-		const struct span span = { experiment_sample_at(rd, i - 1),
-					   experiment_sample_at(rd, i),
-					   false };
+		const struct span span = {
+			.from = experiment_sample_at(rd, i - 1),
+			.to = experiment_sample_at(rd, i),
+		};
 
 		fprintf(out, "Sample Number %zu\n", i);
 		profile_period(v->prof, e, i - 1, profile);
@@ -260,29 +316,19 @@ for_each_experiment(struct viewer *v, size_t n, const char *const *words,
 	return 0;
 }
 
-/* What each of them used, in one; the numbers of a usage are all alike. */
+/* What each of them used, in one. */
 static void
-add_usage(const struct experiment_reader *rd,
-	  struct experiment_sample_record *sum)
+add_usage(const struct experiment_reader *rd, struct span *sum,
+	  struct experiment_sample_record *to)
 {
-	const size_t samples = experiment_sample_count(rd);
-	uint64_t from, to, all;
-
-	if (samples < 2)
+	if (experiment_sample_count(rd) < 2)
 		return;
 
-	const struct experiment_sample_record
-		*first = experiment_sample_at(rd, 0),
-		*last = experiment_sample_at(rd, samples - 1);
+	const struct span one = whole_span(rd);
+	const struct experiment_sample_record none = { 0 };
 
-	sum->time_ns += last->time_ns - first->time_ns;
-	for (size_t at = 0; at < sizeof sum->use; at += sizeof all) {
-		memcpy(&from, (const char *)&first->use + at, sizeof from);
-		memcpy(&to, (const char *)&last->use + at, sizeof to);
-		memcpy(&all, (const char *)&sum->use + at, sizeof all);
-		all += to > from ? to - from : 0;
-		memcpy((char *)&sum->use + at, &all, sizeof all);
-	}
+	add_grown(to, one.from, one.to);
+	add_grown(&sum->away, &none, &one.away);
 }
 
 static void
@@ -290,10 +336,10 @@ print_sum(const struct viewer *v, FILE *out)
 {
 	struct experiment_sample_record none = { .label = "Total" };
 	struct experiment_sample_record sum = { .label = "Total" };
-	const struct span span = { &none, &sum, true };
+	struct span span = { .from = &none, .to = &sum, .is_sum = true };
 
 	for (size_t e = 0; e < profile_experiment_count(v->prof); e++)
-		add_usage(profile_experiment(v->prof, e), &sum);
+		add_usage(profile_experiment(v->prof, e), &span, &sum);
 	title_write(v, out, "Sum of the experiments");
 	print_span(v, &span, profile_total(v->prof).incl, out);
 	putc('\n', out);
