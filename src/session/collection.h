@@ -22,6 +22,7 @@ struct collection {
 	uint64_t start_ns, next_drain_ns, next_sample_ns;
 	uint64_t drain_ns;	/* between drains: short at first */
 	struct experiment_usage usage;	/* the last that could be read */
+	struct { uint64_t before_ns, now_ns; } children;
 	bool paused, over_limit, stopped;
 };
 

@@ -187,6 +187,7 @@ collection_work(struct collection *c)
 		}
 		c->next_sample_ns = now + c->settings.sample_period_ns;
 	}
+	collection_note_children(c);
 	plan_drain(c, now);
 	check_limit(c);
 	/* A disk may keep us for as long as it likes: not while the target
@@ -280,6 +281,7 @@ collection_stop(struct collection *c)
 	c->stopped = true;
 	if (c->rec)
 		recorder_stop(c->rec, &c->trouble);
+	collection_note_children(c);
 	collection_take_sample(c, "collector_close_experiment");
 	(void)experiment_flush(c->exp);		/* refusals are counted */
 	if (target_held(c->target))
