@@ -81,6 +81,7 @@ ssize_t target_threads(struct target *t, pid_t **tids, size_t *cap);
 enum stat_field {		/* as proc(5) numbers them */
 	STAT_PPID = 4, STAT_PGRP, STAT_SID, STAT_FLAGS = 9,
 	STAT_MINOR_FAULTS, STAT_MAJOR_FAULTS = 12, STAT_UTIME = 14, STAT_STIME,
+	STAT_CHILDREN_UTIME, STAT_CHILDREN_STIME,
 	STAT_START_TIME = 22, STAT_START_STACK = 28, STAT_CPU = 39,
 	STAT_EXIT_CODE = 52, STAT_FIELDS
 };

@@ -31,6 +31,7 @@ struct settings {
 					 * on average; 0: every call */
 	bool sync, io;			/* waits for locks; input, output */
 	uint32_t trace_wait_ms;		/* a call may wait so long for room */
+	bool children;			/* of it have sessions of their own */
 	int64_t sync_us;		/* waits that are recorded; 0: all */
 	uint64_t interval_ns;		/* default 10.007 ms */
 	uint64_t asked_ns;		/* less than that: it was raised */
@@ -130,6 +131,7 @@ struct session_progress {
 	uint64_t elapsed_ns, samples, lost, stacks_failed;
 	uint64_t calls_lost;	/* traced ones; known when tracing has ended */
 	uint64_t target_cpu_ns, recorded_cpu_ns;
+	uint64_t children_cpu_ns;	/* not recorded; of those it waited for */
 	uint64_t stop_ns;		/* longest time a thread stood */
 	uint64_t stop_total_ns;		/* all stops together */
 	unsigned stops;

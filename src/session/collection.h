@@ -23,6 +23,7 @@ struct collection {
 	uint64_t drain_ns;	/* between drains: short at first */
 	struct experiment_usage usage;	/* the last that could be read */
 	struct usage_switches switches;
+	struct { uint64_t before_ns, now_ns; } children;
 	bool paused, over_limit, stopped;
 };
 

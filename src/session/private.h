@@ -145,6 +145,8 @@ int collection_sample(struct collection *c, const char *label);
 void collection_progress(struct collection *c, struct session_progress *out);
 bool collection_paused(const struct collection *c);
 const char *collection_path(const struct collection *c);
+/* What CPU time children had that it waited for, while that can be read. */
+void collection_note_children(struct collection *c);
 /* The target was stopped for pause_ns (for the receipt). */
 void collection_note_stop(struct collection *c, uint64_t pause_ns);
 /* It has just been stopped for the user: a resource sample, if wanted. */

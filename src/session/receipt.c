@@ -61,6 +61,11 @@ receipt_text(const struct session_progress *p, const char *clean,
 		str_addf(&s, "%.3f s CPU recorded of %.3f s, ",
 			 (double)p->recorded_cpu_ns / 1e9,
 			 (double)p->target_cpu_ns / 1e9);
+	if (p->children_cpu_ns)
+		str_addf(&s, "its children used %.2f s CPU that was not "
+			 "recorded (record one of them: -- and its command, "
+			 "or --children with -p), ",
+			 (double)p->children_cpu_ns / 1e9);
 	add_stops(&s, p);
 	add_marks(&s, p);
 	str_addf(&s, ", %s%s%s", clean, *trouble ? ", " : "", trouble);

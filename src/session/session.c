@@ -189,6 +189,7 @@ collection_work(struct collection *c)
 		}
 		c->next_sample_ns = now + c->settings.sample_period_ns;
 	}
+	collection_note_children(c);
 	plan_drain(c, now);
 	check_limit(c);
 	/* A disk may keep us for as long as it likes: not while the target
@@ -289,6 +290,7 @@ collection_stop(struct collection *c)
 
 	if (c->rec)
 		recorder_stop(c->rec, &c->trouble);
+	collection_note_children(c);
 	usage_read_switches(&c->switches, c->target, &c->usage, USAGE_ALL);
 	experiment_sample(c->exp, end, "collector_close_experiment",
 			  &c->usage);

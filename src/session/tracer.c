@@ -143,6 +143,10 @@ run(struct tracer *tr)
 
 		if (poll(fds, n, poll_timeout(tr)) < 0 && errno != EINTR)
 			return;
+		/* nobody can ask once its status is taken */
+		if (tr->col && (fds[SLOT_TARGET].revents ||
+				fds[SLOT_SIGNALS].revents))
+			collection_note_children(tr->col);
 		if (fds[SLOT_SIGNALS].revents)
 			on_signals(tr);
 		tracer_pump_events(tr);

@@ -189,6 +189,7 @@ wire_put_settings(struct wire_message *m, const struct settings *s)
 	wire_put(m, s->heap_interval);
 	wire_put(m, s->sync);
 	wire_put(m, s->io);
+	wire_put(m, s->children);
 	wire_put(m, (uint64_t)s->sync_us);
 	wire_put(m, s->trace_wait_ms);
 	wire_put(m, s->interval_ns);
@@ -223,6 +224,7 @@ wire_take_settings(struct wire_message *m, struct settings *s)
 	s->heap_interval = wire_take(m);
 	s->sync = wire_take(m);
 	s->io = wire_take(m);
+	s->children = wire_take(m);
 	s->sync_us = (int64_t)wire_take(m);
 	s->trace_wait_ms = (uint32_t)wire_take(m);
 	s->interval_ns = wire_take(m);

@@ -64,7 +64,7 @@ take_option(struct recording *r, int letter, const char *value)
 	case 'D':
 		return take_depth(s, value);
 	case 'C':
-		r->children = true;
+		r->children = s->children = true;
 		return 0;
 	case 'T':
 		s->states = true;
