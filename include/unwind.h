@@ -100,7 +100,5 @@ void unwind_walk_full(struct unwind_space *space, const struct arch_regs *regs,
 /* Address of the call instruction before a return address (return address
  * - 1 where that is ambiguous). */
 uint64_t unwind_call_address(struct unwind_space *space, uint64_t ret);
-/* The call instruction at this address names its function. */
-bool unwind_call_is_direct(struct unwind_space *space, uint64_t call);
 
 #endif

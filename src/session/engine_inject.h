@@ -16,6 +16,7 @@
 struct kernel_sample {
 	uint64_t time_ns, frinfo;
 	int cpu;
+	enum stack_end end;
 };
 
 struct thread {
@@ -39,7 +40,7 @@ struct thread {
 	 * it waits for such */
 	struct kernel_sample *waiting;
 	size_t waiting_len, waiting_cap;
-	bool held;
+	uint64_t system_ns;	/* booked to such */
 	/* ... and without: the counter at the last tick (UINT64_MAX: not known),
 	 * and what no tick tells */
 	uint64_t tick_cpu_ns, owed_ns;
@@ -102,8 +103,9 @@ void inject_kernel_record(void *engine, const struct clock_record *rec);
 /* A clock of kernel mode, stopped, where that is permitted. */
 void inject_open_kernel_clock(struct inject *e);
 void inject_drain_kernel_clock(struct inject *e);
-/* Time that a thread used beyond its ticks; false: it is none of this. */
-bool inject_book_system(struct inject *e, struct thread *th, uint64_t rest);
+/* Of the time that a thread used beyond its ticks: what is the kernel's, or
+ * waits until that is known. */
+uint64_t inject_book_system(struct inject *e, struct thread *th, uint64_t rest);
 /* Between the tick before and this one, whose stack was handed in. */
 void inject_book_between(struct inject *e, struct thread *th,
 			 const struct tick_time *tick);

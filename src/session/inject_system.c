@@ -5,7 +5,7 @@
  * counter shows beyond them is system time, exact, but not where.
  *
  * Where the kernel lets us, a second clock samples kernel mode alone, from
- * outside, and its samples share that time. Else each tick tells how much CPU
+ * outside, and its samples share that time, which waits for them. Else each tick tells how much CPU
  * time its thread had used by then: what is more than an interval since the
  * tick before was spent between the two (recorder_system.c). Where a tick
  * tells nothing, it takes what the drain before it has left.
@@ -20,6 +20,7 @@ enum {
 	/* Our own ticks take time of the kernel's, and have it already: samples
 	 * of that are left over. */
 	WAITING_NS = 1000 * 1000 * 1000,
+	STACK_BYTES = 65528,	/* the most that the kernel copies */
 };
 
 void
@@ -28,7 +29,7 @@ inject_open_kernel_clock(struct inject *e)
 	const struct clock_options options = {
 		.pid = target_pid(e->opt->target),
 		.interval_ns = e->opt->interval_ns,
-		.stack_bytes = e->opt->stack_bytes,
+		.stack_bytes = STACK_BYTES,
 		.form = CLOCK_FORM_AUTO,
 		.only_kernel = true,
 	};
@@ -39,13 +40,13 @@ inject_open_kernel_clock(struct inject *e)
 }
 
 static void
-forget_old(struct thread *th, uint64_t now)
+forget_old(struct inject *e, struct thread *th, uint64_t now)
 {
 	size_t old = 0;
 
 	while (old < th->waiting_len &&
 	       th->waiting[old].time_ns + WAITING_NS < now)
-		old++;
+		recorder_uncount(e->rec, th->waiting[old++].end);
 	if (!old)
 		return;
 	th->waiting_len -= old;
@@ -75,7 +76,7 @@ take_sample(void *arg, const struct clock_record *rec)
 	struct thread *th = inject_thread(e, rec->tid);
 
 	if (th->waiting_len >= WAITING_MAX)
-		forget_old(th, rec->time_ns);
+		forget_old(e, th, rec->time_ns);
 	if (th->waiting_len >= WAITING_MAX)
 		return;
 	th->waiting = xgrow(th->waiting, &th->waiting_cap,
@@ -83,6 +84,7 @@ take_sample(void *arg, const struct clock_record *rec)
 	th->waiting[th->waiting_len++] = (struct kernel_sample){
 		.time_ns = rec->time_ns, .cpu = rec->cpu,
 		.frinfo = recorder_copied_stack(e->rec, rec),
+		.end = recorder_latest_end(e->rec),
 	};
 }
 
@@ -98,50 +100,64 @@ static void
 share_among_samples(struct inject *e, struct thread *th, uint64_t rest)
 {
 	const uint64_t fit = rest / e->opt->interval_ns + 1;
-	const uint64_t n = fit < th->waiting_len ? fit : th->waiting_len;
+	const uint64_t len = th->waiting_len, n = fit < len ? fit : len;
+	uint64_t next = 0, part = 0;
 
 	inject_note_booked(e, th, rest);
-	for (uint64_t i = 0; i < n; i++) {
-		const struct kernel_sample *s =
-			&th->waiting[i * th->waiting_len / n];
+	th->system_ns += rest;
+	for (uint64_t i = 0; i < len; i++) {
+		const struct kernel_sample *s = &th->waiting[i];
 
+		if (i < next) {
+			recorder_uncount(e->rec, s->end);
+			continue;
+		}
 		recorder_tick(e->rec, s->time_ns, th->tid, s->cpu,
-			      MSTATE_SYSTEM, rest / n + (i < rest % n),
-			      s->frinfo);
+			      MSTATE_SYSTEM,
+			      rest / n + (part < rest % n), s->frinfo);
+		next = ++part < n ? part * len / n : len;
 	}
 	th->waiting_len = 0;
-	th->held = false;
 }
 
-/* The samples of this drain's time come with the next one. */
-static bool
-hold(const struct inject *e, struct thread *th)
+static void
+book_unplaced(struct inject *e, struct thread *th, uint64_t rest)
 {
-	if (e->final)
-		return false;
-	th->held = !th->held;
-	return th->held;
-}
-
-bool
-inject_book_system(struct inject *e, struct thread *th, uint64_t rest)
-{
-	forget_old(th, now_ns());
-	if (e->kernel && th->waiting_len) {
-		share_among_samples(e, th, rest);
-		return true;
-	}
-	if (e->kernel)
-		return hold(e, th);
-	if (!e->final) {
-		th->owed_ns = rest;	/* the next tick's */
-		return true;
-	}
-	if (rest < e->opt->interval_ns)
-		return false;
 	inject_note_booked(e, th, rest);
 	recorder_system_behind(e->rec, now_ns(), th->tid, rest);
-	return true;
+}
+
+/* At the end, and no sample of kernel mode has come: what is less than an
+ * interval is of both modes, as the thread's time was before. */
+static uint64_t
+system_part(const struct inject *e, const struct thread *th, uint64_t rest)
+{
+	if (rest >= e->opt->interval_ns)
+		return rest;
+	return th->booked_ns ? (uint64_t)((double)rest *
+		(double)th->system_ns / (double)th->booked_ns) : 0;
+}
+
+uint64_t
+inject_book_system(struct inject *e, struct thread *th, uint64_t rest)
+{
+	const uint64_t before = rest;
+
+	if (e->kernel)
+		forget_old(e, th, now_ns());
+	if (e->kernel && th->waiting_len) {
+		share_among_samples(e, th, rest);
+		return before;
+	}
+	if (!e->final) {
+		if (!e->kernel)
+			th->owed_ns = rest;	/* the next tick's */
+		return before;		/* it waits */
+	}
+	rest = system_part(e, th, rest);
+	if (rest)
+		book_unplaced(e, th, rest);
+	return rest;
 }
 
 /* Since the tick before; 0: this one does not tell, or that one did not. */
@@ -176,5 +192,6 @@ inject_book_between(struct inject *e, struct thread *th,
 		ns = 0;		/* it has a cause, and is booked with it */
 	ns -= inject_take_lost(e, th, ns);
 	inject_note_booked(e, th, ns);
+	th->system_ns += ns;
 	recorder_system_between(e->rec, tick->time_ns, th->tid, ns);
 }

@@ -184,7 +184,9 @@ book_rest(struct inject *e, struct thread *th, uint64_t rest)
 		return;
 	}
 	rest -= inject_take_lost(e, th, rest);
-	if (e->clock && inject_book_system(e, th, rest))
+	if (e->clock)
+		rest -= inject_book_system(e, th, rest);
+	if (!rest)
 		return;
 	if (th->frinfo) {
 		book(e, th, rest, e->final && rest < interval);

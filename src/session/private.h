@@ -259,6 +259,10 @@ uint64_t recorder_walk(struct recorder *rec, const struct arch_regs *regs,
 		       struct step_stack *under, bool window_full);
 uint64_t recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
 			    const unsigned char *exact, enum stack_end end);
+/* How the stack ends that was handed in last; and one that is of no use after
+ * all. */
+enum stack_end recorder_latest_end(const struct recorder *rec);
+void recorder_uncount(struct recorder *rec, enum stack_end end);
 /* Of a sample of a clock of ours. */
 struct clock_record;
 uint64_t recorder_copied_stack(struct recorder *rec,

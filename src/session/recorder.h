@@ -31,7 +31,7 @@ struct recorder {
 	struct fresh_stack {	/* handed in last; the engine's, or of trace */
 		const uint64_t *pcs;
 		size_t len;
-		bool complete;
+		enum stack_end end;
 	} fresh;
 	struct map latest;	/* tid -> the one before it, of that thread */
 	struct loss {

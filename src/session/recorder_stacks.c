@@ -64,12 +64,12 @@ recorder_walk(struct recorder *rec, const struct arch_regs *regs,
 
 	rec->counts.full_steps += trace->full_steps;
 	rec->fresh = (struct fresh_stack){
-		trace->pcs, trace->len, end == UNWIND_COMPLETE,
+		trace->pcs, trace->len, count_end(rec, end),
 	};
 	if (end == UNWIND_TRUNCATED)
 		rec->counts.cut_bytes = (uint32_t)stack->size;
 	return experiment_stack(rec->opt.exp, trace->pcs, trace->len,
-				count_end(rec, end));
+				rec->fresh.end);
 }
 
 /*
@@ -146,7 +146,7 @@ recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
 		if (!(exact[i / 8] & 1 << i % 8))
 			pcs[i] = unwind_call_address(rec->opt.space, pcs[i]);
 	n = mapper_skip_hooks(rec->opt.mapper, pcs, n);
-	rec->fresh = (struct fresh_stack){ pcs, n, end == STACK_COMPLETE };
+	rec->fresh = (struct fresh_stack){ pcs, n, end };
 	switch (end) {
 	case STACK_COMPLETE:
 		rec->counts.complete++;
@@ -161,6 +161,28 @@ recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
 	return experiment_stack(rec->opt.exp, pcs, n, end);
 }
 
+enum stack_end
+recorder_latest_end(const struct recorder *rec)
+{
+	return rec->fresh.end;
+}
+
+void
+recorder_uncount(struct recorder *rec, enum stack_end end)
+{
+	switch (end) {
+	case STACK_COMPLETE:
+		rec->counts.complete--;
+		break;
+	case STACK_TRUNCATED:
+		rec->counts.truncated--;
+		break;
+	case STACK_FAILED:
+		rec->counts.failed--;
+		break;
+	}
+}
+
 uint64_t
 recorder_artificial(struct recorder *rec, uint64_t *frinfo, const char *name)
 {
@@ -173,7 +195,7 @@ uint64_t
 recorder_kernel_stack(struct recorder *rec)
 {
 	rec->counts.complete++;
-	rec->fresh = (struct fresh_stack){0};
+	rec->fresh = (struct fresh_stack){ .end = STACK_COMPLETE };
 	return recorder_artificial(rec, &rec->kernel_frinfo, "<Kernel>");
 }
 

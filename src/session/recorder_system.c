@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * System time where the kernel lets us sample user mode only. Between two
- * samples of a thread lies a call that none of them shows. Nothing says that
- * the leaf of either has made it; it is charged to the callers that both
- * have, and in the place of who made it stands <Unsampled system time>:
- *
- *	first	main -> serve:10 -> parse
- *	then	main -> serve:20 -> render
- *	charged	main -> serve:20 -> <Unsampled system time>
- *
- * The frame where they part is of the same function when it was entered by
- * the same direct call, or is the thread's own function: that is called once.
+ * samples of a thread lies a call that none of them shows. What both have on
+ * their stacks need not have been there all the time between: a loop may have
+ * left it and come again. Only main, or the thread's own function, and what has
+ * called it are entered once. So it is charged to these, and in the place of
+ * what made the call stands <Unsampled system time>.
  */
 #include "recorder.h"
 
@@ -21,7 +16,7 @@
 enum { TO_MAIN = 3, TO_THREAD = 2 };
 
 struct latest_stack {
-	bool complete;
+	enum stack_end end;
 	size_t len, cap;
 	uint64_t *pcs;
 };
@@ -43,12 +38,12 @@ keep(struct latest_stack *to, const struct fresh_stack *from)
 	if (from->len)
 		memcpy(to->pcs, from->pcs, from->len * sizeof *to->pcs);
 	to->len = from->len;
-	to->complete = from->complete;
+	to->end = from->end;
 }
 
-/* How many frames, from the outermost on, belong to both; no leaf is one. */
+/* How many frames, from the outermost on, are there all the time. */
 static size_t
-in_common(struct recorder *rec, pid_t tid, const struct latest_stack *before)
+lasting(struct recorder *rec, pid_t tid, const struct latest_stack *before)
 {
 	const struct fresh_stack *now = &rec->fresh;
 	const size_t least = before->len < now->len ? before->len : now->len;
@@ -56,16 +51,12 @@ in_common(struct recorder *rec, pid_t tid, const struct latest_stack *before)
 		TO_MAIN : TO_THREAD;
 	size_t n = 0;
 
-	if (!before->complete || !now->complete)
+	if (before->end != STACK_COMPLETE || now->end != STACK_COMPLETE)
 		return 0;	/* where do they begin? */
-	while (n + 1 < least && before->pcs[before->len - 1 - n] ==
+	while (n < once && n < least && before->pcs[before->len - 1 - n] ==
 	       now->pcs[now->len - 1 - n])
 		n++;
-	if (n == 0 || n + 1 >= least)
-		return n;
-	return n + (n <= once ||
-		    unwind_call_is_direct(rec->opt.space,
-					  now->pcs[now->len - n]));
+	return n + (n > 0 && n < least);	/* the function itself */
 }
 
 static uint64_t
@@ -73,7 +64,7 @@ stack_between(struct recorder *rec, pid_t tid,
 	      const struct latest_stack *before)
 {
 	const struct fresh_stack *now = &rec->fresh;
-	const size_t n = in_common(rec, tid, before);
+	const size_t n = lasting(rec, tid, before);
 	uint64_t *pcs = xmalloc((n + 1) * sizeof *pcs), frinfo;
 
 	pcs[0] = experiment_artificial_pc(rec->opt.exp,
@@ -101,7 +92,7 @@ void
 recorder_system_behind(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		       uint64_t ns)
 {
-	static const struct latest_stack none;
+	const struct latest_stack none = { .end = STACK_FAILED };
 
 	if (ns)
 		recorder_book(rec, time_ns, tid, MSTATE_SYSTEM, ns,

@@ -64,18 +64,6 @@ called_from(struct unwind_space *space, uint64_t ret)
 	return to ? to : 1;
 }
 
-bool
-unwind_call_is_direct(struct unwind_space *space, uint64_t call)
-{
-	unsigned char insn[8];
-	const size_t have = space_read(space, call, insn, sizeof insn);
-
-	for (size_t n = 1; n <= have; n++)
-		if (arch.call_target(insn, n, call + n))
-			return true;
-	return false;
-}
-
 /* There is more of it, which is not in the window or not wanted. */
 static bool
 goes_on(const struct unwind_trace *t)
