@@ -115,41 +115,60 @@ is_writable(uint64_t address)
 		    address, ADD_NOTHING) != -EFAULT;
 }
 
+struct opened {
+	uint64_t start, end;	/* closed again afterwards; 0: it was open */
+};
+
+/* By now another object may be there whose pages are others: all that were
+ * closed then are opened only where it is the same, else the slot's alone. */
 static bool
-open_page(const struct trace_patch *p)
+open_page(const struct trace_patch *p, struct opened *o)
 {
-	return !p->relro_end ? is_writable(p->slot) :
-		sys4(__NR_mprotect, p->relro, p->relro_end - p->relro,
-		     PROT_READ | PROT_WRITE, 0) == 0;
+	*o = (struct opened){ 0, 0 };
+	if (is_writable(p->slot))
+		return true;
+	o->start = p->slot - p->slot % PAGE_BYTES;
+	o->end = o->start + PAGE_BYTES;
+	if (p->relro_end && is_still_its(p)) {
+		o->start = p->relro;
+		o->end = p->relro_end;
+	}
+	return sys4(__NR_mprotect, o->start, o->end - o->start,
+		    PROT_READ | PROT_WRITE, 0) == 0;
 }
 
 static void
-close_page(const struct trace_patch *p)
+close_page(const struct opened *o)
 {
-	if (p->relro_end)
-		(void)sys4(__NR_mprotect, p->relro, p->relro_end - p->relro,
+	if (o->end)
+		(void)sys4(__NR_mprotect, o->start, o->end - o->start,
 			   PROT_READ, 0);
 }
 
+/*
+ * Whoever has put the hook there, we or the loader by its name: the function
+ * itself is what is to be there. What we found may have been the way to it
+ * that another object had, which is gone.
+ */
 static void
 take_out(struct trace_area *a, struct trace_patch *p)
 {
 	uint64_t hook = a->hooks[p->function], value;
+	struct opened o;
 
 	if (!slot_value(p, &value) || value != hook) {
 		p->state = TRACE_PATCH_FOREIGN;
 		return;
 	}
-	if (!open_page(p)) {
+	if (!open_page(p, &o)) {
 		p->state = TRACE_PATCH_FAILED;
 		return;
 	}
 	p->state = __atomic_compare_exchange_n((uint64_t *)p->slot, &hook,
-					       p->before, false,
-					       __ATOMIC_ACQ_REL,
-					       __ATOMIC_ACQUIRE) ?
+			(uint64_t)hot_originals[p->function], false,
+			__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ?
 		TRACE_PATCH_OUT : TRACE_PATCH_FOREIGN;
-	close_page(p);
+	close_page(&o);
 }
 
 static void
@@ -158,11 +177,12 @@ put_in(struct trace_area *a, struct trace_patch *p)
 	const uint64_t hook = a->hooks[p->function];
 	const uint64_t original = (uint64_t)hot_originals[p->function];
 	uint64_t *slot = (uint64_t *)p->slot, value;
+	struct opened o;
 
 	p->state = TRACE_PATCH_FAILED;
 	if (!slot_value(p, &value) ||
 	    (value != p->before && value != original && value != hook) ||
-	    !is_still_its(p) || !open_page(p))
+	    !is_still_its(p) || !open_page(p, &o))
 		return;
 	p->before = value;
 	p->state = TRACE_PATCH_IN;	/* first: we may be killed here */
@@ -174,24 +194,25 @@ put_in(struct trace_area *a, struct trace_patch *p)
 		p->state = TRACE_PATCH_WANTED;	/* bound just now */
 	if (p->state == TRACE_PATCH_IN && !is_still_its(p))
 		take_out(a, p);		/* another has come in between */
-	close_page(p);
+	close_page(&o);
 }
 
 /* As the loader would bind it: it would find the hook by now. */
 static void
 bind_inner(struct trace_patch *p)
 {
+	struct opened o;
 	uint64_t value;
 
 	p->state = TRACE_PATCH_OUT;
 	if (!slot_value(p, &value) || value != p->before ||
-	    !is_still_its(p) || !open_page(p))
+	    !is_still_its(p) || !open_page(p, &o))
 		return;
 	(void)__atomic_compare_exchange_n((uint64_t *)p->slot, &value,
 					  (uint64_t)hot_originals[p->function],
 					  false, __ATOMIC_ACQ_REL,
 					  __ATOMIC_ACQUIRE);
-	close_page(p);
+	close_page(&o);
 }
 
 int64_t
