@@ -278,6 +278,30 @@ leave_abandoned(void)
 	mapped = NULL;
 }
 
+/*
+ * Threads that were met in earlier recordings and have ended make room, once
+ * the table is half full. One that lives may find a place before its old one
+ * then, and has nothing in that by now.
+ */
+static void
+forget_ended(uint32_t pid)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < TRACE_THREADS; i++)
+		n += hot_threads[i].pointer != 0;
+	if (n < TRACE_THREADS / 2 || hot_confined)
+		return;
+	for (i = 0; i < TRACE_THREADS; i++) {
+		struct trace_thread *th = &hot_threads[i];
+
+		if (th->pointer && th->pointer != NO_THREAD && th->tid &&
+		    th->inside == th->stale &&
+		    sys4(__NR_tgkill, pid, th->tid, 0, 0) == -ESRCH)
+			__atomic_store_n(&th->pointer, 0, __ATOMIC_RELEASE);
+	}
+}
+
 int64_t
 trace_begin(const struct collector_call *call)
 {
@@ -320,6 +344,7 @@ trace_begin(const struct collector_call *call)
 	hot_confined |= a->confined;
 	if (!hot_confined)
 		a->pid = (uint32_t)sys4(__NR_getpid, 0, 0, 0, 0);
+	forget_ended(a->pid);
 	mapped = a;
 	mapped_size = call->size;
 	hot_clock = !hot_clockless;

@@ -315,6 +315,26 @@ refuse(const struct tracing *tr)
 	(void)fail_remedy("%s", without);
 }
 
+/* What is freed where nobody looks would be told as leaked. */
+static bool
+lacks_free(const struct tracing *tr)
+{
+	const uint64_t *o = tr->slots.originals;
+	bool gives = false;
+
+	for (int f = 0; f < TRACE_SYNC_FIRST; f++)
+		gives |= o[f] && f != TRACE_MMAP && f != TRACE_MUNMAP &&
+			f != TRACE_MREMAP;
+	if (!(tr->families & 1u << TRACE_HEAP) || !gives ||
+	    (o[TRACE_MALLOC] && o[TRACE_FREE]))
+		return false;
+	(void)fail(FAIL_UNSUITABLE, "the allocator of process %d has malloc "
+		   "or free chosen at run time (STT_GNU_IFUNC): calls of it "
+		   "cannot be traced", target_pid(tr->g->t));
+	(void)fail_remedy("%s", without);
+	return true;
+}
+
 static void
 refuse_time(void)
 {
@@ -342,7 +362,7 @@ tracing_open(struct guest *g, const struct tracing_options *opt,
 		refuse(tr);
 		goto failed;
 	}
-	if (fit(tr, opt) < 0)
+	if (lacks_free(tr) || fit(tr, opt) < 0)
 		goto failed;
 	tr->chunks = xcalloc(tr->layout.chunks, sizeof *tr->chunks);
 	if (guest_command(g, &call, prepare_trace, report) < 0) {

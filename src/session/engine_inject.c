@@ -76,7 +76,7 @@ read_clock(struct inject *e)
 {
 	uint64_t cpu_ns;
 
-	e->clock_gone = target_cpu_ns(e->opt->target, &cpu_ns) < 0;
+	e->clock_gone = recorder_cpu_ns(e->rec, &cpu_ns) < 0;
 	if (e->clock_gone)
 		return;
 	e->clock_ns = cpu_ns;
@@ -125,7 +125,7 @@ inject_drain(void *engine, bool final)
 		signal_clock_drain(e->clock, inject_kernel_record, e);
 	inject_drain_kernel_clock(e);
 	/* before the threads' own: what they have by then is not unseen */
-	if (!final)
+	if (!final || recorder_counts(e->rec)->execed)
 		read_clock(e);
 	if (!e->clock && !execed) {
 		inject_read_share(e);

@@ -57,9 +57,14 @@ ring_drain(void *engine, bool final)
 	r->final = final;
 	r->before = r->now;
 	r->now.time_ns = now_ns();
-	if (target_cpu_ns(r->opt->target, &r->now.clock_ns) < 0)
+	if (recorder_cpu_ns(r->rec, &r->now.clock_ns) < 0)
 		r->now = (struct reading){0};	/* it was reaped */
 	clock_drain(r->clock, final, on_record, r);
+	/* it was told just now */
+	if (recorder_counts(r->rec)->execed && r->now.clock_ns)
+		(void)recorder_cpu_ns(r->rec, &r->now.clock_ns);
+	if (recorder_counts(r->rec)->execed && r->stop_clock_ns)
+		(void)recorder_cpu_ns(r->rec, &r->stop_clock_ns);
 	if (r->traits->form == CLOCK_FORM_CPU)
 		ring_book_round(r);
 	else if (final)
@@ -79,15 +84,16 @@ ring_run(void *engine, bool on)
 	r->running = on;
 	if (!on) {
 		clock_disable(r->clock);
-		r->clock_gone = target_cpu_ns(r->opt->target, &cpu_ns) < 0;
+		r->clock_gone = recorder_cpu_ns(r->rec, &cpu_ns) < 0;
 		r->stop_clock_ns = r->clock_gone ? 0 : cpu_ns;
 		ring_drain(r, true);
 		/* without a clock there is nothing to be held against */
 		recorder_clock(r->rec, false, r->clock_gone ?
-			       r->clock_start_ns + r->booked_ns : cpu_ns);
+			       r->clock_start_ns + r->booked_ns :
+			       r->stop_clock_ns);
 		return 0;
 	}
-	if (target_cpu_ns(r->opt->target, &cpu_ns) < 0)
+	if (recorder_cpu_ns(r->rec, &cpu_ns) < 0)
 		return -1;
 	r->clock_start_ns = cpu_ns;
 	recorder_clock(r->rec, true, cpu_ns);
@@ -149,7 +155,7 @@ ring_start(struct recorder *rec, const struct recorder_options *o,
 	r->opt = o;
 	r->period_ns = o->interval_ns;
 	if (!(r->clock = clock_open(&options)) ||
-	    target_cpu_ns(o->target, &r->clock_start_ns) < 0) {
+	    recorder_cpu_ns(rec, &r->clock_start_ns) < 0) {
 		free_ring(r);
 		return NULL;
 	}

@@ -92,7 +92,7 @@ inject_compare_clocks(struct inject *e)
 	if (!e->clock || e->counted_ns <= e->counted_start_ns)
 		return;
 	/* of the same moment as the counters, or later */
-	if (!e->final && target_cpu_ns(e->opt->target, &clock_ns) < 0)
+	if (!e->final && recorder_cpu_ns(e->rec, &clock_ns) < 0)
 		return;
 	e->scale = (double)(clock_ns - e->clock_start_ns) /
 		(double)(e->counted_ns - e->counted_start_ns);

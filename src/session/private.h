@@ -347,6 +347,9 @@ void recorder_unsampled(struct recorder *rec, uint64_t time_ns, pid_t tid,
 void recorder_thread_name(struct recorder *rec, uint64_t time_ns, pid_t tid,
 			  const char *name);
 void recorder_exec(struct recorder *rec, uint64_t time_ns, const char *comm);
+/* The process's CPU clock; once the program has changed, as it was then. -1: it
+ * has none any more. */
+int recorder_cpu_ns(struct recorder *rec, uint64_t *cpu_ns);
 /* The engine's clocks went on or off at this reading of the process's CPU
  * clock: what is recorded is to be held against the time between. */
 void recorder_clock(struct recorder *rec, bool on, uint64_t cpu_ns);

@@ -20,6 +20,8 @@ struct names {			/* of threads; names.c */
 	char usual[16];
 };
 
+enum { RECORDER_READINGS = 8 };
+
 struct recorder {
 	struct recorder_options opt;
 	struct engine engine;
@@ -33,6 +35,10 @@ struct recorder {
 		size_t len;
 		enum stack_end end;
 	} fresh;
+	struct clock_reading {	/* of the process's CPU clock: the last */
+		uint64_t time_ns, cpu_ns;
+	} readings[RECORDER_READINGS];
+	uint64_t at_exec_ns;	/* what it showed; 0: not known yet */
 	struct map latest;	/* tid -> the one before it, of that thread */
 	struct loss {
 		char cause[16], detail[32];
