@@ -123,6 +123,17 @@ look_at_join(struct why *y, struct wait *w)
 	return w->owner != 0;
 }
 
+/* Nothing says that it is one, but that a thread has it which is there. */
+static bool
+look_at_owned_rwlock(struct why *y, struct wait *w)
+{
+	look_at_rwlock(y, w);
+	if (w->owner)
+		return true;
+	w->readers = 0;
+	return false;
+}
+
 /* The kernel keeps that word, with the number of the owner. */
 void
 lock_look_pi(struct why *y, struct wait *w)
@@ -148,6 +159,8 @@ lock_look(struct why *y, struct wait *w, enum lock_kind by_name, bool guess)
 		   look_at_mutex(y, w, by_name)) {
 		/* who was woken from a condition takes its mutex again */
 		w->lock = LOCK_MUTEX;
+	} else if (guess && look_at_owned_rwlock(y, w)) {
+		w->lock = LOCK_RWLOCK;
 	} else {
 		object_look(y, w);
 	}

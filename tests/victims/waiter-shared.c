@@ -5,6 +5,7 @@
  *
  *	ring	each holds a mutex that the other wants
  *	robust	the same, of robust ones
+ *	rwring	the same, of a mutex and a read-write lock
  *	asleep	the child holds the one that the thread wants, and sleeps
  *	rwlock	the same of a read-write lock
  *	gone	the child has ended with it
@@ -84,8 +85,9 @@ start_shared(const char *how)
 	const bool gone = strcmp(how, "gone") == 0;
 	const bool robust = strcmp(how, "robust") == 0;
 
-	ring = robust || strcmp(how, "ring") == 0;
-	rwlock = strcmp(how, "rwlock") == 0;
+	ring = robust || strcmp(how, "ring") == 0 ||
+		strcmp(how, "rwring") == 0;
+	rwlock = strcmp(how, "rwlock") == 0 || strcmp(how, "rwring") == 0;
 	make_shared(robust);
 	child = fork();
 	if (child == 0)
