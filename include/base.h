@@ -147,6 +147,8 @@ bool map_remove(struct map *m, uint64_t key);
 bool map_take(struct map *m, uint64_t key, uint64_t *value);
 /* Walk: start with *at = 0; false at the end. */
 bool map_next(const struct map *m, size_t *at, uint64_t *key, uint64_t *value);
+/* Free every value with free() and empty the map. */
+void map_free_values(struct map *m);
 
 /* Mix bytes or a word into a 64-bit hash. */
 uint64_t hash_bytes(const void *data, size_t n, uint64_t seed);

@@ -176,3 +176,14 @@ map_next(const struct map *m, size_t *at, uint64_t *key, uint64_t *value)
 	++*at;
 	return true;
 }
+
+void
+map_free_values(struct map *m)
+{
+	uint64_t key, value;
+	size_t at = 0;
+
+	while (map_next(m, &at, &key, &value))
+		free((void *)(uintptr_t)value);
+	map_fini(m);
+}

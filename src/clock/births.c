@@ -140,17 +140,6 @@ open_events(struct births *b, uint64_t entry, uint32_t stack_bytes)
 	return fail_refused(errno, b->pid, "perf_event_open of a breakpoint");
 }
 
-static void
-forget_forks(struct births *b)
-{
-	uint64_t by, fork;
-	size_t at = 0;
-
-	while (map_next(&b->forks, &at, &by, &fork))
-		free((void *)(uintptr_t)fork);
-	map_fini(&b->forks);
-}
-
 struct births *
 births_open(pid_t pid, uint64_t entry, uint32_t stack_bytes)
 {
@@ -174,7 +163,7 @@ births_close(struct births *b)
 	if (b->fds)
 		fds_close(b->fds, b->len);
 	rings_close(&b->rings);
-	forget_forks(b);
+	map_free_values(&b->forks);
 	free(b);
 }
 

@@ -167,12 +167,7 @@ states_init(struct states *s, pid_t pid)
 void
 states_fini(struct states *s)
 {
-	uint64_t tid, at;
-	size_t i = 0;
-
-	while (map_next(&s->threads, &i, &tid, &at))
-		free((struct thread *)(uintptr_t)at);
-	map_fini(&s->threads);
+	map_free_values(&s->threads);
 	if (s->task_fd >= 0)
 		(void)close(s->task_fd);
 	*s = (struct states){ .task_fd = -1 };

@@ -95,11 +95,6 @@ look_read(struct look *k, uint64_t addr, void *buf, size_t n)
 void
 look_fini(struct look *k)
 {
-	size_t at = 0;
-	uint64_t page, bytes;
-
-	while (map_next(&k->pages, &at, &page, &bytes))
-		free((void *)(uintptr_t)bytes);
-	map_fini(&k->pages);
+	map_free_values(&k->pages);
 	free(k->moved);
 }

@@ -6,10 +6,10 @@
  * its own for its plug-ins, and a hook of libc's would hand on what that one
  * does not have. So only libc's own counts, but for two families that others
  * make for libc's callers: allocators (in the program itself where it has
- * malloc and free), and locks by the names of POSIX threads. Of several the first in
- * the order of the link maps is taken, as the loader finds it for the program;
- * where one that does not count comes before it, slots that are not bound yet
- * may become that one's.
+ * malloc and free), and locks by the names of POSIX threads. Of several the
+ * first in the order of the link maps is taken, as the loader finds it for the
+ * program; where one that does not count comes before it, slots that are not
+ * bound yet may become that one's.
  */
 #include <elf.h>
 #include <stddef.h>

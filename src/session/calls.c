@@ -332,8 +332,6 @@ void
 calls_end(struct calls *c, struct str *text)
 {
 	struct inject_report report = {0};
-	size_t at = 0;
-	uint64_t key, kept;
 
 	if (!c)
 		return;
@@ -368,11 +366,9 @@ calls_end(struct calls *c, struct str *text)
 		note_report(c, &report);
 		guest_close(c->own);
 	}
-	while (map_next(&c->stacks, &at, &key, &kept))
-		free((void *)(uintptr_t)kept);
 	calls_io_free(c->io);
 	free(c->pending);
-	map_fini(&c->stacks);
+	map_free_values(&c->stacks);
 	map_fini(&c->frames);
 	free(c);
 }

@@ -117,13 +117,8 @@ ring_not_sampled(void *engine)
 static void
 free_ring(struct ring *r)
 {
-	size_t at = 0;
-	uint64_t tid, tail;
-
 	clock_close(r->clock);
-	while (map_next(&r->tails, &at, &tid, &tail))
-		free((void *)(uintptr_t)tail);
-	map_fini(&r->tails);
+	map_free_values(&r->tails);
 	free(r->ticks);
 	free(r->rests);
 	free(r);

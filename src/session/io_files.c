@@ -270,11 +270,8 @@ io_files_free(struct io_files *fs)
 		free(f->guess);
 		free(f);
 	}
-	at = 0;
-	while (map_next(&fs->first, &at, &key, &value))
-		free((void *)(uintptr_t)value);
 	map_fini(&fs->files);
-	map_fini(&fs->first);
+	map_free_values(&fs->first);
 	why_free(fs->why);
 	free(fs);
 }

@@ -140,12 +140,7 @@ names_settle(struct names *n)
 void
 names_fini(struct names *n)
 {
-	uint64_t tid, th;
-	size_t at = 0;
-
-	while (map_next(&n->of, &at, &tid, &th))
-		free((void *)(uintptr_t)th);
-	map_fini(&n->of);
+	map_free_values(&n->of);
 	free(n->ended);
 	*n = (struct names){ 0 };
 }

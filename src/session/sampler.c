@@ -228,21 +228,10 @@ sampler_look(struct sampler *s, uint64_t came_at)
 
 /* ---- a stretch ---------------------------------------------------------- */
 
-static void
-forget_threads(struct sampler *s)
-{
-	uint64_t tid, slot;
-	size_t at = 0;
-
-	while (map_next(&s->threads, &at, &tid, &slot))
-		free((void *)(uintptr_t)slot);
-	map_fini(&s->threads);
-}
-
 void
 sampler_begin(struct sampler *s)
 {
-	forget_threads(s);
+	map_free_values(&s->threads);
 	s->before = s->looked_at = 0;
 	s->looks = 0;
 	read_threads(s);
@@ -265,7 +254,7 @@ sampler_end(struct sampler *s)
 void
 sampler_fini(struct sampler *s)
 {
-	forget_threads(s);
+	map_free_values(&s->threads);
 	free(s->running);
 	free(s->waiting);
 }
