@@ -25,6 +25,7 @@ struct rwlock_layout {
 };
 
 enum {
+	WRITE_PHASE = 1, WRITE_LOCKED = 2,	/* of readers */
 	MUTEX_KIND_MAX = 0x3ff,
 	MUTEX_ROBUST = 16, MUTEX_SHARED = 128,	/* bits of the kind */
 	USERS_MAX = 1 << 22,
@@ -123,14 +124,22 @@ look_at_join(struct why *y, struct wait *w)
 	return w->owner != 0;
 }
 
-/* Nothing says that it is one, but that a thread has it which is there. */
+/* No name says that it is one, but all of it does: what nobody uses is zero, a
+ * writer has it, and is there. */
 static bool
 look_at_owned_rwlock(struct why *y, struct wait *w)
 {
+	struct rwlock_layout l;
+
 	look_at_rwlock(y, w);
-	if (w->owner)
-		return true;
 	w->readers = 0;
+	if (w->owner && memory_then(y, w->tid, w->address, &l, sizeof l) == 0 &&
+	    l.readers & WRITE_PHASE && l.readers & WRITE_LOCKED && !l.pad3 &&
+	    !l.pad4)
+		return true;
+	w->address = w->word;
+	w->owner = w->owner_pid = w->owner_unseen = 0;
+	w->owner_ended = false;
 	return false;
 }
 
