@@ -27,7 +27,8 @@ struct clock_options {
 	size_t ring_bytes;	/* per CPU; 0: 200 ms or more, if allowed */
 	enum clock_form form;
 	bool never_kernel;		/* user mode samples only */
-	bool only_kernel;		/* kernel mode samples only, or none */
+	bool only_kernel;	/* samples of kernel mode, without CPU times,
+				 * and nothing of threads and mappings */
 };
 
 struct clock;

@@ -80,7 +80,7 @@ take(void *arg, size_t ring, const unsigned char *record)
 		return;		/* told when the events were read */
 	}
 	c->losses.samples += raw.r.kind == CLOCK_SAMPLE;
-	if (!per_cpu)
+	if (!per_cpu && !c->opt.only_kernel)
 		account(c, &raw.r);
 	d->n++;
 	d->sink(d->arg, &raw.r);

@@ -128,7 +128,7 @@ try_threads(struct clock *c)
 	};
 	attr_add_side_band(&c->watch.attr);
 	attr_add_inherit(&c->watch.attr);
-	c->watch.attr.context_switch = 1;
+	c->watch.attr.context_switch = !c->opt.only_kernel;
 	if (watch_open(&c->watch) == 0)
 		return 0;
 

@@ -232,8 +232,10 @@ percpu_open(struct percpu *p, struct perf_kernel *k, const struct rings *rings,
 {
 	*p = (struct percpu){0};
 	*what = "perf_event_open on every CPU";
-	if (sideband_open(&p->sides, &p->len, k, rings) < 0)
+	if (!opt->only_kernel &&
+	    sideband_open(&p->sides, &p->len, k, rings) < 0)
 		return -1;
+	p->len = rings->len;
 	p->clocks = no_fds(p->len);
 	if (open_clocks(p, k, rings, opt, what) == 0)
 		return 0;

@@ -233,6 +233,7 @@ inject_free(struct inject *e)
 	free(e->pcs);
 	free(e->exact);
 	free(e->why);
+	free(e->no_kernel);
 	free(e->mute_text);
 	free(e);
 }

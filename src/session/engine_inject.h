@@ -16,7 +16,7 @@
 struct kernel_sample {
 	uint64_t time_ns, frinfo;
 	int cpu;
-	enum stack_end end;
+	enum unwind_end end;
 };
 
 struct thread {
@@ -51,7 +51,8 @@ struct inject {
 	const struct recorder_options *opt;
 	struct guest *guest;
 	struct signal_clock *clock;	/* NULL: POSIX timers */
-	struct clock *kernel;		/* of kernel mode; NULL: none */
+	struct clock *kernel;		/* of kernel mode; NULL: none, */
+	char *no_kernel;		/* ... and why */
 	struct map threads;		/* tid -> struct thread */
 	uint64_t lost_seen[RECORD_LOSSES];
 	uint64_t lost_pending_ns;	/* lost weight not taken yet */
@@ -106,6 +107,8 @@ void inject_drain_kernel_clock(struct inject *e);
 /* Of the time that a thread used beyond its ticks: what is the kernel's, or
  * waits until that is known. */
 uint64_t inject_book_system(struct inject *e, struct thread *th, uint64_t rest);
+/* Samples of kernel mode that got no time: at the end. */
+void inject_forget_samples(struct inject *e, struct thread *th);
 /* Between the tick before and this one, whose stack was handed in. */
 void inject_book_between(struct inject *e, struct thread *th,
 			 const struct tick_time *tick);

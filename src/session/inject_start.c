@@ -36,11 +36,13 @@ open_clock(struct inject *e, const char **why)
 	char *missing = e->clock ? signal_clock_missing(e->clock) :
 		xstrdup("");
 
-	e->why = xasprintf("%s%s", missing, e->kernel ?
+	e->why = e->clock && !e->kernel ?
+		xasprintf("%sperf task-clock signals, user mode; system time "
+			  "is CPU clock minus ticks (kernel mode: %s)", missing,
+			  e->no_kernel) :
+		xasprintf("%s%s", missing, e->clock ?
 		"perf task-clock signals, user mode; beside them a clock of "
-		"kernel mode" : e->clock ?
-		"perf task-clock signals, user mode (kernel mode is refused); "
-		"system time is CPU clock minus ticks" :
+		"kernel mode" :
 		"POSIX CPU timers (the kernel refuses perf to this user), at "
 		"most one tick per scheduler tick; in a system call or not; what "
 		"of the rest was the system's is estimated from utime:stime");

@@ -5,10 +5,11 @@
  * counter shows beyond them is system time, exact, but not where.
  *
  * Where the kernel lets us, a second clock samples kernel mode alone, from
- * outside, and its samples share that time, which waits for them. Else each tick tells how much CPU
- * time its thread had used by then: what is more than an interval since the
- * tick before was spent between the two (recorder_system.c). Where a tick
- * tells nothing, it takes what the drain before it has left.
+ * outside, and its samples share that time, which waits for them. Else each
+ * tick tells how much CPU time its thread had used by then: what is more than
+ * an interval since the tick before was spent between the two
+ * (recorder_system.c). Where a tick tells nothing, it takes what the drain
+ * before it has left.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,24 +35,33 @@ inject_open_kernel_clock(struct inject *e)
 		.only_kernel = true,
 	};
 
-	e->kernel = clock_open(&options);	/* or it is not permitted */
-	if (e->kernel)
+	e->kernel = clock_open(&options);
+	if (e->kernel) {
 		clock_disable(e->kernel);
+		return;
+	}
+	e->no_kernel = xstrdup(fail_last()->reason);
+	fail_clear();
 }
 
 static void
-forget_old(struct inject *e, struct thread *th, uint64_t now)
+forget_old(struct inject *e, struct thread *th, uint64_t until_ns)
 {
 	size_t old = 0;
 
-	while (old < th->waiting_len &&
-	       th->waiting[old].time_ns + WAITING_NS < now)
+	while (old < th->waiting_len && th->waiting[old].time_ns < until_ns)
 		recorder_uncount(e->rec, th->waiting[old++].end);
 	if (!old)
 		return;
 	th->waiting_len -= old;
 	memmove(th->waiting, th->waiting + old,
 		th->waiting_len * sizeof *th->waiting);
+}
+
+void
+inject_forget_samples(struct inject *e, struct thread *th)
+{
+	forget_old(e, th, UINT64_MAX);
 }
 
 static void
@@ -76,7 +86,7 @@ take_sample(void *arg, const struct clock_record *rec)
 	struct thread *th = inject_thread(e, rec->tid);
 
 	if (th->waiting_len >= WAITING_MAX)
-		forget_old(e, th, rec->time_ns);
+		forget_old(e, th, rec->time_ns - WAITING_NS);
 	if (th->waiting_len >= WAITING_MAX)
 		return;
 	th->waiting = xgrow(th->waiting, &th->waiting_cap,
@@ -144,7 +154,7 @@ inject_book_system(struct inject *e, struct thread *th, uint64_t rest)
 	const uint64_t before = rest;
 
 	if (e->kernel)
-		forget_old(e, th, now_ns());
+		forget_old(e, th, now_ns() - WAITING_NS);
 	if (e->kernel && th->waiting_len) {
 		share_among_samples(e, th, rest);
 		return before;

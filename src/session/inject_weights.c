@@ -4,8 +4,9 @@
  * clock counted beyond its ticks was system time (perf ticks fall in user
  * mode only; see inject_system.c) or the tail of an interval, which goes to
  * the thread's last user stack; one interval is held back for the tick that
- * may be on its way. POSIX ticks fall in both modes: one in a system call says so; what the
- * kernel does otherwise is estimated by utime:stime, and said to be.
+ * may be on its way. POSIX ticks fall in both modes: one in a system call says
+ * so; what the kernel does otherwise is estimated by utime:stime, and said to
+ * be.
  *
  * All of it together is what the process's clock says. perf's counters go by
  * the time of the wall while a thread is on a CPU, and count what the host
@@ -91,7 +92,7 @@ book_tick(struct inject *e, struct thread *th, const struct record *r,
 	  uint64_t weight)
 {
 	const uint64_t system = system_part(e, r, weight);
-	const bool in_call = system && system == weight;
+	const bool in_call = !e->clock && r->in_call;
 	/* timers tick when the kernel does: their time is exact */
 	struct tick_time tick = { .time_ns = r->time_ns };
 
@@ -200,17 +201,17 @@ book_rest(struct inject *e, struct thread *th, uint64_t rest)
 
 /* ---- records of the guest ------------------------------------------------------------- */
 
-static enum stack_end
+static enum unwind_end
 end_of(const struct record *r)
 {
 	switch (r->end) {
 	case RECORD_COMPLETE:
-		return STACK_COMPLETE;
+		return UNWIND_COMPLETE;
 	case RECORD_CUT:
 	case RECORD_TOO_DEEP:
-		return STACK_TRUNCATED;
+		return UNWIND_TRUNCATED;
 	default:
-		return STACK_FAILED;
+		return UNWIND_FAILED;
 	}
 }
 
@@ -361,8 +362,10 @@ inject_book_threads(struct inject *e)
 
 		book_rest(e, th, (uint64_t)((double)rest_of(e, th) * scale));
 		th->ticked = false;
-		if (e->final)
+		if (e->final) {
+			inject_forget_samples(e, th);
 			th->booked_ns = inject_used(e, th);
+		}
 		pending += pending_of(e, th);
 	}
 	book_unseen(e, pending);

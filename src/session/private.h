@@ -258,11 +258,11 @@ uint64_t recorder_walk(struct recorder *rec, const struct arch_regs *regs,
 		       const struct step_stack *stack,
 		       struct step_stack *under, bool window_full);
 uint64_t recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
-			    const unsigned char *exact, enum stack_end end);
+			    const unsigned char *exact, enum unwind_end end);
 /* How the stack ends that was handed in last; and one that is of no use after
  * all. */
-enum stack_end recorder_latest_end(const struct recorder *rec);
-void recorder_uncount(struct recorder *rec, enum stack_end end);
+enum unwind_end recorder_latest_end(const struct recorder *rec);
+void recorder_uncount(struct recorder *rec, enum unwind_end end);
 /* Of a sample of a clock of ours. */
 struct clock_record;
 uint64_t recorder_copied_stack(struct recorder *rec,
@@ -275,7 +275,7 @@ void recorder_book(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		   enum mstate state, uint64_t weight_ns, uint64_t frinfo);
 /* System time where only user mode is sampled: between the sample of this
  * thread that was told before, and that whose stack was handed in last. To be
- * told of each sample, with 0 ns where there was none. */
+ * told of each sample, with 0 ns if there was none. */
 void recorder_system_between(struct recorder *rec, uint64_t time_ns, pid_t tid,
 			     uint64_t ns);
 /* ... and after its last one. */

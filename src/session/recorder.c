@@ -339,7 +339,7 @@ recorder_free(struct recorder *rec)
 	creators_free(rec->creators);
 	unwind_trace_fini(&rec->trace);
 	map_fini(&rec->booked);
-	recorder_forget_all_latest(rec);
+	map_free_values(&rec->latest);
 	names_fini(&rec->names);
 	free(rec->losses);
 	free(rec->engine.why);

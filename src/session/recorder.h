@@ -33,13 +33,13 @@ struct recorder {
 	struct fresh_stack {	/* handed in last; the engine's, or of trace */
 		const uint64_t *pcs;
 		size_t len;
-		enum stack_end end;
+		enum unwind_end end;
 	} fresh;
 	struct clock_reading {	/* of the process's CPU clock: the last */
 		uint64_t time_ns, cpu_ns;
 	} readings[RECORDER_READINGS];
 	uint64_t at_exec_ns;	/* what it showed; 0: not known yet */
-	struct map latest;	/* tid -> the one before it, of that thread */
+	struct map latest;	/* tid -> outer frames of the one before it */
 	struct loss {
 		char cause[16], detail[32];
 		uint64_t samples, weight_ns;
@@ -79,7 +79,6 @@ void losses_read_modes(struct recorder *rec);
 /* ---- recorder_system.c --------------------------------------------------- */
 
 void recorder_forget_latest(struct recorder *rec, pid_t tid);
-void recorder_forget_all_latest(struct recorder *rec);
 
 /* ---- recorder_stacks.c --------------------------------------------------- */
 

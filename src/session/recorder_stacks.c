@@ -10,24 +10,29 @@
 #include <string.h>
 
 static enum stack_end
+on_disk(enum unwind_end end)
+{
+	return end == UNWIND_COMPLETE ? STACK_COMPLETE :
+		end == UNWIND_FAILED ? STACK_FAILED : STACK_TRUNCATED;
+}
+
+static enum stack_end
 count_end(struct recorder *rec, enum unwind_end end)
 {
-	switch (end) {
-	case UNWIND_COMPLETE:
-		rec->counts.complete++;
-		return STACK_COMPLETE;
-	case UNWIND_TRUNCATED:
-		rec->counts.truncated++;
-		return STACK_TRUNCATED;
-	case UNWIND_TOO_DEEP:
-		rec->counts.truncated++;
-		rec->counts.too_deep++;
-		return STACK_TRUNCATED;
-	case UNWIND_FAILED:
-		break;
-	}
-	rec->counts.failed++;
-	return STACK_FAILED;
+	rec->counts.complete += end == UNWIND_COMPLETE;
+	rec->counts.failed += end == UNWIND_FAILED;
+	rec->counts.truncated += on_disk(end) == STACK_TRUNCATED;
+	rec->counts.too_deep += end == UNWIND_TOO_DEEP;
+	return on_disk(end);
+}
+
+void
+recorder_uncount(struct recorder *rec, enum unwind_end end)
+{
+	rec->counts.complete -= end == UNWIND_COMPLETE;
+	rec->counts.failed -= end == UNWIND_FAILED;
+	rec->counts.truncated -= on_disk(end) == STACK_TRUNCATED;
+	rec->counts.too_deep -= end == UNWIND_TOO_DEEP;
 }
 
 static enum unwind_end
@@ -63,13 +68,11 @@ recorder_walk(struct recorder *rec, const struct arch_regs *regs,
 	const struct unwind_trace *trace = &rec->trace;
 
 	rec->counts.full_steps += trace->full_steps;
-	rec->fresh = (struct fresh_stack){
-		trace->pcs, trace->len, count_end(rec, end),
-	};
+	rec->fresh = (struct fresh_stack){ trace->pcs, trace->len, end };
 	if (end == UNWIND_TRUNCATED)
 		rec->counts.cut_bytes = (uint32_t)stack->size;
 	return experiment_stack(rec->opt.exp, trace->pcs, trace->len,
-				rec->fresh.end);
+				count_end(rec, end));
 }
 
 /*
@@ -127,60 +130,29 @@ recorder_creator_stack(struct recorder *rec, const struct arch_regs *regs,
 	const size_t inner = frames_inside(trace, entry);
 
 	return experiment_stack(rec->opt.exp, trace->pcs + inner,
-				trace->len - inner,
-				end == UNWIND_COMPLETE ? STACK_COMPLETE :
-				end == UNWIND_FAILED ? STACK_FAILED :
-				STACK_TRUNCATED);
+				trace->len - inner, on_disk(end));
 }
 
 uint64_t
 recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
-		   const unsigned char *exact, enum stack_end end)
+		   const unsigned char *exact, enum unwind_end end)
 {
 	if (n > rec->opt.settings->depth) {
 		n = rec->opt.settings->depth;
-		end = STACK_TRUNCATED;
-		rec->counts.too_deep++;
+		end = UNWIND_TOO_DEEP;
 	}
 	for (size_t i = 1; i < n; i++)
 		if (!(exact[i / 8] & 1 << i % 8))
 			pcs[i] = unwind_call_address(rec->opt.space, pcs[i]);
 	n = mapper_skip_hooks(rec->opt.mapper, pcs, n);
 	rec->fresh = (struct fresh_stack){ pcs, n, end };
-	switch (end) {
-	case STACK_COMPLETE:
-		rec->counts.complete++;
-		break;
-	case STACK_TRUNCATED:
-		rec->counts.truncated++;
-		break;
-	case STACK_FAILED:
-		rec->counts.failed++;
-		break;
-	}
-	return experiment_stack(rec->opt.exp, pcs, n, end);
+	return experiment_stack(rec->opt.exp, pcs, n, count_end(rec, end));
 }
 
-enum stack_end
+enum unwind_end
 recorder_latest_end(const struct recorder *rec)
 {
 	return rec->fresh.end;
-}
-
-void
-recorder_uncount(struct recorder *rec, enum stack_end end)
-{
-	switch (end) {
-	case STACK_COMPLETE:
-		rec->counts.complete--;
-		break;
-	case STACK_TRUNCATED:
-		rec->counts.truncated--;
-		break;
-	case STACK_FAILED:
-		rec->counts.failed--;
-		break;
-	}
 }
 
 uint64_t
@@ -195,7 +167,7 @@ uint64_t
 recorder_kernel_stack(struct recorder *rec)
 {
 	rec->counts.complete++;
-	rec->fresh = (struct fresh_stack){ .end = STACK_COMPLETE };
+	rec->fresh = (struct fresh_stack){ .end = UNWIND_COMPLETE };
 	return recorder_artificial(rec, &rec->kernel_frinfo, "<Kernel>");
 }
 

@@ -10,100 +10,85 @@
 #include "recorder.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Frames that lead to main, and to a thread's function. */
-enum { TO_MAIN = 3, TO_THREAD = 2 };
+enum { TO_MAIN = 3, TO_THREAD = 2, OUTER_MAX = TO_MAIN + 1 };
 
-struct latest_stack {
-	enum stack_end end;
-	size_t len, cap;
-	uint64_t *pcs;
+struct outer_frames {		/* of a whole stack, outermost first */
+	size_t len;
+	uint64_t pcs[OUTER_MAX];
 };
 
-static struct latest_stack *
-latest_of(struct recorder *rec, pid_t tid)
+static struct outer_frames
+outer_of(const struct fresh_stack *stack)
 {
-	uint64_t *slot = map_slot_of(&rec->latest, (uint64_t)tid);
+	struct outer_frames o = {0};
 
-	if (!*slot)
-		*slot = (uintptr_t)xcalloc(1, sizeof(struct latest_stack));
-	return (struct latest_stack *)(uintptr_t)*slot;
+	if (stack->end != UNWIND_COMPLETE)
+		return o;	/* where does it begin? */
+	while (o.len < OUTER_MAX && o.len < stack->len) {
+		o.pcs[o.len] = stack->pcs[stack->len - 1 - o.len];
+		o.len++;
+	}
+	return o;
 }
 
-static void
-keep(struct latest_stack *to, const struct fresh_stack *from)
-{
-	to->pcs = xgrow(to->pcs, &to->cap, from->len, sizeof *to->pcs);
-	if (from->len)
-		memcpy(to->pcs, from->pcs, from->len * sizeof *to->pcs);
-	to->len = from->len;
-	to->end = from->end;
-}
-
-/* How many frames, from the outermost on, are there all the time. */
+/* How many of its frames are there all the time. */
 static size_t
-lasting(struct recorder *rec, pid_t tid, const struct latest_stack *before)
+lasting(const struct outer_frames *before, const struct outer_frames *now,
+	size_t once)
 {
-	const struct fresh_stack *now = &rec->fresh;
-	const size_t least = before->len < now->len ? before->len : now->len;
-	const size_t once = tid == target_pid(rec->opt.target) ?
-		TO_MAIN : TO_THREAD;
 	size_t n = 0;
 
-	if (before->end != STACK_COMPLETE || now->end != STACK_COMPLETE)
-		return 0;	/* where do they begin? */
-	while (n < once && n < least && before->pcs[before->len - 1 - n] ==
-	       now->pcs[now->len - 1 - n])
+	while (n < once && n < before->len && n < now->len &&
+	       before->pcs[n] == now->pcs[n])
 		n++;
-	return n + (n > 0 && n < least);	/* the function itself */
+	return n + (n > 0 && n < now->len);	/* the function itself */
 }
 
 static uint64_t
 stack_between(struct recorder *rec, pid_t tid,
-	      const struct latest_stack *before)
+	      const struct outer_frames *before,
+	      const struct outer_frames *now)
 {
-	const struct fresh_stack *now = &rec->fresh;
-	const size_t n = lasting(rec, tid, before);
-	uint64_t *pcs = xmalloc((n + 1) * sizeof *pcs), frinfo;
+	const size_t n = lasting(before, now, tid ==
+				 target_pid(rec->opt.target) ? TO_MAIN :
+				 TO_THREAD);
+	uint64_t pcs[1 + OUTER_MAX];
 
 	pcs[0] = experiment_artificial_pc(rec->opt.exp,
 					  "<Unsampled system time>");
-	if (n)
-		memcpy(pcs + 1, now->pcs + now->len - n, n * sizeof *pcs);
-	frinfo = experiment_stack(rec->opt.exp, pcs, n + 1, STACK_COMPLETE);
-	free(pcs);
-	return frinfo;
+	for (size_t i = 0; i < n; i++)
+		pcs[1 + i] = now->pcs[n - 1 - i];
+	return experiment_stack(rec->opt.exp, pcs, n + 1, STACK_COMPLETE);
 }
 
 void
 recorder_system_between(struct recorder *rec, uint64_t time_ns, pid_t tid,
 			uint64_t ns)
 {
-	struct latest_stack *before = latest_of(rec, tid);
+	uint64_t *slot = map_slot_of(&rec->latest, (uint64_t)tid);
+	const struct outer_frames now = outer_of(&rec->fresh);
+	struct outer_frames *before;
 
+	if (!*slot)
+		*slot = (uintptr_t)xcalloc(1, sizeof *before);
+	before = (struct outer_frames *)(uintptr_t)*slot;
 	if (ns)
 		recorder_book(rec, time_ns, tid, MSTATE_SYSTEM, ns,
-			      stack_between(rec, tid, before));
-	keep(before, &rec->fresh);
+			      stack_between(rec, tid, before, &now));
+	*before = now;
 }
 
 void
 recorder_system_behind(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		       uint64_t ns)
 {
-	const struct latest_stack none = { .end = STACK_FAILED };
+	const struct outer_frames none = {0};
 
 	if (ns)
 		recorder_book(rec, time_ns, tid, MSTATE_SYSTEM, ns,
-			      stack_between(rec, tid, &none));
-}
-
-static void
-free_latest(struct latest_stack *latest)
-{
-	free(latest->pcs);
-	free(latest);
+			      stack_between(rec, tid, &none, &none));
 }
 
 void
@@ -111,19 +96,6 @@ recorder_forget_latest(struct recorder *rec, pid_t tid)
 {
 	uint64_t at;
 
-	if (map_get(&rec->latest, (uint64_t)tid, &at)) {
-		free_latest((struct latest_stack *)(uintptr_t)at);
-		map_remove(&rec->latest, (uint64_t)tid);
-	}
-}
-
-void
-recorder_forget_all_latest(struct recorder *rec)
-{
-	uint64_t tid, at;
-	size_t i = 0;
-
-	while (map_next(&rec->latest, &i, &tid, &at))
-		free_latest((struct latest_stack *)(uintptr_t)at);
-	map_fini(&rec->latest);
+	if (map_take(&rec->latest, (uint64_t)tid, &at))
+		free((void *)(uintptr_t)at);
 }
