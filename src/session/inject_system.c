@@ -64,6 +64,25 @@ inject_forget_samples(struct inject *e, struct thread *th)
 	forget_old(e, th, UINT64_MAX);
 }
 
+/* The kernel copies one stack. Where that is an alternate one, the rest of it
+ * cannot be known: then it is nobody's. */
+static struct kernel_sample
+sample_of(struct inject *e, const struct clock_record *rec)
+{
+	struct kernel_sample s = {
+		.time_ns = rec->time_ns, .cpu = rec->cpu,
+		.frinfo = recorder_copied_stack(e->rec, rec),
+		.end = recorder_latest_end(e->rec),
+	};
+
+	if (s.end == UNWIND_FAILED) {
+		recorder_uncount(e->rec, s.end);
+		s.frinfo = recorder_system_stack(e->rec);
+		s.end = recorder_latest_end(e->rec);
+	}
+	return s;
+}
+
 static void
 take_sample(void *arg, const struct clock_record *rec)
 {
@@ -91,11 +110,7 @@ take_sample(void *arg, const struct clock_record *rec)
 		return;
 	th->waiting = xgrow(th->waiting, &th->waiting_cap,
 			    th->waiting_len + 1, sizeof *th->waiting);
-	th->waiting[th->waiting_len++] = (struct kernel_sample){
-		.time_ns = rec->time_ns, .cpu = rec->cpu,
-		.frinfo = recorder_copied_stack(e->rec, rec),
-		.end = recorder_latest_end(e->rec),
-	};
+	th->waiting[th->waiting_len++] = sample_of(e, rec);
 }
 
 void

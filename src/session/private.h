@@ -317,6 +317,8 @@ void recorder_end_waits(struct recorder *rec);
 void recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT]);
 /* For a sample without a user stack (a process on its way out). */
 uint64_t recorder_kernel_stack(struct recorder *rec);
+/* ... and in kernel mode, of which the stack is not known. */
+uint64_t recorder_system_stack(struct recorder *rec);
 void recorder_calls_lost(struct recorder *rec, uint64_t calls);
 /* Traced calls are traced no more: hooks out; text as of recorder_stop. */
 void recorder_end_calls(struct recorder *rec, struct str *text);

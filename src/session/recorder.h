@@ -49,7 +49,8 @@ struct recorder {
 	struct names names;
 	uint64_t lack_ns, lack_read_at;	/* of all threads, by their clocks */
 	bool nobody_named;
-	uint64_t lost_frinfo, unsampled_frinfo, kernel_frinfo, unseen_frinfo;
+	uint64_t lost_frinfo, unsampled_frinfo, kernel_frinfo, unseen_frinfo,
+		system_frinfo;
 	struct modes {		/* of the target, in the kernel's units */
 		uint64_t user, system, read_at;
 	} first_modes, modes;

@@ -163,12 +163,26 @@ recorder_artificial(struct recorder *rec, uint64_t *frinfo, const char *name)
 	return *frinfo;
 }
 
+/* One of no code is whole. */
+static uint64_t
+whole_artificial(struct recorder *rec, uint64_t *frinfo, const char *name)
+{
+	rec->fresh = (struct fresh_stack){ .end = UNWIND_COMPLETE };
+	(void)count_end(rec, UNWIND_COMPLETE);
+	return recorder_artificial(rec, frinfo, name);
+}
+
 uint64_t
 recorder_kernel_stack(struct recorder *rec)
 {
-	rec->counts.complete++;
-	rec->fresh = (struct fresh_stack){ .end = UNWIND_COMPLETE };
-	return recorder_artificial(rec, &rec->kernel_frinfo, "<Kernel>");
+	return whole_artificial(rec, &rec->kernel_frinfo, "<Kernel>");
+}
+
+uint64_t
+recorder_system_stack(struct recorder *rec)
+{
+	return whole_artificial(rec, &rec->system_frinfo,
+				"<Unsampled system time>");
 }
 
 uint64_t
