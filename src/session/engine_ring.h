@@ -78,6 +78,8 @@ void ring_drop_tail(struct ring *r, pid_t tid);
 void ring_keep_tick(struct ring *r, const struct clock_record *rec,
 		    enum mstate state, uint64_t frinfo);
 void ring_book_round(struct ring *r);
+/* What it has used by now and is not booked; UINT64_MAX: unknown. */
+uint64_t ring_left(const struct ring *r);
 /* What the process used behind its last tick. */
 void ring_book_behind(struct ring *r, uint64_t rest_ns);
 /* What the process clock advanced beyond what is booked, until the newest

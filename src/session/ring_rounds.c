@@ -69,9 +69,8 @@ ring_unbooked(const struct ring *r, uint64_t *rest_ns)
 	return true;
 }
 
-/* No more than the process has used by now. */
-static uint64_t
-process_left(const struct ring *r)
+uint64_t
+ring_left(const struct ring *r)
 {
 	const uint64_t clock_ns = r->final ? r->stop_clock_ns :
 		r->now.clock_ns;
@@ -180,7 +179,7 @@ ring_book_round(struct ring *r)
 	const uint64_t other = weight_of_unknown(r);
 
 	sum += unknown * other;
-	left = process_left(r);
+	left = ring_left(r);
 
 	const double scale = sum > left ? (double)left / (double)sum : 1;
 

@@ -155,6 +155,9 @@ ring_book_lost(struct ring *r, const struct clock_record *rec)
 	uint64_t weight = n * r->period_ns;
 
 	if (r->traits->form == CLOCK_FORM_CPU) {
+		const uint64_t left = ring_left(r);
+
+		weight = weight < left ? weight : left;
 		r->booked_ns += weight;
 	} else {
 		r->lost_pending_ns += weight;
