@@ -145,6 +145,9 @@ int target_cpu_ns(struct target *t, uint64_t *ns);
 /* Memory, by process_vm_readv / a kept /proc/TID/mem descriptor. All bytes
  * or -1 with errno-based failure. */
 int target_read(struct target *t, uint64_t addr, void *buf, size_t n);
+/* Up to n bytes, less than a page, as far as they can be read: all of them, or
+ * those before the next page, or 0; without a failure. */
+size_t target_peek(struct target *t, uint64_t addr, void *buf, size_t n);
 int target_write(struct target *t, uint64_t addr, const void *buf, size_t n);
 /* Text of /proc/TID/maps read until two readings agree; caller frees. */
 char *target_maps(struct target *t);
@@ -395,6 +398,25 @@ int target_look_ms(const struct target *t);
  * held. Execute the original instruction, or see to it that this comes first
  * when it goes on; keep the breakpoint. */
 int breakpoint_step_over(struct target *t, struct breakpoint *bp, pid_t tid);
+
+/* ---- steps -------------------------------------------------------------- */
+
+/* Execute one instruction of a thread, while all stand (target_hold_all). What
+ * stands at a breakpoint passes it. A signal that is due to it is delivered
+ * first; others wait. WAITS: the instruction is a system call that has not
+ * returned after 200 ms; the thread stands within it, and goes on in it when
+ * it runs. SIGNALLED: it stands, and a signal is due to it. ENDED: it has
+ * exited. */
+enum stepped { STEPPED, STEP_SIGNALLED, STEP_WAITS, STEP_ENDED };
+int target_step(struct target *t, pid_t tid, enum stepped *how);
+/* The instruction at which it stands calls a function: the address behind it;
+ * 0: it does not. */
+uint64_t target_behind_call(struct target *t, uint64_t pc);
+
+/* A set of registers of a held thread (NT_PRSTATUS, NT_FPREGSET ... of elf.h,
+ * as ptrace(2) has them): its size, or -1. */
+ssize_t thread_get_regset(pid_t tid, unsigned type, void *buf, size_t size);
+int thread_set_regset(pid_t tid, unsigned type, const void *buf, size_t size);
 
 /* Start a guardian, a child of the calling thread, for all breakpoints from
  * now on; best while the process is small. -1: none, and they go unguarded.

@@ -235,6 +235,43 @@ int session_call(struct session *s, uint64_t address, const uint64_t *args,
  * `sonde stop EXP.er`. receipt: caller frees. */
 int session_stop_experiment(const char *path, char **receipt);
 
+/* ---- ask_debug.c: a target that stands ------------------------------------ */
+
+/* All n bytes (16 MB at most), or -1. A target that runs can be read, too. */
+int session_read(struct session *s, uint64_t addr, void *buf, size_t n);
+int session_write(struct session *s, uint64_t addr, const void *buf, size_t n);
+/* A set of registers of a thread by its number in elf.h (NT_PRSTATUS: a
+ * user_regs_struct, NT_FPREGSET ...): its size, at most size; -1. */
+ssize_t session_regset(struct session *s, pid_t tid, unsigned type, void *buf,
+		       size_t size);
+int session_set_regset(struct session *s, pid_t tid, unsigned type,
+		       const void *buf, size_t size);
+
+/*
+ * Let one thread execute instructions, while all others stand, as long as its
+ * pc is in [start, end) and is not at a call; equal: one instruction, whatever
+ * it is. Signals wait until it goes on, but for those that it raises.
+ */
+enum session_stepped {
+	SESSION_STEPPED,
+	SESSION_STEP_CALLS,	/* it stands before a call: see behind_call */
+	SESSION_STEP_SIGNALLED,	/* a signal is due to it */
+	SESSION_STEP_WAITS,	/* within a system call, and for others perhaps */
+	SESSION_STEP_INTERRUPTED,	/* by another request */
+	SESSION_STEP_ENDED,
+};
+struct session_step {
+	enum session_stepped why;
+	uint64_t pc, sp;	/* where it stands now */
+	uint64_t behind_call;	/* the address behind the call at pc; 0: none */
+};
+int session_step(struct session *s, pid_t tid, uint64_t start, uint64_t end,
+		 struct session_step *at);
+/* Where it stands; nothing runs. */
+int session_at(struct session *s, pid_t tid, struct session_step *at);
+/* The address behind the call at pc; 0: no call is there. */
+int session_behind_call(struct session *s, uint64_t pc, uint64_t *behind);
+
 /* ---- the target's program, for symbols of live addresses ------------------ */
 
 /* Text of the target's maps now; caller frees. NULL on failure. */

@@ -52,6 +52,13 @@ const char *watch_refusal(int error);
 /* The thread stands at a trap's address, all others are held. */
 int trap_step_over(struct target *t, uint64_t addr, pid_t tid);
 
+/* ---- single.c ----------------------------------------------------------- */
+
+/* One instruction of a held thread, which stands after it, or with a signal
+ * that is due to it. -1: it has ended, or has not come behind it within the
+ * limit; then it stands within its system call. */
+int step_one(struct target *t, pid_t tid, unsigned limit_ms);
+
 /* ---- breakpoint.c ------------------------------------------------------- */
 
 struct breakpoint {

@@ -78,6 +78,8 @@ extern const size_t machine_trap_advance;
 extern const bool machine_can_watch;
 /* The instruction at pc is executed even where there is a watch. */
 bool machine_passes(const struct user_regs_struct *regs);
+/* So it is. */
+void machine_pass(struct user_regs_struct *regs);
 /* And no more. */
 void machine_meet_again(struct user_regs_struct *regs);
 /* A SIGTRAP that the processor raised, at pc, with the n bytes before it: did
@@ -85,5 +87,14 @@ void machine_meet_again(struct user_regs_struct *regs);
  * has lost that (arch_breakpoints_are_safe). */
 bool machine_trap_is_own(const siginfo_t *info, const unsigned char *before,
 			 size_t n);
+
+
+/* ---- what the instruction at pc is; code has n bytes of it ---------------- */
+
+enum { MACHINE_CODE_MAX = 16 };
+bool machine_enters_kernel(const unsigned char *code, size_t n);
+/* It calls a function: how long it is, so that the return address is behind
+ * it. 0: it does not. */
+size_t machine_call_length(const unsigned char *code, size_t n);
 
 #endif

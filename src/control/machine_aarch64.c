@@ -63,6 +63,12 @@ machine_passes(const struct user_regs_struct *regs)
 }
 
 void
+machine_pass(struct user_regs_struct *regs)
+{
+	(void)regs;
+}
+
+void
 machine_meet_again(struct user_regs_struct *regs)
 {
 	(void)regs;
@@ -213,4 +219,31 @@ machine_trap_is_own(const siginfo_t *info, const unsigned char *before,
 	(void)before;
 	(void)n;
 	return true;
+}
+
+/* ---- instructions -------------------------------------------------------- */
+
+static uint32_t
+instruction(const unsigned char *code, size_t n)
+{
+	uint32_t word = 0;
+
+	if (n >= sizeof word)
+		memcpy(&word, code, sizeof word);
+	return word;
+}
+
+bool
+machine_enters_kernel(const unsigned char *code, size_t n)
+{
+	return (instruction(code, n) & 0xffe0001fu) == 0xd4000001u;	/* svc */
+}
+
+size_t
+machine_call_length(const unsigned char *code, size_t n)
+{
+	const uint32_t word = instruction(code, n);
+
+	return (word & 0xfc000000u) == 0x94000000u ||	/* bl */
+		(word & 0xfffffc1fu) == 0xd63f0000u ? sizeof word : 0;
 }

@@ -47,6 +47,12 @@ machine_passes(const struct user_regs_struct *regs)
 }
 
 void
+machine_pass(struct user_regs_struct *regs)
+{
+	regs->eflags |= RESUME_FLAG;
+}
+
+void
 machine_meet_again(struct user_regs_struct *regs)
 {
 	regs->eflags &= ~(unsigned long long)RESUME_FLAG;
@@ -294,4 +300,58 @@ machine_trap_is_own(const siginfo_t *info, const unsigned char *before,
 	enum { INT1 = 0xf1 };
 
 	return info->si_code != TRAP_BRKPT || n == 0 || before[n - 1] == INT1;
+}
+
+/* ---- instructions -------------------------------------------------------- */
+
+bool
+machine_enters_kernel(const unsigned char *code, size_t n)
+{
+	return n >= 2 &&
+		((code[0] == 0x0f && (code[1] == 0x05 || code[1] == 0x34)) ||
+		 (code[0] == 0xcd && code[1] == 0x80));
+}
+
+static bool
+is_prefix(unsigned char byte)
+{
+	/* notrack and the other segments, bnd, operand size, REX */
+	return byte == 0x3e || byte == 0x2e || byte == 0x64 || byte == 0x65 ||
+		byte == 0xf2 || byte == 0x66 || (byte & 0xf0) == 0x40;
+}
+
+/* What follows a modrm of 64-bit addressing. */
+static size_t
+operand_length(const unsigned char *modrm)
+{
+	const unsigned mod = *modrm >> 6, rm = *modrm & 7;
+	size_t length = 1;
+
+	if (mod == 3)
+		return length;
+	if (rm == 4) {
+		length++;
+		if (mod == 0 && (modrm[1] & 7) == 5)
+			length += 4;
+	}
+	if (mod == 0 && rm == 5)
+		length += 4;
+	return length + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+}
+
+size_t
+machine_call_length(const unsigned char *code, size_t n)
+{
+	enum { CALL_NEAR = 0xe8, GROUP_5 = 0xff, GROUP_5_CALL = 2 };
+	size_t at = 0;
+
+	while (at < n && is_prefix(code[at]))
+		at++;
+	if (at + 2 >= n)
+		return 0;
+	if (code[at] == CALL_NEAR)
+		return at + 5;
+	if (code[at] != GROUP_5 || (code[at + 1] >> 3 & 7) != GROUP_5_CALL)
+		return 0;
+	return at + 1 + operand_length(code + at + 1);
 }

@@ -330,3 +330,19 @@ target_open_mapped(struct target *t, uint64_t start, uint64_t end,
 		     "from %s", (int)t->pid, *path ? path : "nowhere");
 	return fd;
 }
+
+enum { PAGE_BYTES = 4096 };	/* the least there is */
+
+size_t
+target_peek(struct target *t, uint64_t addr, void *buf, size_t n)
+{
+	const pid_t tid = live_thread_lately(t);
+	const size_t to_page = PAGE_BYTES - addr % PAGE_BYTES;
+
+	if (tid >= 0 && memory_read(t, tid, addr, buf, n) == 0)
+		return n;
+	if (tid >= 0 && n > to_page &&
+	    memory_read(t, tid, addr, buf, to_page) == 0)
+		return to_page;
+	return 0;
+}

@@ -24,10 +24,7 @@
 #include <errno.h>
 #include <signal.h>
 
-enum {
-	STEP_LIMIT_MS = 1000,
-	KERNEL_SIGSET_SIZE = 8,
-};
+enum { STEP_LIMIT_MS = 1000 };
 
 void
 target_lift_traps(struct target *t)
@@ -115,62 +112,6 @@ breakpoint_trap_queued(struct target *t, pid_t tid)
 		st.sig_pending >> (SIGTRAP - 1) & 1;
 }
 
-/* One instruction, whatever stops come in between. 0, or -1. */
-static int
-step(pid_t tid)
-{
-	const uint64_t deadline = deadline_in_ms(STEP_LIMIT_MS);
-
-	for (int signal = 0;;) {
-		struct event ev;
-
-		if (thread_resume(tid, RUN_STEP, signal) < 0 ||
-		    thread_wait(tid, STEP_LIMIT_MS * (uint64_t)NS_PER_MS,
-				&ev) < 0)
-			return -1;
-		/* The step's own trap, or a fault of the instruction: the
-		 * one is nobody's signal, the other is delivered later.
-		 * SIGSTOP alone cannot be held back. */
-		signal = ev.kind == EVENT_SIGNAL ? ev.signal : 0;
-		if (signal && signal != SIGSTOP)
-			return 0;
-		if (now_ns() > deadline)
-			return fail(FAIL_GENERAL, "thread %d does not step",
-				    (int)tid);
-	}
-}
-
-static uint64_t
-signal_bit(int signal)
-{
-	return UINT64_C(1) << (signal - 1);
-}
-
-/*
- * With signals held back, so that no handler is entered instead; but not
- * those that the instruction itself can raise: the kernel resets the handler
- * of such a signal when it finds it blocked.
- */
-static int
-step_alone(pid_t tid)
-{
-	const uint64_t held_back = ~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) |
-		signal_bit(SIGILL) | signal_bit(SIGFPE) | signal_bit(SIGTRAP) |
-		signal_bit(SIGSYS));
-	uint64_t mask;
-
-	if (ptrace(PTRACE_GETSIGMASK, tid, KERNEL_SIGSET_SIZE, &mask) < 0 ||
-	    ptrace(PTRACE_SETSIGMASK, tid, KERNEL_SIGSET_SIZE, &held_back) < 0)
-		return ptrace_failed(tid, "set the signal mask");
-
-	const int r = step(tid);
-
-	if (ptrace(PTRACE_SETSIGMASK, tid, KERNEL_SIGSET_SIZE, &mask) < 0 &&
-	    r == 0)
-		return ptrace_failed(tid, "set the signal mask");
-	return r;
-}
-
 int
 trap_step_over(struct target *t, uint64_t addr, pid_t tid)
 {
@@ -183,24 +124,8 @@ trap_step_over(struct target *t, uint64_t addr, pid_t tid)
 	if (machine_emulate(t, &regs))
 		return thread_set_regs(tid, &regs);
 
-	struct hold *h = pack_find(&t->pack, tid);
-
-	if (h)
-		h->stepping = true;
-
-	const int r = step_alone(tid);
-
-	h = pack_find(&t->pack, tid);
-	if (r < 0 || !h)
+	if (step_one(t, tid, STEP_LIMIT_MS) < 0)
 		return fail_in("step over the breakpoint at %#llx",
 			       (unsigned long long)addr);
-	if (signal_of_stop(tid, NULL) == 0) {
-		hold_ask_through(h, 0);
-		(void)hold_settle(&t->pack, tid,
-				  deadline_in_ms(STEP_LIMIT_MS));
-	}
-	h = pack_find(&t->pack, tid);
-	if (h)
-		h->stepping = false;
 	return 0;
 }

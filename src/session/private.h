@@ -24,6 +24,8 @@ enum wire_kind {
 	WIRE_ATTACH, WIRE_SEIZE, WIRE_TO_START, WIRE_ENABLE, WIRE_DISABLE,
 	WIRE_PAUSE, WIRE_RESUME, WIRE_SAMPLE, WIRE_PROGRESS, WIRE_STOP,
 	WIRE_CONT, WIRE_DETACH, WIRE_KILL, WIRE_WHERE, WIRE_THREADS,
+	WIRE_READ, WIRE_WRITE, WIRE_REGSET, WIRE_SET_REGSET, WIRE_STEP,
+	WIRE_BEHIND_CALL,
 	WIRE_BREAK, WIRE_UNBREAK, WIRE_WHY_TRAP, WIRE_CALL, WIRE_MAPS, WIRE_STOP_RECORDING,
 	WIRE_CANCEL,		/* of the call that runs: no answer */
 };
@@ -42,6 +44,9 @@ void wire_put_text(struct wire_message *m, const char *text); /* NULL is kept */
 uint64_t wire_take(struct wire_message *m);
 /* A view into the message, or NULL. */
 const char *wire_take_text(struct wire_message *m);
+void wire_put_bytes(struct wire_message *m, const void *bytes, size_t n);
+/* A view; NULL: none, or broken. */
+const void *wire_take_bytes(struct wire_message *m, size_t *n);
 int wire_send(int fd, const struct wire_message *m);
 /* 1: m is filled (it is wire_init'ed here); 0: the other side is gone;
  * -1: failure. Waits. */
@@ -100,6 +105,9 @@ struct request_handler {
 	bool from_outside;	/* also through the control socket */
 };
 extern const struct request_handler target_requests[]; /* requests_target.c */
+extern const struct request_handler debug_requests[]; /* requests_debug.c */
+/* It stands for whoever debugs it; -1: it runs. */
+int tracer_need_held(struct tracer *tr);
 
 /* ---- news.c -------------------------------------------------------------- */
 

@@ -256,7 +256,9 @@ find_handler(uint32_t kind, bool outside)
 {
 	const struct request_handler *h = find_in(handlers, kind, outside);
 
-	return h ? h : find_in(target_requests, kind, outside);
+	if (!h)
+		h = find_in(target_requests, kind, outside);
+	return h ? h : find_in(debug_requests, kind, outside);
 }
 
 bool

@@ -138,20 +138,32 @@ do_cont(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 /* What the processors have that we know; ours goes to the user's last one. */
 enum { DEBUG_REGISTERS = 4 };
 
+/* BREAKPOINTS_MAX: there is none. */
+static size_t
+free_number(const struct tracer *tr)
+{
+	size_t i = 0;
+
+	while (i < tr->trap_count && tr->traps[i].at)
+		i++;
+	return i;
+}
+
 static int
 do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
 	const uint64_t addr = wire_take(in);
 	const bool may_trap = wire_take(in);
-	struct trap *trap = &tr->traps[tr->trap_count];
+	const size_t number = free_number(tr);
+	struct trap *trap = &tr->traps[number];
 
 	if (tracer_need_target(tr) < 0)
 		return -1;
-	if (tr->trap_count == BREAKPOINTS_MAX)
+	if (number == BREAKPOINTS_MAX)
 		return fail(FAIL_GENERAL, "more than %d breakpoints",
 			    BREAKPOINTS_MAX);
 
-	if (tr->col && tr->trap_count + 1 >= DEBUG_REGISTERS)
+	if (tr->col && number + 1 >= DEBUG_REGISTERS)
 		collection_give_register(tr->col);
 
 	/* Leave is of no use to a sharer of its memory: see breakpoint.c. */
@@ -169,7 +181,9 @@ do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 			(void)go_on(tr);
 		return -1;
 	}
-	wire_put(out, tr->trap_count++);
+	if (number == tr->trap_count)
+		tr->trap_count++;
+	wire_put(out, number);
 	return ran ? go_on(tr) : 0;
 }
 

@@ -62,6 +62,20 @@ take_bytes(struct wire_message *m, size_t n)
 	return p;
 }
 
+void
+wire_put_bytes(struct wire_message *m, const void *bytes, size_t n)
+{
+	wire_put(m, n);
+	str_addn(&m->body, bytes, n);
+}
+
+const void *
+wire_take_bytes(struct wire_message *m, size_t *n)
+{
+	*n = wire_take(m);
+	return take_bytes(m, *n);
+}
+
 uint64_t
 wire_take(struct wire_message *m)
 {

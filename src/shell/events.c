@@ -125,11 +125,12 @@ place(struct shell *sh, struct handler *h)
 	if (!sh->session || session_state(sh->session) == SESSION_ENDED)
 		return 0;
 
-	struct live *l = live_of(sh);
-	const uint64_t addr = live_address(l, h->function);
+	uint64_t addr = live_address(live_of(sh), h->function);
 
 	if (!addr)
 		return -1;
+	addr = place_behind_prologue(sh, addr);
+	h->address = addr;
 	h->breakpoint = session_break(sh->session, addr, h->may_trap ?
 				      MAY_TRAP : NO_TRAP);
 	return h->breakpoint < 0 ? -1 : 0;

@@ -54,7 +54,8 @@ struct family {
 extern const struct family families[];		/* ended by title NULL */
 extern const struct command target_commands[], look_commands[],
 	collector_commands[], collector_subcommands[], shell_commands[],
-	event_commands[], experiment_commands[];
+	event_commands[], experiment_commands[], step_commands[],
+	code_commands[];
 
 enum handler_kind { HANDLER_TIMER, HANDLER_IN };
 
@@ -68,6 +69,7 @@ struct handler {		/* `when` and `stop in` */
 	char *body;		/* NULL for stop */
 	uint64_t period_ns, due_ns;	/* timer */
 	int breakpoint;		/* of the session, -1 none */
+	uint64_t address;	/* ... and where */
 	char *function;
 };
 
@@ -90,6 +92,14 @@ struct shell {
 	struct viewer *viewer;
 	struct live *live;	/* names in the target; NULL none yet */
 	pid_t thread;		/* the one that stopped; 0: the first */
+	struct until {		/* where a step is to end */
+		bool on, reached, own;
+		int breakpoint;
+		pid_t tid;
+		uint64_t least_sp;
+	} until;
+	char *list_file;	/* that list goes on in; NULL */
+	int list_line;
 	char *group;		/* of experiments to come (.erg), or NULL */
 	bool autostart;		/* cont runs what does not run yet */
 	size_t frames_max;	/* of a stack that where prints; 0: all */
@@ -214,6 +224,44 @@ void live_each_function(struct live *l,
 void program_each_function(const char *path,
 			   bool (*visit)(void *arg, const char *name),
 			   void *arg);
+/* ---- place.c: where a thread stands ------------------------------------------------ */
+
+struct place {
+	pid_t tid;
+	uint64_t pc, sp, behind_call;	/* as of session_step */
+	struct live_place at;		/* of pc; sf NULL: no file */
+	const char *linkage;		/* of the function; NULL unknown */
+	uint64_t function_start;
+	bool is_plt;
+	const char *file;		/* of the line; NULL: there is none */
+	int line;
+	uint64_t row_start, row_end;	/* of code that is of that line */
+};
+/* Views into what the shell has of the target. -1: it runs, or has ended. */
+int place_now(struct shell *sh, pid_t tid, struct place *p);
+void place_at(struct shell *sh, pid_t tid, const struct session_step *at,
+		   struct place *p);
+void place_print(struct shell *sh, const struct place *p);
+/* Of a function that begins there: where its arguments can be looked at. */
+uint64_t place_behind_prologue(struct shell *sh, uint64_t addr);
+char *place_function(const struct place *p);	/* for people; caller frees */
+/* The text of a line; NULL: it cannot be read. The caller frees it. */
+char *source_line(const char *path, int line);
+void source_print(const char *path, int line, FILE *out);
+/* The thread that commands are about. */
+pid_t thread_now(const struct shell *sh);
+
+/* ---- until.c: a breakpoint for one thread, once ------------------------------------- */
+
+/* It is met by that thread when its sp is not below. One at a time. */
+int until_begin(struct shell *sh, uint64_t addr, pid_t tid, uint64_t least_sp);
+/* Of a hit: is it that one? Then it was reached, or *again: run on. */
+bool until_takes(struct shell *sh, int breakpoint, pid_t tid, bool *again);
+/* true: it was reached. */
+bool until_end(struct shell *sh);
+/* Where the function of a thread returns to. */
+int frame_return(struct shell *sh, pid_t tid, uint64_t *addr);
+
 /* ---- frames.c: what people read of an address ------------------------------------- */
 
 struct frame {

@@ -13,7 +13,9 @@
 
 const struct family families[] = {
 	{ "process", target_commands },
+	{ "stepping", step_commands },
 	{ "looking", look_commands },
+	{ "code", code_commands },
 	{ "events", event_commands },
 	{ "collecting", collector_commands },
 	{ "experiments", experiment_commands },

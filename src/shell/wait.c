@@ -62,21 +62,34 @@ tell_end(struct shell *sh, const struct session_event *ev)
 	shell_note(sh, "%s", ev->text);
 }
 
-/* A body may have put another process into the place of this one. */
+/* Its process goes on, if it is that still: a body may have put another one
+ * into its place. true: the wait is over. */
 static bool
-take_breakpoint(struct shell *sh, int number)
+run_again(struct shell *sh, pid_t pid)
 {
-	struct handler *h = handler_of_breakpoint(sh, number);
-	const pid_t pid = session_pid(sh->session);
-
-	if (!h || handler_fire(sh, h) || !sh->session ||
-	    session_pid(sh->session) != pid)
+	if (!sh->session || session_pid(sh->session) != pid)
 		return true;
 	if (session_state(sh->session) != SESSION_STOPPED ||
 	    session_cont(sh->session) == 0)
 		return false;
 	shell_print_failure(sh);
 	return true;
+}
+
+static bool
+take_breakpoint(struct shell *sh, int number, pid_t tid)
+{
+	const pid_t pid = session_pid(sh->session);
+	bool again = false;
+	const bool until = until_takes(sh, number, tid, &again);
+	struct handler *h = handler_of_breakpoint(sh, number);
+
+	if (h || !again)
+		sh->thread = tid;
+	if ((!h && !again) || (h && handler_fire(sh, h)) ||
+	    (until && !again))
+		return true;
+	return run_again(sh, pid);
 }
 
 /* true: the target no longer runs, or will not stop. */
@@ -90,8 +103,7 @@ take(struct shell *sh, const struct session_event *ev)
 		handlers_drop_breakpoints(sh);
 		return true;
 	case SESSION_EVENT_BREAKPOINT:
-		sh->thread = ev->tid;
-		return take_breakpoint(sh, ev->breakpoint);
+		return take_breakpoint(sh, ev->breakpoint, ev->tid);
 	case SESSION_EVENT_STOPPED:
 	case SESSION_EVENT_SIGNAL:
 		shell_note(sh, "%s", ev->text);

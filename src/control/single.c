@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One instruction of one thread, while all others stand: over a breakpoint in
+ * the text, and for whoever steps through a program.
+ *
+ *	stands --- SINGLESTEP ---> its own SIGTRAP -----------> stands behind it
+ *	     ^                \--> a signal, or a fault ------> stands, and the
+ *	     |                 \                                signal is due
+ *	     |                  \-> no stop: it waits in a call
+ *	     +---- INTERRUPT: the call goes on with it --------------+
+ *
+ * Signals are held back, so that no handler is entered instead; but not where
+ * the instruction is a system call, which may ask for the mask, change it, wait
+ * with another or give it to a child; nor those that the instruction itself can
+ * raise: the kernel resets the handler of such a signal when it is blocked.
+ */
+#include "breakpoint.h"
+#include "machine.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/uio.h>
+
+enum { KERNEL_SIGSET_SIZE = 8 };
+
+/* A clone that is stepped over has a child. */
+static void
+note_birth(struct target *t, const struct event *ev)
+{
+	if (ev->kind == EVENT_CLONE || ev->kind == EVENT_FORK)
+		pack_note_birth(&t->pack, ev, WANT_STOPPED);
+	if (ev->kind == EVENT_EXEC)
+		pack_note_exec(&t->pack, ev);
+}
+
+/* Whatever stops come in between. 0, or -1: it waits, or has ended. */
+static int
+step(struct target *t, pid_t tid, int signal, unsigned limit_ms)
+{
+	const uint64_t deadline = deadline_in_ms(limit_ms);
+
+	for (;;) {
+		struct event ev;
+
+		if (thread_resume(tid, RUN_STEP, signal) < 0 ||
+		    thread_wait(tid, limit_ms * (uint64_t)NS_PER_MS, &ev) < 0)
+			return -1;
+		note_birth(t, &ev);
+		/* The step's own trap, or a fault of the instruction: the
+		 * one is nobody's signal, the other is delivered later.
+		 * SIGSTOP alone cannot be held back. */
+		signal = ev.kind == EVENT_SIGNAL ? ev.signal : 0;
+		if (signal && signal != SIGSTOP)
+			return 0;
+		if (now_ns() > deadline)
+			return fail(FAIL_GENERAL, "thread %d does not step",
+				    (int)tid);
+	}
+}
+
+static uint64_t
+signal_bit(int signal)
+{
+	return UINT64_C(1) << (signal - 1);
+}
+
+static int
+step_unsignalled(struct target *t, pid_t tid, unsigned limit_ms)
+{
+	const uint64_t held_back = ~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) |
+		signal_bit(SIGILL) | signal_bit(SIGFPE) | signal_bit(SIGTRAP) |
+		signal_bit(SIGSYS));
+	uint64_t mask;
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, KERNEL_SIGSET_SIZE, &mask) < 0 ||
+	    ptrace(PTRACE_SETSIGMASK, tid, KERNEL_SIGSET_SIZE, &held_back) < 0)
+		return ptrace_failed(tid, "set the signal mask");
+
+	const int r = step(t, tid, 0, limit_ms);
+
+	if (ptrace(PTRACE_SETSIGMASK, tid, KERNEL_SIGSET_SIZE, &mask) < 0 &&
+	    r == 0)
+		return ptrace_failed(tid, "set the signal mask");
+	return r;
+}
+
+static bool
+at_system_call(struct target *t, const struct user_regs_struct *regs)
+{
+	unsigned char code[MACHINE_CODE_MAX];
+	const size_t n = target_peek(t, machine_pc(regs), code, sizeof code);
+
+	return machine_enters_kernel(code, n);
+}
+
+static int
+step_somehow(struct target *t, pid_t tid, const struct user_regs_struct *regs,
+	     unsigned limit_ms)
+{
+	const int due = signal_of_stop(tid, NULL);
+
+	/* the handler's frame keeps the mask that it finds */
+	if (due || at_system_call(t, regs))
+		return step(t, tid, due, limit_ms);
+	return step_unsignalled(t, tid, limit_ms);
+}
+
+/* To a plain stop from the one behind the step; from a call that waits. */
+static void
+stand(struct target *t, pid_t tid)
+{
+	struct hold *h = pack_find(&t->pack, tid);
+
+	if (!h || (h->stopped && signal_of_stop(tid, NULL)))
+		return;
+	if (h->stopped) {
+		hold_ask_through(h, 0);
+	} else {
+		(void)ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+		h->asked = true;
+	}
+	(void)hold_settle(&t->pack, tid, deadline_in_ms(STOP_LIMIT_MS));
+}
+
+int
+step_one(struct target *t, pid_t tid, unsigned limit_ms)
+{
+	struct hold *h = pack_find(&t->pack, tid);
+	struct user_regs_struct regs;
+
+	if (thread_get_regs(tid, &regs) < 0)
+		return -1;
+	if (h)
+		h->stepping = true;
+
+	const int r = step_somehow(t, tid, &regs, limit_ms);
+
+	stand(t, tid);
+	h = pack_find(&t->pack, tid);
+	if (h)
+		h->stepping = false;
+	return h ? r : -1;
+}
+
+/* ---- for whoever steps through a program --------------------------------- */
+
+enum { WAITS_AFTER_MS = 200 };
+
+int
+target_step(struct target *t, pid_t tid, enum stepped *how)
+{
+	const struct hold *h = pack_find(&t->pack, tid);
+	struct user_regs_struct regs;
+
+	if (!t->held || !h)
+		return fail(FAIL_MISSING, "thread %d is not held", (int)tid);
+	if (h->group_signal || !h->stopped || thread_get_regs(tid, &regs) < 0) {
+		fail(FAIL_GENERAL, "thread %d cannot be stepped: %s", (int)tid,
+		     h->group_signal ? "the process is stopped by a signal" :
+		     "it waits in the kernel");
+		return fail_remedy(h->group_signal ? "kill CONT, then cont" :
+				   "cont, until it comes back");
+	}
+	/* one that is watched there is passed, not hit */
+	if (breakpoint_at(t, machine_pc(&regs))) {
+		machine_pass(&regs);
+		if (thread_set_regs(tid, &regs) < 0)
+			return -1;
+	}
+	*how = STEPPED;
+	/* who is being stepped when we are killed dies of it */
+	if (!signal_of_stop(tid, NULL) && machine_emulate(t, &regs))
+		return thread_set_regs(tid, &regs);
+	if (step_one(t, tid, WAITS_AFTER_MS) == 0) {
+		*how = signal_of_stop(tid, NULL) ? STEP_SIGNALLED : STEPPED;
+		return 0;
+	}
+	if (!pack_find(&t->pack, tid)) {
+		*how = STEP_ENDED;
+		fail_clear();
+		return 0;
+	}
+	if (thread_get_regs(tid, &regs) < 0 || machine_syscall(&regs) < 0)
+		return -1;
+	*how = STEP_WAITS;
+	fail_clear();
+	return 0;
+}
+
+uint64_t
+target_behind_call(struct target *t, uint64_t pc)
+{
+	unsigned char code[MACHINE_CODE_MAX];
+	const size_t n = target_peek(t, pc, code, sizeof code);
+	const size_t length = machine_call_length(code, n);
+
+	return length ? pc + length : 0;
+}
+
+/* ---- registers ------------------------------------------------------------ */
+
+ssize_t
+thread_get_regset(pid_t tid, unsigned type, void *buf, size_t size)
+{
+	struct iovec iov = { buf, size };
+
+	if (ptrace(PTRACE_GETREGSET, tid, type, &iov) < 0)
+		return ptrace_failed(tid, "read the registers");
+	return (ssize_t)iov.iov_len;
+}
+
+int
+thread_set_regset(pid_t tid, unsigned type, const void *buf, size_t size)
+{
+	struct iovec iov = { (void *)(uintptr_t)buf, size };
+
+	if (ptrace(PTRACE_SETREGSET, tid, type, &iov) < 0)
+		return ptrace_failed(tid, "write the registers");
+	return 0;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Requests of whoever debugs a target that stands: its memory, its registers,
+ * steps. What they mean is known in the shell's process alone.
+ */
+#include "private.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/user.h>
+
+enum {
+	READ_MOST = 1 << 24,	/* bytes of one request */
+	REGSET_MOST = 1 << 14,	/* no machine has more */
+};
+
+int
+tracer_need_held(struct tracer *tr)
+{
+	if (tracer_need_target(tr) < 0)
+		return -1;
+	if (target_held(tr->target))
+		return 0;
+	fail(FAIL_USAGE, "process %d runs", target_pid(tr->target));
+	return fail_remedy("stop");
+}
+
+/* A target that runs may be read, too. */
+static int
+do_read(struct tracer *tr, struct wire_message *in, struct wire_message *out)
+{
+	const uint64_t addr = wire_take(in), n = wire_take(in);
+
+	if (tracer_need_target(tr) < 0)
+		return -1;
+	if (n > READ_MOST)
+		return fail(FAIL_USAGE, "more than %d bytes", READ_MOST);
+
+	void *bytes = xcalloc(1, n + 1);
+	const int r = target_read(tr->target, addr, bytes, n);
+
+	if (r == 0)
+		wire_put_bytes(out, bytes, n);
+	free(bytes);
+	return r;
+}
+
+static int
+do_write(struct tracer *tr, struct wire_message *in, struct wire_message *out)
+{
+	const uint64_t addr = wire_take(in);
+	size_t n;
+	const void *bytes = wire_take_bytes(in, &n);
+
+	(void)out;
+	if (tracer_need_held(tr) < 0)
+		return -1;
+	return bytes ? target_write(tr->target, addr, bytes, n) : 0;
+}
+
+static int
+do_regset(struct tracer *tr, struct wire_message *in, struct wire_message *out)
+{
+	const pid_t tid = (pid_t)wire_take(in);
+	const unsigned type = (unsigned)wire_take(in);
+	unsigned char regs[REGSET_MOST];
+	ssize_t n;
+
+	if (tracer_need_held(tr) < 0 ||
+	    (n = thread_get_regset(tid, type, regs, sizeof regs)) < 0)
+		return -1;
+	wire_put_bytes(out, regs, (size_t)n);
+	return 0;
+}
+
+static int
+do_set_regset(struct tracer *tr, struct wire_message *in,
+	      struct wire_message *out)
+{
+	const pid_t tid = (pid_t)wire_take(in);
+	const unsigned type = (unsigned)wire_take(in);
+	size_t n;
+	const void *regs = wire_take_bytes(in, &n);
+
+	(void)out;
+	if (tracer_need_held(tr) < 0)
+		return -1;
+	return regs ? thread_set_regset(tid, type, regs, n) : 0;
+}
+
+/* ---- steps -------------------------------------------------------------- */
+
+struct stepping {
+	pid_t tid;
+	uint64_t start, end;		/* in there; equal: one instruction */
+	struct session_step at;
+};
+
+static int
+look_where(struct target *t, struct stepping *s)
+{
+	struct user_regs_struct regs;
+
+	if (thread_get_regs(s->tid, &regs) < 0)
+		return -1;
+
+	struct arch_regs a;
+
+	arch.from_ptrace(&regs, &a);
+	s->at.pc = a.reg[arch.reg_pc];
+	s->at.sp = a.reg[arch.reg_sp];
+	s->at.behind_call = target_behind_call(t, s->at.pc);
+	return 0;
+}
+
+static bool
+is_over(const struct stepping *s)
+{
+	return s->start == s->end || s->at.why != SESSION_STEPPED ||
+		s->at.pc < s->start || s->at.pc >= s->end;
+}
+
+static int
+step_once(struct tracer *tr, struct stepping *s)
+{
+	static const enum session_stepped whys[] = {
+		[STEPPED] = SESSION_STEPPED,
+		[STEP_SIGNALLED] = SESSION_STEP_SIGNALLED,
+		[STEP_WAITS] = SESSION_STEP_WAITS,
+		[STEP_ENDED] = SESSION_STEP_ENDED,
+	};
+	enum stepped how;
+
+	if (target_step(tr->target, s->tid, &how) < 0)
+		return -1;
+	s->at.why = whys[how];
+	return how == STEP_ENDED ? 0 : look_where(tr->target, s);
+}
+
+static bool
+shell_speaks(const struct tracer *tr)
+{
+	struct pollfd shell = { tr->shell, POLLIN, 0 };
+
+	return poll(&shell, 1, 0) > 0;
+}
+
+static int
+do_step(struct tracer *tr, struct wire_message *in, struct wire_message *out)
+{
+	struct stepping s = { .tid = (pid_t)wire_take(in) };
+
+	s.start = wire_take(in);
+	s.end = wire_take(in);
+	if (tracer_need_held(tr) < 0 || look_where(tr->target, &s) < 0)
+		return -1;
+	while (s.start <= s.end) {
+		if (s.start != s.end && s.at.behind_call) {
+			s.at.why = SESSION_STEP_CALLS;
+			break;
+		}
+		if (step_once(tr, &s) < 0)
+			return -1;
+		if (s.at.why == SESSION_STEPPED && !is_over(&s) &&
+		    shell_speaks(tr))
+			s.at.why = SESSION_STEP_INTERRUPTED;
+		if (is_over(&s))
+			break;
+	}
+	wire_put(out, s.at.why);
+	wire_put(out, s.at.pc);
+	wire_put(out, s.at.sp);
+	wire_put(out, s.at.behind_call);
+	return 0;
+}
+
+static int
+do_behind_call(struct tracer *tr, struct wire_message *in,
+	       struct wire_message *out)
+{
+	const uint64_t pc = wire_take(in);
+
+	if (tracer_need_target(tr) < 0)
+		return -1;
+	wire_put(out, target_behind_call(tr->target, pc));
+	return 0;
+}
+
+const struct request_handler debug_requests[] = {
+	{ WIRE_READ, do_read, false },
+	{ WIRE_WRITE, do_write, false },
+	{ WIRE_REGSET, do_regset, false },
+	{ WIRE_SET_REGSET, do_set_regset, false },
+	{ WIRE_STEP, do_step, false },
+	{ WIRE_BEHIND_CALL, do_behind_call, false },
+	{ 0 }
+};

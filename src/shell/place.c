@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where a thread stands: the function, the row of the line table, and the text
+ * of that line.
+ */
+#include "private.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rows {
+	uint64_t vaddr;
+	struct symfile_row best;	/* the last at or before vaddr */
+	uint64_t end;			/* the first after best.vaddr */
+	bool found;
+};
+
+/* Rows of one sequence are in order; of several of one address the last has
+ * the code. */
+static bool
+take_row(void *arg, const struct symfile_row *row)
+{
+	struct rows *r = arg;
+
+	if (row->vaddr <= r->vaddr &&
+	    (!r->found || row->vaddr >= r->best.vaddr)) {
+		r->best = *row;
+		r->found = true;
+	}
+	if (row->vaddr > r->vaddr && row->vaddr < r->end)
+		r->end = row->vaddr;
+	return true;
+}
+
+static void
+find_row(struct place *p)
+{
+	const size_t unit = symfile_unit_at(p->at.sf, p->at.vaddr);
+	struct rows r = { .vaddr = p->at.vaddr, .end = UINT64_MAX };
+
+	if (unit)
+		symfile_unit_rows(p->at.sf, unit, take_row, &r);
+	if (!r.found || !r.best.line || r.end == UINT64_MAX)
+		return;
+	p->file = r.best.file;
+	p->line = r.best.line;
+	p->row_start = p->pc - (p->at.vaddr - r.best.vaddr);
+	p->row_end = p->pc + (r.end - p->at.vaddr);
+}
+
+/* push %rbp; mov %rsp,%rbp, perhaps behind an endbr64: then arguments are
+ * stored next, and may be looked at behind that. */
+static bool
+makes_frame(const struct live_place *at)
+{
+	static const unsigned char mark[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const unsigned char frame[] = { 0x55, 0x48, 0x89, 0xe5 };
+	unsigned char code[sizeof mark + sizeof frame];
+	const unsigned char *start = code;
+
+	if (symfile_machine(at->sf) != EM_X86_64 ||
+	    !symfile_code(at->sf, at->vaddr, code, sizeof code))
+		return false;
+	if (memcmp(code, mark, sizeof mark) == 0)
+		start += sizeof mark;
+	return memcmp(start, frame, sizeof frame) == 0;
+}
+
+uint64_t
+place_behind_prologue(struct shell *sh, uint64_t addr)
+{
+	struct place p = { .pc = addr };
+	struct symbol sym;
+
+	if (!live_find(live_of(sh), addr, &p.at) || !makes_frame(&p.at))
+		return addr;
+	find_row(&p);
+	if (!p.file || p.row_start != addr ||
+	    !symfile_find(p.at.sf, p.at.vaddr, &sym) ||
+	    p.row_end - addr >= sym.size)
+		return addr;
+	return p.row_end;
+}
+
+static void
+find_names(struct shell *sh, struct place *p)
+{
+	struct live *l = live_of(sh);
+	struct symbol sym;
+
+	if (!live_find(l, p->pc, &p->at))
+		return;
+	find_row(p);
+	if (!symfile_find(p->at.sf, p->at.vaddr, &sym))
+		return;
+	p->linkage = sym.name;
+	p->function_start = p->pc - (p->at.vaddr - sym.start);
+	p->is_plt = sym.is_plt;
+}
+
+void
+place_at(struct shell *sh, pid_t tid, const struct session_step *at,
+	      struct place *p)
+{
+	*p = (struct place){
+		.tid = tid, .pc = at->pc, .sp = at->sp,
+		.behind_call = at->behind_call,
+	};
+	find_names(sh, p);
+}
+
+int
+place_now(struct shell *sh, pid_t tid, struct place *p)
+{
+	struct session_step at;
+
+	if (session_at(sh->session, tid, &at) < 0)
+		return -1;
+	place_at(sh, tid, &at, p);
+	return 0;
+}
+
+char *
+place_function(const struct place *p)
+{
+	return p->linkage ? str_tame(name_display(p->linkage, NAME_SHORT)) :
+		xstrdup("<Unknown>");
+}
+
+/* ---- source text --------------------------------------------------------- */
+
+char *
+source_line(const char *path, int line)
+{
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t cap = 0;
+	ssize_t len = -1;
+
+	if (!file)
+		return NULL;
+	for (int i = 0; i < line; i++)
+		if ((len = getline(&text, &cap, file)) < 0)
+			break;
+	fclose(file);
+	if (len < 0) {
+		free(text);
+		return NULL;
+	}
+	if (len > 0 && text[len - 1] == '\n')
+		text[len - 1] = '\0';
+	return str_tame(text);
+}
+
+void
+source_print(const char *path, int line, FILE *out)
+{
+	char *text = source_line(path, line);
+
+	if (text)
+		fprintf(out, "%5d   %s\n", line, text);
+	free(text);
+}
+
+/* dbx: "stopped in work at line 31 in file "synprog.c"", and the line. */
+void
+place_print(struct shell *sh, const struct place *p)
+{
+	char *function = place_function(p);
+	const char *slash = p->file ? strrchr(p->file, '/') : NULL;
+
+	fprintf(sh->out, "stopped in %s at ", function);
+	if (p->file)
+		fprintf(sh->out, "line %d in file \"%s\"\n", p->line,
+			slash ? slash + 1 : p->file);
+	else
+		fprintf(sh->out, "0x%llx\n", (unsigned long long)p->pc);
+	if (p->file)
+		source_print(p->file, p->line, sh->out);
+	free(function);
+}
+
+/* The thread that commands are about; it stands. */
+pid_t
+thread_now(const struct shell *sh)
+{
+	return sh->thread ? sh->thread : session_pid(sh->session);
+}
