@@ -229,7 +229,8 @@ cmd_version(struct shell *sh, size_t n, char **words)
 static void
 exec_shell(struct shell *sh, const char *line)
 {
-	static const char *const names[] = { "pid", "exitcode", "experiment" };
+	static const char *const names[] = { "pid", "thread", "exitcode",
+					     "experiment" };
 	const char *shell = getenv("SHELL");
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {

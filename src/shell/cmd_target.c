@@ -18,7 +18,10 @@ cmd_attach(struct shell *sh, size_t n, char **words)
 
 	if (n != (hold ? 3u : 2u))
 		return USAGE;
-	return target_attach(sh, words[n - 1], hold) < 0 ? FAILED : DONE;
+	if (target_attach(sh, words[n - 1], hold) < 0)
+		return FAILED;
+	(void)handlers_hear(sh, EVENT_ATTACH);
+	return DONE;
 }
 
 static enum result
@@ -67,6 +70,10 @@ cmd_detach(struct shell *sh, size_t n, char **words)
 		return USAGE;
 
 	const pid_t pid = session_pid(sh->session);
+
+	/* bodies of `when detach` still have the process */
+	if (!sh->in_body && handlers_hear(sh, EVENT_DETACH) && !sh->session)
+		return DONE;
 
 	const bool recorded = target_is_recorded(sh);
 

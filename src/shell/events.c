@@ -1,112 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * when, stop, delete, status: handlers of events, and what they do when the
- * event comes. A body is text that goes through the same loop as a line.
+ * stop, when, trace, delete, handler, status: which event is meant, and the
+ * list of those that are.
  */
 #include "private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void
-handler_free(struct handler *h)
-{
-	free(h->what);
-	free(h->body);
-	free(h->function);
-	free(h);
-}
-
-struct options {
-	bool temp;	/* once only */
-	bool trap;	/* a trap in the text is allowed */
-};
-
-static struct handler *
-add_handler(struct shell *sh, enum handler_kind kind, char *what)
-{
-	struct handler *h = xcalloc(1, sizeof *h);
-
-	h->number = sh->next_handler++;
-	h->kind = kind;
-	h->what = what;
-	h->breakpoint = -1;
-	vec_push(&sh->handlers, h);
-	return h;
-}
-
-static void
-remove_handler(struct shell *sh, size_t i)
-{
-	struct handler *h = sh->handlers.items[i];
-
-	if (h->breakpoint >= 0 && sh->session)
-		(void)session_unbreak(sh->session, h->breakpoint);
-	handler_free(h);
-	sh->handlers.len--;
-	memmove(&sh->handlers.items[i], &sh->handlers.items[i + 1],
-		(sh->handlers.len - i) * sizeof *sh->handlers.items);
-}
-
-static bool
-remove_number(struct shell *sh, int number)
-{
-	for (size_t i = 0; i < sh->handlers.len; i++) {
-		const struct handler *h = sh->handlers.items[i];
-
-		if (h->number == number) {
-			remove_handler(sh, i);
-			return true;
-		}
-	}
-	return false;
-}
-
-struct handler *
-handler_of_breakpoint(struct shell *sh, int breakpoint)
-{
-	for (size_t i = 0; i < sh->handlers.len; i++) {
-		struct handler *h = sh->handlers.items[i];
-
-		if (h->breakpoint == breakpoint)
-			return h;
-	}
-	return NULL;
-}
-
-/* The process is gone: functions are sought again in the next one. */
-void
-handlers_drop_breakpoints(struct shell *sh)
-{
-	for (size_t i = 0; i < sh->handlers.len; i++)
-		((struct handler *)sh->handlers.items[i])->breakpoint = -1;
-}
-
-bool
-handler_fire(struct shell *sh, struct handler *h)
-{
-	const int number = h->number;
-	const bool once = h->once, stops = h->stops;
-	char *body = h->body ? xstrdup(h->body) : NULL;
-
-	shell_note(sh, "(%d) %s", number, h->what);
-	sh->wait_over = false;
-	if (once)
-		(void)remove_number(sh, number);
-	if (stops && session_state(sh->session) == SESSION_RUNNING &&
-	    session_stop(sh->session) < 0)
-		shell_print_failure(sh);
-	const bool within = sh->in_body;
-
-	sh->in_body = true;
-	if (body && !shell_run_text(sh, body))
-		sh->wait_over = sh->body_failed = true;
-	sh->in_body = within;
-	free(body);
-	return stops || sh->wait_over || sh->quitting;
-}
-
-/* ---- commands ------------------------------------------------------------------------ */
+/* ---- words ---------------------------------------------------------------- */
 
 char *
 words_joined(size_t n, char **words)
@@ -118,113 +20,68 @@ words_joined(size_t n, char **words)
 	return str_take(&s);
 }
 
-/* A breakpoint in the process that there is; without one it waits. */
-static int
-place(struct shell *sh, struct handler *h)
+struct event {			/* as it was written */
+	const char *name, *place, *body;
+	bool temp, trap, disable;
+	long long count, thread;
+	bool wrong;
+};
+
+static void
+cut(size_t *n, char **words, size_t at, size_t k)
 {
-	if (!sh->session || session_state(sh->session) == SESSION_ENDED)
-		return 0;
-
-	uint64_t addr = live_address(live_of(sh), h->function);
-
-	if (!addr)
-		return -1;
-	addr = place_behind_prologue(sh, addr);
-	h->address = addr;
-	h->breakpoint = session_break(sh->session, addr, h->may_trap ?
-				      MAY_TRAP : NO_TRAP);
-	return h->breakpoint < 0 ? -1 : 0;
+	memmove(&words[at], &words[at + k], (*n - at - k + 1) * sizeof *words);
+	*n -= k;
 }
 
-int
-handlers_place(struct shell *sh)
-{
-	int result = 0;
-
-	for (size_t i = 0; i < sh->handlers.len; i++) {
-		struct handler *h = sh->handlers.items[i];
-
-		if (h->kind != HANDLER_IN || h->breakpoint >= 0 ||
-		    place(sh, h) == 0)
-			continue;
-		fail_in("(%d) %s", h->number, h->what);
-		result = fail_remedy("delete %d, or give the name of a "
-				     "function that is loaded", h->number);
-	}
-	return result;
-}
-
-static enum result
-add_in(struct shell *sh, const char *function, const char *body, char *what,
-       struct options options)
-{
-	struct handler *h = add_handler(sh, HANDLER_IN, what);
-
-	h->function = xstrdup(function);
-	h->body = body ? xstrdup(body) : NULL;
-	h->stops = !body;
-	h->once = options.temp;
-	h->may_trap = options.trap;
-	if (place(sh, h) < 0) {
-		(void)remove_number(sh, h->number);
-		return FAILED;
-	}
-	fprintf(sh->out, "(%d) %s\n", h->number, h->what);
-	return DONE;
-}
-
-/* Take this option out of the words. */
 static bool
 take(const char *option, size_t *n, char **words)
 {
 	for (size_t i = 1; i < *n; i++) {
 		if (strcmp(words[i], option) == 0) {
-			memmove(&words[i], &words[i + 1],
-				(*n - i) * sizeof *words);
-			--*n;
+			cut(n, words, i, 1);
 			return true;
 		}
 	}
 	return false;
 }
 
-static struct options
-take_options(size_t *n, char **words)
+static long long
+take_number(const char *option, size_t *n, char **words, bool *wrong)
 {
-	const bool temp = take("-temp", n, words);
+	for (size_t i = 1; i < *n; i++) {
+		long long value = 0;
 
-	return (struct options){ .temp = temp,
-				 .trap = take("-trap", n, words) };
-}
-
-/* As they are shown again. */
-static const char *
-options_text(struct options o)
-{
-	if (o.temp)
-		return o.trap ? " -temp -trap" : " -temp";
-	return o.trap ? " -trap" : "";
-}
-
-static enum result
-add_timer(struct shell *sh, const char *seconds, const char *body, char *what,
-	  bool once)
-{
-	uint64_t ns;
-
-	if (settings_duration(seconds, &ns) < 0) {
-		fail_in("when timer");
-		free(what);
-		return FAILED;
+		if (strcmp(words[i], option) != 0)
+			continue;
+		if (i + 1 == *n ||
+		    !str_number(words[i + 1], 1, 1 << 30, &value)) {
+			*wrong = true;
+			return 0;
+		}
+		cut(n, words, i, 2);
+		return value;
 	}
+	return 0;
+}
 
-	struct handler *h = add_handler(sh, HANDLER_TIMER, what);
+/* Rearranges the words: a copy of the pointers. has_body: the last word. */
+static struct event
+take_event(size_t n, char **words, bool has_body)
+{
+	struct event e = {0};
 
-	h->period_ns = ns;
-	h->body = xstrdup(body);
-	h->once = once;
-	fprintf(sh->out, "(%d) %s\n", h->number, h->what);
-	return DONE;
+	e.body = has_body ? words[--n] : NULL;
+	words[n] = NULL;
+	e.temp = take("-temp", &n, words);
+	e.trap = take("-trap", &n, words);
+	e.disable = take("-disable", &n, words);
+	e.count = take_number("-count", &n, words, &e.wrong);
+	e.thread = take_number("-thread", &n, words, &e.wrong);
+	e.name = n > 1 ? words[1] : "";
+	e.place = n > 2 ? words[2] : NULL;
+	e.wrong |= n > 3;
+	return e;
 }
 
 /* A body as lists show it: its only line, or the first one and dots. */
@@ -242,91 +99,303 @@ one_line(const char *body)
 			 rest[strspn(rest, " \t\r\n")] ? " ..." : "");
 }
 
-static enum result
-cmd_when(struct shell *sh, size_t n, char **words)
+/* As they are shown again. */
+static char *
+shown(const char *command, const struct event *e)
 {
-	/* words is rearranged: take a copy of the pointers */
-	char *w[7];
+	struct str s = {0};
 
-	if (n < 4 || n > 6)
+	str_addf(&s, "%s %s", command, e->name);
+	if (e->place)
+		str_addf(&s, " %s", e->place);
+	if (e->temp)
+		str_add(&s, " -temp");
+	if (e->trap)
+		str_add(&s, " -trap");
+	if (e->count)
+		str_addf(&s, " -count %lld", e->count);
+	if (e->thread)
+		str_addf(&s, " -thread %lld", e->thread);
+	if (e->body) {
+		char *body = one_line(e->body);
+
+		str_addf(&s, " { %s }", body);
+		free(body);
+	}
+	return str_take(&s);
+}
+
+/* ---- events --------------------------------------------------------------- */
+
+static const struct event_name {
+	const char *name;
+	enum event_kind kind;
+	bool has_place, at_line;
+} event_names[] = {
+	{ "in", EVENT_PLACE, true, false },
+	{ "at", EVENT_PLACE, true, true },
+	{ "returns", EVENT_RETURNS, true, false },
+	{ "timer", EVENT_TIMER, true, false },
+	{ "exit", EVENT_EXIT, false, false },
+	{ "proc_gone", EVENT_EXIT, false, false },
+	{ "attach", EVENT_ATTACH, false, false },
+	{ "detach", EVENT_DETACH, false, false },
+};
+
+static const struct event_name *
+event_named(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(event_names); i++)
+		if (strcmp(event_names[i].name, name) == 0)
+			return &event_names[i];
+	return NULL;
+}
+
+static enum result
+no_event(const char *command, const char *name)
+{
+	fail(FAIL_USAGE, "event '%s' is not known", name);
+	fail_remedy("%s in FUNCTION, at FILE:LINE, returns FUNCTION, timer "
+		    "SECONDS, exit, attach or detach%s", command,
+		    strcmp(command, "when") == 0 ? " { ... }" : "");
+	return FAILED;
+}
+
+/* FILE:LINE, LINE, &ADDRESS; whether it is there shows in a process. */
+static bool
+is_code_place(const char *place)
+{
+	const char *colon = strrchr(place, ':');
+	long long line;
+
+	return *place == '&' ||
+		str_number(colon ? colon + 1 : place, 1, 1 << 30, &line);
+}
+
+static bool
+is_possible(const struct event_name *kind, const struct event *e,
+	    enum handler_does does)
+{
+	/* there is nothing to be stopped then */
+	if (does == DOES_STOP && (kind->kind == EVENT_EXIT ||
+				  kind->kind == EVENT_DETACH))
+		return false;
+	return kind->has_place == (e->place != NULL) &&
+		(!kind->at_line || is_code_place(e->place));
+}
+
+static enum result
+add(struct shell *sh, const char *command, const struct event *e,
+    enum handler_does does)
+{
+	const struct event_name *kind = event_named(e->name);
+	uint64_t period = 0;
+	struct handler *h;
+
+	if (!kind)
+		return no_event(command, e->name);
+	if (e->wrong || !is_possible(kind, e, does))
+		return USAGE;
+	if (kind->kind == EVENT_TIMER &&
+	    settings_duration(e->place, &period) < 0) {
+		fail_in("%s timer", command);
+		return FAILED;
+	}
+	h = handler_add(sh, kind->kind, does);
+	h->what = shown(command, e);
+	h->body = e->body ? xstrdup(e->body) : NULL;
+	h->place = kind->has_place ? xstrdup(e->place) : NULL;
+	h->at_line = kind->at_line;
+	h->once = e->temp;
+	h->may_trap = e->trap;
+	h->disabled = e->disable;
+	h->count = e->count;
+	h->thread = (pid_t)e->thread;
+	h->period_ns = period;
+	if (handler_place(sh, h) < 0) {
+		handler_remove(sh, h);
+		return FAILED;
+	}
+	fprintf(sh->out, "(%d) %s\n", h->number, h->what);
+	return DONE;
+}
+
+/* ---- commands ------------------------------------------------------------- */
+
+enum { WORDS_MOST = 16 };
+
+static enum result
+add_words(struct shell *sh, size_t n, char **words, enum handler_does does)
+{
+	char *w[WORDS_MOST + 1];
+
+	if (n > WORDS_MOST || n < 2)
 		return USAGE;
 	memcpy(w, words, (n + 1) * sizeof *w);
 
-	const struct options options = take_options(&n, w);
+	const struct event e = take_event(n, w, does == DOES_RUN);
 
-	if (n != 4)
-		return USAGE;
+	return add(sh, words[0], &e, does);
+}
 
-	char *body = one_line(w[3]);
-	char *what = xasprintf("when %s %s%s { %s }", w[1], w[2],
-			       options_text(options), body);
+static enum result
+cmd_when(struct shell *sh, size_t n, char **words)
+{
+	return n < 3 ? USAGE : add_words(sh, n, words, DOES_RUN);
+}
 
-	free(body);
-
-	if (strcmp(w[1], "timer") == 0)
-		return add_timer(sh, w[2], w[3], what, options.temp);
-	if (strcmp(w[1], "in") == 0)
-		return add_in(sh, w[2], w[3], what, options);
-	free(what);
-	fail(FAIL_USAGE, "event '%s' is not known", w[1]);
-	fail_remedy("when in FUNCTION { ... } or when timer SECONDS { ... }");
-	return FAILED;
+static enum result
+cmd_trace(struct shell *sh, size_t n, char **words)
+{
+	return add_words(sh, n, words, DOES_TRACE);
 }
 
 static enum result
 cmd_stop(struct shell *sh, size_t n, char **words)
 {
-	char *w[6];
-
-	if (n == 1) {
-		if (!sh->session ||
-		    session_state(sh->session) == SESSION_ENDED) {
-			fail(FAIL_USAGE, "stop: there is no process");
-			fail_remedy("attach PID, or debug PROGRAM and run");
-			return FAILED;
-		}
-		sh->wait_over = true;
-		if (session_stop(sh->session) < 0)
-			return FAILED;
-		shell_note(sh, "process %d is stopped",
-			   session_pid(sh->session));
-		return DONE;
+	if (n > 1)
+		return add_words(sh, n, words, DOES_STOP);
+	if (!target_alive(sh)) {
+		fail(FAIL_USAGE, "stop: there is no process");
+		fail_remedy("attach PID, or debug PROGRAM and run");
+		return FAILED;
 	}
-	if (n > 5)
-		return USAGE;
-	memcpy(w, words, (n + 1) * sizeof *w);
+	sh->wait_over = true;
+	if (session_stop(sh->session) < 0)
+		return FAILED;
+	shell_note(sh, "process %d is stopped", session_pid(sh->session));
+	return DONE;
+}
 
-	const struct options options = take_options(&n, w);
+static bool
+is_number(const char *word)
+{
+	return *word && word[strspn(word, "0123456789")] == '\0';
+}
 
-	if (n != 3 || strcmp(w[1], "in") != 0)
-		return USAGE;
-	return add_in(sh, w[2], NULL, xasprintf("stop in %s%s", w[2],
-						options_text(options)),
-		      options);
+static struct handler *
+handler_of_word(struct shell *sh, const char *command, const char *word)
+{
+	long long number;
+	struct handler *h;
+
+	if (!str_number(word, 1, 1000000, &number)) {
+		fail(FAIL_USAGE, "%s: '%s' is no number of a handler", command,
+		     word);
+		fail_remedy("status lists them");
+		return NULL;
+	}
+	h = handler_numbered(sh, number);
+	if (!h) {
+		fail(FAIL_USAGE, "%s: there is no handler (%lld)", command,
+		     number);
+		fail_remedy("status lists them");
+	}
+	return h;
+}
+
+static void
+delete_all(struct shell *sh, bool temporary)
+{
+	for (int number = 1; number < sh->next_handler; number++) {
+		struct handler *h = handler_numbered(sh, number);
+
+		if (h && (h->once || !temporary))
+			handler_remove(sh, h);
+	}
 }
 
 static enum result
 cmd_delete(struct shell *sh, size_t n, char **words)
 {
-	long long number;
-
 	if (n < 2)
 		return USAGE;
 	for (size_t i = 1; i < n; i++) {
-		if (strcmp(words[i], "all") == 0 ||
-		    strcmp(words[i], "0") == 0) {
-			while (sh->handlers.len)
-				remove_handler(sh, 0);
+		const bool all = strcmp(words[i], "all") == 0 ||
+			strcmp(words[i], "0") == 0;
+
+		if (all || strcmp(words[i], "-temp") == 0) {
+			delete_all(sh, !all);
 			continue;
 		}
-		if (!str_number(words[i], 1, 1000000, &number))
+
+		if (!is_number(words[i]))
 			return USAGE;
-		if (!remove_number(sh, (int)number)) {
-			fail(FAIL_USAGE, "delete: there is no handler (%lld)",
-			     number);
-			fail_remedy("status lists them");
+
+		struct handler *h = handler_of_word(sh, "delete", words[i]);
+
+		if (!h)
 			return FAILED;
+		handler_remove(sh, h);
+	}
+	return DONE;
+}
+
+static int
+set_disabled(struct shell *sh, struct handler *h, bool disabled)
+{
+	h->disabled = disabled;
+	if (!disabled)
+		return handler_place(sh, h);
+	handler_unplace(sh, h);
+	return 0;
+}
+
+static enum result
+handler_apply(struct shell *sh, const char *option, struct handler *h)
+{
+	if (strcmp(option, "-enable") == 0 || strcmp(option, "-disable") == 0)
+		return set_disabled(sh, h, option[1] == 'd') < 0 ? FAILED :
+			DONE;
+	if (strcmp(option, "-reset") == 0) {
+		h->hits = 0;
+		return DONE;
+	}
+	if (strcmp(option, "-count") != 0)
+		return USAGE;
+	fprintf(sh->out, "(%d) %lld", h->number, h->hits);
+	if (h->count)
+		fprintf(sh->out, "/%lld", h->count);
+	fputc('\n', sh->out);
+	return DONE;
+}
+
+static enum result
+cmd_handler(struct shell *sh, size_t n, char **words)
+{
+	long long limit;
+
+	if (n < 3)
+		return USAGE;
+	if (n == 4 && strcmp(words[1], "-count") == 0 &&
+	    str_number(words[3], 1, 1 << 30, &limit)) {
+		struct handler *h = handler_of_word(sh, "handler", words[2]);
+
+		if (h)
+			h->count = limit;
+		return h ? DONE : FAILED;
+	}
+	for (size_t i = 2; i < n; i++) {
+		const bool all = strcmp(words[i], "all") == 0;
+
+		for (int number = 1; all && number < sh->next_handler;
+		     number++) {
+			struct handler *h = handler_numbered(sh, number);
+			const enum result r = h ? handler_apply(sh, words[1],
+								h) : DONE;
+
+			if (r != DONE)
+				return r;
 		}
+		if (all)
+			continue;
+
+		struct handler *h = handler_of_word(sh, "handler", words[i]);
+		const enum result r = h ? handler_apply(sh, words[1], h) :
+			FAILED;
+
+		if (r != DONE)
+			return r;
 	}
 	return DONE;
 }
@@ -336,39 +405,75 @@ static void
 print_handler(struct shell *sh, const struct handler *h)
 {
 	char *why = NULL;
+	const bool has_place = h->kind == EVENT_PLACE ||
+		h->kind == EVENT_RETURNS;
 
-	fprintf(sh->out, "(%d) %s%s", h->number, h->what,
-		h->kind == HANDLER_IN && h->breakpoint < 0 ?
-		"   (waits for a process)" : "");
-	if (h->breakpoint >= 0 && sh->session &&
-	    session_state(sh->session) != SESSION_ENDED &&
-	    session_why_trap(sh->session, h->breakpoint, &why) == 0 && *why)
-		fprintf(sh->out, "   (%s)", why);
+	fprintf(sh->out, h->disabled ? "[%d] %s" : "(%d) %s", h->number,
+		h->what);
+	if (h->hits)
+		fprintf(sh->out, "   (%lld hit%s)", h->hits,
+			h->hits == 1 ? "" : "s");
+	if (has_place && !h->spots_len && !h->disabled)
+		fputs("   (waits for a process)", sh->out);
+	for (size_t i = 0; i < h->spots_len && target_alive(sh); i++) {
+		if (session_why_trap(sh->session,
+				     spot_number(sh, h->spots[i]), &why) == 0 &&
+		    *why)
+			fprintf(sh->out, "   (%s)", why);
+		free(why);
+		why = NULL;
+	}
 	fputc('\n', sh->out);
-	free(why);
 }
 
 static enum result
 cmd_status(struct shell *sh, size_t n, char **words)
 {
-	(void)words;
-	if (n != 1)
+	if (n == 3 && strcmp(words[1], "-h") == 0) {
+		const struct handler *h = handler_of_word(sh, "status",
+							  words[2]);
+
+		if (h)
+			print_handler(sh, h);
+		return h ? DONE : FAILED;
+	}
+
+	const bool again = n == 2 && strcmp(words[1], "-s") == 0;
+
+	if (n != 1 && !again)
 		return USAGE;
-	if (!sh->handlers.len)
+	if (!sh->handlers.len && !again)
 		fputs("No handlers.\n", sh->out);
-	for (size_t i = 0; i < sh->handlers.len; i++)
-		print_handler(sh, sh->handlers.items[i]);
+	for (size_t i = 0; i < sh->handlers.len; i++) {
+		const struct handler *h = sh->handlers.items[i];
+
+		if (again)
+			fprintf(sh->out, "%s%s\n", h->what,
+				h->disabled ? " -disable" : "");
+		else
+			print_handler(sh, h);
+	}
 	return DONE;
 }
 
+#define EVENT_WORDS "in FUNCTION | at FILE:LINE|&ADDRESS | " \
+	"returns FUNCTION | timer SECONDS | exit | attach | detach"
+#define MODIFIERS "[-temp] [-count N] [-thread TID] [-disable] [-trap]"
+
 const struct command event_commands[] = {
-	{ "delete", "N... | all", "remove handlers", 0, cmd_delete,
+	{ "delete", "N... | all | -temp", "remove handlers", 0, cmd_delete,
 	  "delete 1" },
-	{ "status", "", "list handlers of events", 0, cmd_status, "status" },
-	{ "stop", "[in FUNCTION [-temp] [-trap]]",
-	  "stop the process now, or whenever a function is entered", 0,
-	  cmd_stop, "stop in main" },
-	{ "when", "in FUNCTION|timer SECONDS [-temp] [-trap] { COMMANDS }",
+	{ "handler", "-enable|-disable|-reset N...|all, -count N [LIMIT]",
+	  "switch handlers off and on; their counts of hits", 0, cmd_handler,
+	  "handler -disable 1" },
+	{ "status", "[-h N | -s]", "list handlers of events (-s: as commands)",
+	  0, cmd_status, "status" },
+	{ "stop", "[" EVENT_WORDS "] " MODIFIERS,
+	  "stop the process now, or at an event", 0, cmd_stop,
+	  "stop in main" },
+	{ "trace", EVENT_WORDS " " MODIFIERS, "tell of an event; the process "
+	  "goes on", 0, cmd_trace, "trace in parse" },
+	{ "when", EVENT_WORDS " " MODIFIERS " { COMMANDS }",
 	  "run commands at an event; then the process goes on",
 	  0, cmd_when, "when timer 30 { collector disable; quit }" },
 	{ 0 }

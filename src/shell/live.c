@@ -211,6 +211,26 @@ live_address(struct live *l, const char *function)
 	return 0;
 }
 
+uint64_t
+live_run_time(struct live *l, struct symfile *sf, uint64_t vaddr)
+{
+	for (size_t i = 0; i < l->mods.len; i++)
+		if (is_new_object(l, i) &&
+		    symbols_of(l, &l->mods.items[i]) == sf)
+			return run_time(l, sf, l->mods.items[i].path, vaddr);
+	return 0;
+}
+
+void
+live_each_object(struct live *l, bool (*visit)(void *arg, struct symfile *sf),
+		 void *arg)
+{
+	for (size_t i = 0; i < l->mods.len; i++)
+		if (is_new_object(l, i) &&
+		    !visit(arg, symbols_of(l, &l->mods.items[i])))
+			return;
+}
+
 struct visit {
 	bool (*visit)(void *arg, const char *name);
 	void *arg;

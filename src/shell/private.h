@@ -57,22 +57,6 @@ extern const struct command target_commands[], look_commands[],
 	event_commands[], experiment_commands[], step_commands[],
 	code_commands[];
 
-enum handler_kind { HANDLER_TIMER, HANDLER_IN };
-
-struct handler {		/* `when` and `stop in` */
-	int number;
-	enum handler_kind kind;
-	bool stops;		/* stop: hold the target and end the wait */
-	bool once;		/* -temp */
-	bool may_trap;		/* -trap */
-	char *what;		/* as typed, for `status` */
-	char *body;		/* NULL for stop */
-	uint64_t period_ns, due_ns;	/* timer */
-	int breakpoint;		/* of the session, -1 none */
-	uint64_t address;	/* ... and where */
-	char *function;
-};
-
 struct source {			/* where lines come from, for messages */
 	const char *name;	/* NULL: the keyboard */
 	int line;
@@ -93,11 +77,11 @@ struct shell {
 	struct live *live;	/* names in the target; NULL none yet */
 	pid_t thread;		/* the one that stopped; 0: the first */
 	struct until {		/* where a step is to end */
-		bool on, reached, own;
-		int breakpoint;
+		bool on, reached;
 		pid_t tid;
-		uint64_t least_sp;
+		uint64_t address, least_sp;
 	} until;
+	struct vec spots;	/* struct spot: breakpoints of the session */
 	char *list_file;	/* that list goes on in; NULL */
 	int list_line;
 	char *group;		/* of experiments to come (.erg), or NULL */
@@ -218,50 +202,17 @@ struct live_place {
 bool live_find(struct live *l, uint64_t addr, struct live_place *out);
 /* Run-time address of a function by name; 0: FAIL_MISSING is recorded. */
 uint64_t live_address(struct live *l, const char *function);
+/* The run-time address of an ELF address of an object; 0: not mapped. */
+uint64_t live_run_time(struct live *l, struct symfile *sf, uint64_t vaddr);
+/* Each object that has code, until visit is false. */
+void live_each_object(struct live *l,
+		      bool (*visit)(void *arg, struct symfile *sf), void *arg);
 void live_each_function(struct live *l,
 			bool (*visit)(void *arg, const char *name), void *arg);
 /* The same for a program that does not run; not its libraries. */
 void program_each_function(const char *path,
 			   bool (*visit)(void *arg, const char *name),
 			   void *arg);
-/* ---- place.c: where a thread stands ------------------------------------------------ */
-
-struct place {
-	pid_t tid;
-	uint64_t pc, sp, behind_call;	/* as of session_step */
-	struct live_place at;		/* of pc; sf NULL: no file */
-	const char *linkage;		/* of the function; NULL unknown */
-	uint64_t function_start;
-	bool is_plt;
-	const char *file;		/* of the line; NULL: there is none */
-	int line;
-	uint64_t row_start, row_end;	/* of code that is of that line */
-};
-/* Views into what the shell has of the target. -1: it runs, or has ended. */
-int place_now(struct shell *sh, pid_t tid, struct place *p);
-void place_at(struct shell *sh, pid_t tid, const struct session_step *at,
-		   struct place *p);
-void place_print(struct shell *sh, const struct place *p);
-/* Of a function that begins there: where its arguments can be looked at. */
-uint64_t place_behind_prologue(struct shell *sh, uint64_t addr);
-char *place_function(const struct place *p);	/* for people; caller frees */
-/* The text of a line; NULL: it cannot be read. The caller frees it. */
-char *source_line(const char *path, int line);
-void source_print(const char *path, int line, FILE *out);
-/* The thread that commands are about. */
-pid_t thread_now(const struct shell *sh);
-
-/* ---- until.c: a breakpoint for one thread, once ------------------------------------- */
-
-/* It is met by that thread when its sp is not below. One at a time. */
-int until_begin(struct shell *sh, uint64_t addr, pid_t tid, uint64_t least_sp);
-/* Of a hit: is it that one? Then it was reached, or *again: run on. */
-bool until_takes(struct shell *sh, int breakpoint, pid_t tid, bool *again);
-/* true: it was reached. */
-bool until_end(struct shell *sh);
-/* Where the function of a thread returns to. */
-int frame_return(struct shell *sh, pid_t tid, uint64_t *addr);
-
 /* ---- frames.c: what people read of an address ------------------------------------- */
 
 struct frame {
@@ -309,18 +260,6 @@ bool scene_wait(struct scene *l, const struct session_stack *st, struct wait *w)
 /* One line of what any thread waits for, be it without a stack; "" for none. */
 char *scene_wait_text(struct scene *l, pid_t tid);
 void scene_print(struct scene *l, FILE *out);
-
-/* ---- events.c: when, stop in, delete -------------------------------------------------- */
-
-void handler_free(struct handler *h);
-struct handler *handler_of_breakpoint(struct shell *sh, int breakpoint);
-void handlers_drop_breakpoints(struct shell *sh);
-/* Insert the breakpoints of handlers into a new process. -1: one could not
- * be; the others are. */
-int handlers_place(struct shell *sh);
-char *words_joined(size_t n, char **words);	/* caller frees */
-/* Run what a handler says; true: the wait is over. */
-bool handler_fire(struct shell *sh, struct handler *h);
 
 /* ---- verbs.c: the command line's verbs -------------------------------------------------- */
 
@@ -413,6 +352,8 @@ int target_attach(struct shell *sh, const char *pid_or_name, bool hold);
 /* The experiment that the session records, for $experiment and views. */
 void target_note_experiment(struct shell *sh);
 
+char *words_joined(size_t n, char **words);	/* caller frees */
+
 /* ---- shared by commands ---------------------------------------------------------------------- */
 
 /* 0, or -1 when there is no such program. */
@@ -436,5 +377,7 @@ int people_run(struct shell *sh, const struct view *view, size_t n,
 /* Tell the next command, once; before and dash stand in front of it. */
 void people_suggest(struct shell *sh, const struct view *view,
 		    const char *before, const char *dash);
+
+#include "events.h"
 
 #endif

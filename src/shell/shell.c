@@ -168,6 +168,11 @@ shell_variable(void *arg, const char *name)
 			 session_pid(sh->session));
 		return number;
 	}
+	if ((strcmp(name, "thread") == 0 || strcmp(name, "lwp") == 0) &&
+	    sh->session) {
+		snprintf(number, sizeof number, "%d", thread_now(sh));
+		return number;
+	}
 	if (strcmp(name, "exitcode") == 0) {
 		snprintf(number, sizeof number, "%d", sh->program_status < 0 ?
 			 -1 : status_of_program(sh->program_status));

@@ -80,16 +80,8 @@ static bool
 take_breakpoint(struct shell *sh, int number, pid_t tid)
 {
 	const pid_t pid = session_pid(sh->session);
-	bool again = false;
-	const bool until = until_takes(sh, number, tid, &again);
-	struct handler *h = handler_of_breakpoint(sh, number);
 
-	if (h || !again)
-		sh->thread = tid;
-	if ((!h && !again) || (h && handler_fire(sh, h)) ||
-	    (until && !again))
-		return true;
-	return run_again(sh, pid);
+	return handlers_meet(sh, number, tid) || run_again(sh, pid);
 }
 
 /* true: the target no longer runs, or will not stop. */
@@ -101,6 +93,7 @@ take(struct shell *sh, const struct session_event *ev)
 	case SESSION_EVENT_ENDED:
 		tell_end(sh, ev);
 		handlers_drop_breakpoints(sh);
+		(void)handlers_hear(sh, EVENT_EXIT);
 		return true;
 	case SESSION_EVENT_BREAKPOINT:
 		return take_breakpoint(sh, ev->breakpoint, ev->tid);
@@ -190,7 +183,7 @@ arm_timers(struct shell *sh)
 	for (size_t i = 0; i < sh->handlers.len; i++) {
 		struct handler *h = sh->handlers.items[i];
 
-		if (h->kind == HANDLER_TIMER && !h->due_ns)
+		if (h->kind == EVENT_TIMER && !h->due_ns)
 			h->due_ns = now_ns() + h->period_ns;
 	}
 }
@@ -203,7 +196,7 @@ next_timer(struct shell *sh)
 	for (size_t i = 0; i < sh->handlers.len; i++) {
 		struct handler *h = sh->handlers.items[i];
 
-		if (h->kind == HANDLER_TIMER && h->due_ns &&
+		if (h->kind == EVENT_TIMER && h->due_ns &&
 		    (!next || h->due_ns < next->due_ns))
 			next = h;
 	}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where handlers wait: FUNCTION, [FILE:]LINE, &ADDRESS. Code of one line may
+ * be in several functions (a header's, a template's): all of them are meant,
+ * in each the place where that line begins.
+ */
+#include "private.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+add_spot(struct handler *h, uint64_t address)
+{
+	for (size_t i = 0; i < h->spots_len; i++)
+		if (h->spots[i] == address)
+			return;
+	h->spots = xgrow(h->spots, &h->spots_cap, h->spots_len + 1,
+			 sizeof *h->spots);
+	h->spots[h->spots_len++] = address;
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+struct search {
+	struct symfile *sf;
+	const char *file;	/* as written: the end of a path */
+	int line;		/* that is sought */
+	int next;		/* the first behind it that has code */
+	struct code {
+		uint64_t function, vaddr;
+	} *items;
+	size_t len, cap;
+	int last_line;		/* of the row before */
+	bool collect;
+};
+
+static bool
+is_file(const char *path, const char *file)
+{
+	const size_t n = strlen(path), m = strlen(file);
+
+	return n >= m && strcmp(path + n - m, file) == 0 &&
+		(n == m || path[n - m - 1] == '/');
+}
+
+/* In each function where it comes first. */
+static void
+note_code(struct search *s, uint64_t vaddr)
+{
+	struct symbol sym;
+	const uint64_t function = symfile_find(s->sf, vaddr, &sym) ?
+		sym.start : vaddr;
+
+	for (size_t i = 0; i < s->len; i++) {
+		if (s->items[i].function != function)
+			continue;
+		if (vaddr < s->items[i].vaddr)
+			s->items[i].vaddr = vaddr;
+		return;
+	}
+	s->items = xgrow(s->items, &s->cap, s->len + 1, sizeof *s->items);
+	s->items[s->len++] = (struct code){ function, vaddr };
+}
+
+static bool
+take_row(void *arg, const struct symfile_row *row)
+{
+	struct search *s = arg;
+
+	if (!row->line || !row->file || !is_file(row->file, s->file))
+		return true;
+	if (s->collect && row->line == s->line)
+		note_code(s, row->vaddr);
+	if (!s->collect && row->line >= s->line && row->line < s->next)
+		s->next = row->line;
+	return true;
+}
+
+static void
+each_unit(struct search *s)
+{
+	const size_t units = symfile_units(s->sf);
+
+	for (size_t i = 1; i <= units; i++)
+		symfile_unit_rows(s->sf, i, take_row, s);
+}
+
+static bool
+seek_line(void *arg, struct symfile *sf)
+{
+	struct search *s = arg;
+
+	s->sf = sf;
+	each_unit(s);
+	return true;
+}
+
+struct collecting {
+	struct shell *sh;
+	struct handler *h;
+	struct search search;
+};
+
+static bool
+collect_line(void *arg, struct symfile *sf)
+{
+	struct collecting *c = arg;
+	struct live *l = live_of(c->sh);
+
+	c->search.sf = sf;
+	c->search.len = 0;
+	each_unit(&c->search);
+	for (size_t i = 0; i < c->search.len; i++) {
+		const struct code *code = &c->search.items[i];
+		const uint64_t addr = live_run_time(l, sf, code->vaddr);
+
+		if (addr)
+			add_spot(c->h, code->vaddr == code->function ?
+				 place_behind_prologue(c->sh, addr) : addr);
+	}
+	return true;
+}
+
+static int
+find_line(struct shell *sh, struct handler *h, const char *file, int line)
+{
+	struct search first = { .file = file, .line = line, .next = INT_MAX };
+	struct collecting c = { .sh = sh, .h = h };
+
+	live_each_object(live_of(sh), seek_line, &first);
+	if (first.next == INT_MAX) {
+		fail(FAIL_MISSING, "process %d has no code of %s:%d",
+		     session_pid(sh->session), file, line);
+		return fail_remedy("compile it with -g; loadobject lists what "
+				   "is loaded");
+	}
+	c.search = (struct search){ .file = file, .line = first.next,
+				    .collect = true };
+	live_each_object(live_of(sh), collect_line, &c);
+	free(c.search.items);
+	return 0;
+}
+
+/* "12", "file.c:12" */
+static int
+find_place(struct shell *sh, struct handler *h)
+{
+	const char *colon = strrchr(h->place, ':');
+	char *file = colon ? xstrndup(h->place, (size_t)(colon - h->place)) :
+		sh->list_file ? xstrdup(sh->list_file) : NULL;
+	long long line;
+	int r = -1;
+
+	if (!str_number(colon ? colon + 1 : h->place, 1, INT_MAX, &line)) {
+		fail(FAIL_USAGE, "'%s' is no line", h->place);
+		fail_remedy("stop at FILE:LINE, or stop at &ADDRESS");
+	} else if (!file) {
+		fail(FAIL_USAGE, "line %lld of which file?", line);
+		fail_remedy("stop at FILE:%lld", line);
+	} else {
+		r = find_line(sh, h, file, (int)line);
+	}
+	free(file);
+	return r;
+}
+
+static int
+find_address(struct handler *h)
+{
+	char *end;
+
+	errno = 0;
+
+	const uint64_t addr = strtoull(h->place + 1, &end, 0);
+
+	if (errno || *end || end == h->place + 1)
+		return fail(FAIL_USAGE, "'%s' is no address", h->place);
+	add_spot(h, addr);
+	return 0;
+}
+
+int
+event_find(struct shell *sh, struct handler *h)
+{
+	uint64_t addr;
+
+	h->spots_len = 0;
+	if (h->at_line)
+		return *h->place == '&' ? find_address(h) : find_place(sh, h);
+	addr = live_address(live_of(sh), h->place);
+	if (!addr)
+		return -1;
+	add_spot(h, place_behind_prologue(sh, addr));
+	return 0;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A program that is stopped somewhere: handlers of events, breakpoints, where
+ * a thread stands, where a step ends.
+ */
+#ifndef SONDE_SHELL_EVENTS_H
+#define SONDE_SHELL_EVENTS_H
+
+#include "private.h"
+
+enum event_kind { EVENT_TIMER, EVENT_PLACE, EVENT_RETURNS, EVENT_EXIT,
+		  EVENT_ATTACH, EVENT_DETACH };
+enum handler_does { DOES_STOP, DOES_RUN, DOES_TRACE };
+
+struct handler {		/* stop, when, trace */
+	int number;
+	enum event_kind kind;
+	enum handler_does does;
+	bool once;		/* -temp */
+	bool may_trap;		/* -trap */
+	bool disabled;
+	long long count, hits;	/* only each count-th hit counts; 0: each */
+	pid_t thread;		/* of this one only; 0: of any */
+	char *what;		/* as typed, for `status` */
+	char *body;		/* of when */
+	uint64_t period_ns, due_ns;	/* timer */
+	char *place;		/* FUNCTION, [FILE:]LINE, &ADDRESS */
+	bool at_line;		/* it is no function */
+	uint64_t *spots;	/* where that is; none: it waits for a process */
+	size_t spots_len, spots_cap;
+	struct pending {	/* functions that are to return */
+		pid_t tid;
+		uint64_t address, least_sp;
+	} *pending;
+	size_t pending_len, pending_cap;
+};
+
+/* ---- place.c: where a thread stands ------------------------------------------------ */
+
+struct place {
+	pid_t tid;
+	uint64_t pc, sp, behind_call;	/* as of session_step */
+	struct live_place at;		/* of pc; sf NULL: no file */
+	const char *linkage;		/* of the function; NULL unknown */
+	uint64_t function_start;
+	bool is_plt;
+	const char *file;		/* of the line; NULL: there is none */
+	int line;
+	uint64_t row_start, row_end;	/* of code that is of that line */
+};
+/* Views into what the shell has of the target. -1: it runs, or has ended. */
+int place_now(struct shell *sh, pid_t tid, struct place *p);
+void place_at(struct shell *sh, pid_t tid, const struct session_step *at,
+		   struct place *p);
+void place_print(struct shell *sh, const struct place *p);
+/* Of a function that begins there: where its arguments can be looked at. */
+uint64_t place_behind_prologue(struct shell *sh, uint64_t addr);
+char *place_function(const struct place *p);	/* for people; caller frees */
+/* The text of a line; NULL: it cannot be read. The caller frees it. */
+char *source_line(const char *path, int line);
+void source_print(const char *path, int line, FILE *out);
+/* The thread that commands are about. */
+pid_t thread_now(const struct shell *sh);
+
+/* ---- until.c: a breakpoint for one thread, once ------------------------------------- */
+
+/* It is met by that thread when its sp is not below. One at a time. */
+int until_begin(struct shell *sh, uint64_t addr, pid_t tid, uint64_t least_sp);
+/* Of a hit: has that one been reached? */
+bool until_takes(struct shell *sh, uint64_t addr, pid_t tid);
+/* true: it was reached. */
+bool until_end(struct shell *sh);
+/* Where the function of a thread returns to. */
+int frame_return(struct shell *sh, pid_t tid, uint64_t *addr);
+
+/* ---- spots.c: the session's breakpoints, shared by who wants one at an address ------- */
+
+/* -1: there can be none. */
+int spot_take(struct shell *sh, uint64_t address, bool may_trap);
+void spot_drop(struct shell *sh, uint64_t address);
+/* false: none of ours. */
+bool spot_address(const struct shell *sh, int breakpoint, uint64_t *address);
+/* -1: it is none. */
+int spot_number(const struct shell *sh, uint64_t address);
+/* The process is gone, and all of them with it. */
+void spots_forget(struct shell *sh);
+
+/* ---- event_place.c: where handlers wait ----------------------------------------------- */
+
+/* The addresses of h->place in the process there is. -1: there is none. */
+int event_find(struct shell *sh, struct handler *h);
+
+/* ---- events.c, handlers.c: stop, when, trace, delete ---------------------------------- */
+
+struct handler *handler_add(struct shell *sh, enum event_kind kind,
+			    enum handler_does does);
+struct handler *handler_numbered(struct shell *sh, long long number);
+void handler_remove(struct shell *sh, struct handler *h);
+void handler_free(struct handler *h);
+/* Into the process there is; without one it waits. -1: it cannot be. */
+int handler_place(struct shell *sh, struct handler *h);
+void handler_unplace(struct shell *sh, struct handler *h);
+void handlers_drop_breakpoints(struct shell *sh);
+/* Insert the breakpoints of handlers into a new process. -1: one could not
+ * be; the others are. */
+int handlers_place(struct shell *sh);
+/* Run what a handler says; true: the wait is over. */
+bool handler_fire(struct shell *sh, struct handler *h);
+/* A thread has met a breakpoint: whoever waits there. true: as above. */
+bool handlers_meet(struct shell *sh, int breakpoint, pid_t tid);
+/* Something has happened to the process. true: as above. */
+bool handlers_hear(struct shell *sh, enum event_kind kind);
+
+#endif

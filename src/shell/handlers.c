@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Handlers of events: how they come into a process, and what they do when the
+ * event comes. A body is text that goes through the same loop as a line.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+handler_free(struct handler *h)
+{
+	free(h->what);
+	free(h->body);
+	free(h->place);
+	free(h->spots);
+	free(h->pending);
+	free(h);
+}
+
+struct handler *
+handler_add(struct shell *sh, enum event_kind kind, enum handler_does does)
+{
+	struct handler *h = xcalloc(1, sizeof *h);
+
+	h->number = sh->next_handler++;
+	h->kind = kind;
+	h->does = does;
+	vec_push(&sh->handlers, h);
+	return h;
+}
+
+struct handler *
+handler_numbered(struct shell *sh, long long number)
+{
+	for (size_t i = 0; i < sh->handlers.len; i++) {
+		struct handler *h = sh->handlers.items[i];
+
+		if (h->number == number)
+			return h;
+	}
+	return NULL;
+}
+
+/* ---- in the process ------------------------------------------------------- */
+
+static void
+forget_places(struct handler *h)
+{
+	h->spots_len = h->pending_len = 0;
+}
+
+void
+handler_unplace(struct shell *sh, struct handler *h)
+{
+	for (size_t i = 0; i < h->spots_len; i++)
+		spot_drop(sh, h->spots[i]);
+	for (size_t i = 0; i < h->pending_len; i++)
+		spot_drop(sh, h->pending[i].address);
+	forget_places(h);
+}
+
+void
+handler_remove(struct shell *sh, struct handler *h)
+{
+	size_t i = 0;
+
+	while (i < sh->handlers.len && sh->handlers.items[i] != h)
+		i++;
+	if (i == sh->handlers.len)
+		return;
+	handler_unplace(sh, h);
+	handler_free(h);
+	sh->handlers.len--;
+	memmove(&sh->handlers.items[i], &sh->handlers.items[i + 1],
+		(sh->handlers.len - i) * sizeof *sh->handlers.items);
+}
+
+/* The process is gone: functions are sought again in the next one. */
+void
+handlers_drop_breakpoints(struct shell *sh)
+{
+	for (size_t i = 0; i < sh->handlers.len; i++)
+		forget_places(sh->handlers.items[i]);
+	spots_forget(sh);
+}
+
+static bool
+has_place(const struct handler *h)
+{
+	return h->kind == EVENT_PLACE || h->kind == EVENT_RETURNS;
+}
+
+int
+handler_place(struct shell *sh, struct handler *h)
+{
+	size_t taken = 0;
+
+	if (!has_place(h) || h->spots_len || h->disabled || !target_alive(sh))
+		return 0;
+	if (event_find(sh, h) == 0)
+		while (taken < h->spots_len &&
+		       spot_take(sh, h->spots[taken], h->may_trap) == 0)
+			taken++;
+	if (taken && taken == h->spots_len)
+		return 0;
+	h->spots_len = taken;
+	handler_unplace(sh, h);
+	return -1;
+}
+
+int
+handlers_place(struct shell *sh)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < sh->handlers.len; i++) {
+		struct handler *h = sh->handlers.items[i];
+
+		if (handler_place(sh, h) == 0)
+			continue;
+		fail_in("(%d) %s", h->number, h->what);
+		result = fail_remedy("delete %d, or give the name of a "
+				     "function that is loaded", h->number);
+	}
+	return result;
+}
+
+/* ---- the event ------------------------------------------------------------ */
+
+static bool
+run_body(struct shell *sh, const char *text)
+{
+	const bool within = sh->in_body;
+	char *body = xstrdup(text);	/* it may delete its handler */
+
+	sh->in_body = true;
+	if (!shell_run_text(sh, body))
+		sh->wait_over = sh->body_failed = true;
+	sh->in_body = within;
+	free(body);
+	return sh->wait_over || sh->quitting;
+}
+
+static bool
+stop_here(struct shell *sh)
+{
+	struct place p;
+
+	if (session_state(sh->session) == SESSION_RUNNING &&
+	    session_stop(sh->session) < 0)
+		shell_print_failure(sh);
+	if (session_state(sh->session) == SESSION_STOPPED &&
+	    place_now(sh, thread_now(sh), &p) == 0)
+		place_print(sh, &p);
+	fail_clear();
+	return true;
+}
+
+bool
+handler_fire(struct shell *sh, struct handler *h)
+{
+	const enum handler_does does = h->does;
+	char *body = h->body ? xstrdup(h->body) : NULL;
+	bool over = false;
+
+	shell_note(sh, "(%d) %s", h->number, h->what);
+	sh->wait_over = false;
+	if (h->once)
+		handler_remove(sh, h);
+	if (does == DOES_STOP)
+		over = stop_here(sh);
+	if (body)
+		over = run_body(sh, body);
+	free(body);
+	return over || sh->wait_over || sh->quitting;
+}
+
+/* Is this hit one that counts? */
+static bool
+counts(struct handler *h, pid_t tid)
+{
+	if (h->disabled || (h->thread && tid != h->thread))
+		return false;
+	h->hits++;
+	if (!h->count)
+		return true;
+	if (h->hits % h->count)
+		return false;
+	return true;
+}
+
+static bool
+waits_at(const struct handler *h, uint64_t address)
+{
+	for (size_t i = 0; i < h->spots_len; i++)
+		if (h->spots[i] == address)
+			return true;
+	return false;
+}
+
+/* A function is entered that shall be heard of when it returns. */
+static void
+wait_for_return(struct shell *sh, struct handler *h, pid_t tid)
+{
+	struct session_step at;
+	uint64_t to;
+
+	if (session_at(sh->session, tid, &at) < 0 ||
+	    frame_return(sh, tid, &to) < 0 || spot_take(sh, to, h->may_trap) < 0) {
+		shell_print_failure(sh);
+		return;
+	}
+	h->pending = xgrow(h->pending, &h->pending_cap, h->pending_len + 1,
+			   sizeof *h->pending);
+	h->pending[h->pending_len++] = (struct pending){
+		.tid = tid, .address = to, .least_sp = at.sp + 1,
+	};
+}
+
+/* It returns, and perhaps others of the thread that it was called by: none
+ * does with its stack below. */
+static bool
+has_returned(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
+{
+	struct session_step at;
+	bool returned = false;
+
+	if (session_at(sh->session, tid, &at) < 0)
+		return false;
+	for (size_t i = h->pending_len; i-- > 0;) {
+		struct pending *p = &h->pending[i];
+
+		if (p->tid != tid || p->address != address ||
+		    at.sp < p->least_sp)
+			continue;
+		h->pending_len--;
+		memmove(p, p + 1, (h->pending_len - i) * sizeof *p);
+		spot_drop(sh, address);
+		returned = true;
+	}
+	return returned;
+}
+
+static bool
+is_met(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
+{
+	if (h->kind == EVENT_PLACE)
+		return waits_at(h, address) && counts(h, tid);
+	if (h->kind != EVENT_RETURNS)
+		return false;
+	if (has_returned(sh, h, address, tid))
+		return counts(h, tid);
+	if (waits_at(h, address) && !h->disabled &&
+	    (!h->thread || h->thread == tid))
+		wait_for_return(sh, h, tid);
+	return false;
+}
+
+/* By number: a body may remove any of them. */
+static bool
+fire_all(struct shell *sh, uint64_t address, pid_t tid)
+{
+	const pid_t pid = session_pid(sh->session);
+	bool over = false;
+
+	for (int number = 1; number < sh->next_handler; number++) {
+		struct handler *h = handler_numbered(sh, number);
+
+		if (!h || !is_met(sh, h, address, tid))
+			continue;
+		sh->thread = tid;
+		over = handler_fire(sh, h) || over;
+		if (!sh->session || session_pid(sh->session) != pid)
+			return true;
+	}
+	return over;
+}
+
+bool
+handlers_meet(struct shell *sh, int breakpoint, pid_t tid)
+{
+	const pid_t thread = sh->thread;
+	bool reached;
+	uint64_t address;
+
+	if (!spot_address(sh, breakpoint, &address)) {
+		sh->thread = tid;
+		return true;
+	}
+	reached = until_takes(sh, address, tid);
+	if (fire_all(sh, address, tid) || reached) {
+		sh->thread = sh->session ? tid : 0;
+		return true;
+	}
+	sh->thread = thread;
+	return false;
+}
+
+bool
+handlers_hear(struct shell *sh, enum event_kind kind)
+{
+	bool over = false;
+
+	for (int number = 1; number < sh->next_handler; number++) {
+		struct handler *h = handler_numbered(sh, number);
+
+		if (h && h->kind == kind && counts(h, 0))
+			over = handler_fire(sh, h) || over;
+	}
+	return over;
+}
