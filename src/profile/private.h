@@ -208,6 +208,7 @@ struct profile {
 	struct bank stack_values, grown_values, thread_values;
 	uint8_t column[VALUE_MAX];	/* + 1; 0: no packet has it */
 	uint32_t columns;
+	uint32_t packed;	/* columns of all that was read */
 	uint64_t values_seen;	/* bit per value; zeros are seen, too */
 	struct counter *counters;
 	size_t counters_len, counters_cap;
@@ -249,6 +250,29 @@ object_at(const struct profile *prof, uint32_t i)
 /* A row by slot. */
 void profile_weigh(const struct profile *prof, const struct bank *bank,
 		   size_t row, uint64_t *slots);
+
+/*
+ * Where there is much to sum up, packed values are: by column, prof->packed of
+ * them. There are more slots than that, most of them zero.
+ */
+void profile_pack(const struct profile *prof, const struct bank *bank,
+		  size_t row, uint64_t *packed);
+void profile_unpack(const struct profile *prof, const uint64_t *packed,
+		    uint64_t *slots);
+
+static inline void
+packed_add(const struct profile *prof, uint64_t *to, size_t at,
+	   const uint64_t *packed)
+{
+	for (uint32_t c = 0; c < prof->packed; c++)
+		to[at * prof->packed + c] += packed[c];
+}
+
+/* As profile_stacks and profile_created_stacks. */
+typedef void stack_visit(void *arg, const uint32_t *functions, size_t n,
+			 const uint64_t *packed);
+void stacks_each(struct profile *prof, stack_visit *visit, void *arg);
+void stacks_each_created(struct profile *prof, stack_visit *visit, void *arg);
 
 /* ---- values.c: what packets add up to ------------------------------- */
 
