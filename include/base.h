@@ -143,6 +143,8 @@ bool map_get(const struct map *m, uint64_t key, uint64_t *value);
  * next map_put, map_slot_of or map_remove. */
 uint64_t *map_slot_of(struct map *m, uint64_t key);
 bool map_remove(struct map *m, uint64_t key);
+/* It will be looked for soon: the memory may begin to bring it. */
+void map_ask(const struct map *m, uint64_t key);
 /* What map_get says, and it is there no more. */
 bool map_take(struct map *m, uint64_t key, uint64_t *value);
 /* Walk: start with *at = 0; false at the end. */

@@ -210,9 +210,13 @@ size_t profile_code(struct profile *prof, uint32_t function,
  */
 struct edge_cost {
 	uint32_t from, to;
-	const uint64_t *at_callee, *at_caller;
 };
 size_t profile_edges(struct profile *prof, const struct edge_cost **out);
+/* Of one of them, by slot. */
+void profile_edge_at_callee(const struct profile *prof, size_t edge,
+			    uint64_t *slots);
+void profile_edge_at_caller(const struct profile *prof, size_t edge,
+			    uint64_t *slots);
 
 /*
  * The stacks in which these functions, outermost first, stand next to each
@@ -301,10 +305,12 @@ struct profile_creators profile_creators(struct profile *prof,
  * the stacks that created them. Valid until it is asked for the other way. */
 struct tree_node {
 	uint32_t function, parent, first_child, next_sibling; /* 0: none */
-	const uint64_t *incl;
 };
 size_t profile_tree(struct profile *prof, bool creators,
 		    const struct tree_node **out);
+/* Inclusive, of one node of it, by slot. */
+void profile_tree_value(const struct profile *prof, uint32_t node,
+			uint64_t *slots);
 
 /* Every distinct stack with its weight by slot, for folded output. frames
  * are function ids, leaf first; none for samples without a stack. */

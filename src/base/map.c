@@ -123,6 +123,13 @@ map_get(const struct map *m, uint64_t key, uint64_t *value)
 	return slot->used;
 }
 
+void
+map_ask(const struct map *m, uint64_t key)
+{
+	if (m->cap)
+		__builtin_prefetch(&m->slots[hash_word(key) & (m->cap - 1)], 1);
+}
+
 bool
 map_take(struct map *m, uint64_t key, uint64_t *value)
 {

@@ -26,34 +26,39 @@ profile_total(struct profile *prof)
 }
 
 static void
-add(const struct profile *prof, uint64_t *to, uint32_t key,
-    const uint64_t *slots)
-{
-	for (size_t s = 0; s < prof->slots; s++)
-		to[key * prof->slots + s] += slots[s];
-}
-
-static void
 add_stack(const struct profile *prof, size_t stack, const uint32_t *key_of,
 	  uint32_t *seen, struct sums *out)
 {
 	const struct stack *st = &prof->stacks[stack];
 	const uint32_t mark = (uint32_t)stack + 1;
 	const uint32_t *frames = &prof->frames[st->first];
-	uint64_t slots[METRIC_MAX];
+	uint64_t packed[VALUE_MAX];
 
-	profile_weigh(prof, &prof->stack_values, stack, slots);
+	profile_pack(prof, &prof->stack_values, stack, packed);
 	for (uint32_t i = st->skip; i < st->len; i++) {
 		const uint32_t key = key_of[frames[i]];
 
 		if (i == st->skip)
-			add(prof, out->excl, key, slots);
+			packed_add(prof, out->excl, key, packed);
 		if (seen[key] == mark)
 			continue;
 		seen[key] = mark;
 		out->present[key] = true;
-		add(prof, out->incl, key, slots);
+		packed_add(prof, out->incl, key, packed);
 	}
+}
+
+/* What is packed, by slot. */
+static uint64_t *
+unpack_all(const struct profile *prof, uint64_t *packed, size_t keys)
+{
+	uint64_t *slots = xcalloc(keys * prof->slots + 1, sizeof *slots);
+
+	for (size_t i = 0; i < keys; i++)
+		profile_unpack(prof, &packed[i * prof->packed],
+			       &slots[i * prof->slots]);
+	free(packed);
+	return slots;
 }
 
 void
@@ -62,13 +67,15 @@ sum_by(const struct profile *prof, const uint32_t *key_of, size_t keys,
 {
 	uint32_t *seen = xcalloc(keys + 1, sizeof *seen);
 
-	out->excl = xcalloc(keys * prof->slots + 1, sizeof *out->excl);
-	out->incl = xcalloc(keys * prof->slots + 1, sizeof *out->incl);
+	out->excl = xcalloc(keys * prof->packed + 1, sizeof *out->excl);
+	out->incl = xcalloc(keys * prof->packed + 1, sizeof *out->incl);
 	out->present = xcalloc(keys + 1, sizeof *out->present);
 	for (size_t i = 0; i < prof->stacks_len; i++)
 		if (prof->stacks[i].packets)
 			add_stack(prof, i, key_of, seen, out);
 	free(seen);
+	out->excl = unpack_all(prof, out->excl, keys);
+	out->incl = unpack_all(prof, out->incl, keys);
 }
 
 struct cost
@@ -266,14 +273,11 @@ profile_threads(struct profile *prof, const struct thread_cost **out)
 }
 
 void
-profile_stacks(struct profile *prof,
-	       void (*visit)(void *arg, const uint32_t *frames, size_t n,
-			     const uint64_t *weight),
-	       void *arg)
+stacks_each(struct profile *prof, stack_visit *visit, void *arg)
 {
 	uint32_t *functions = NULL;
 	size_t cap = 0;
-	uint64_t slots[METRIC_MAX];
+	uint64_t packed[VALUE_MAX];
 
 	symbolize_all(prof);
 	for (size_t i = 0; i < prof->stacks_len; i++) {
@@ -287,8 +291,47 @@ profile_stacks(struct profile *prof,
 			functions[f] = prof->locations[
 				prof->frames[st->first + st->skip + f]
 			].function;
-		profile_weigh(prof, &prof->stack_values, i, slots);
-		visit(arg, functions, n, slots);
+		profile_pack(prof, &prof->stack_values, i, packed);
+		visit(arg, functions, n, packed);
 	}
 	free(functions);
+}
+
+/* ---- the same, unpacked ------------------------------------------------ */
+
+struct unpacking {
+	const struct profile *prof;
+	stack_visit *visit;
+	void *arg;
+};
+
+static void
+visit_unpacked(void *arg, const uint32_t *functions, size_t n,
+	       const uint64_t *packed)
+{
+	const struct unpacking *u = arg;
+	uint64_t slots[METRIC_MAX];
+
+	profile_unpack(u->prof, packed, slots);
+	u->visit(u->arg, functions, n, slots);
+}
+
+void
+profile_stacks(struct profile *prof,
+	       void (*visit)(void *arg, const uint32_t *frames, size_t n,
+			     const uint64_t *weight),
+	       void *arg)
+{
+	stacks_each(prof, visit_unpacked,
+		    &(struct unpacking){ prof, visit, arg });
+}
+
+void
+profile_created_stacks(struct profile *prof,
+		       void (*visit)(void *arg, const uint32_t *frames,
+				     size_t n, const uint64_t *weight),
+		       void *arg)
+{
+	stacks_each_created(prof, visit_unpacked,
+			    &(struct unpacking){ prof, visit, arg });
 }

@@ -136,17 +136,14 @@ add_functions(const struct profile *prof, const struct stack *st,
 }
 
 void
-profile_created_stacks(struct profile *prof,
-		       void (*visit)(void *arg, const uint32_t *frames,
-				     size_t n, const uint64_t *weight),
-		       void *arg)
+stacks_each_created(struct profile *prof, stack_visit *visit, void *arg)
 {
 	uint32_t *functions = NULL;
 	size_t cap = 0;
-	uint64_t slots[METRIC_MAX];
+	uint64_t packed[VALUE_MAX];
 
 	if (!prof->has_births) {
-		profile_stacks(prof, visit, arg);
+		stacks_each(prof, visit, arg);
 		return;
 	}
 	(void)profile_function_count(prof);	/* all have their names */
@@ -160,8 +157,8 @@ profile_created_stacks(struct profile *prof,
 				  sizeof *functions);
 		n = add_functions(prof, st, functions);
 		n += add_functions(prof, chain, functions + n);
-		profile_weigh(prof, &prof->grown_values, i, slots);
-		visit(arg, functions, n, slots);
+		profile_pack(prof, &prof->grown_values, i, packed);
+		visit(arg, functions, n, packed);
 	}
 	free(functions);
 }

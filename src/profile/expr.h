@@ -17,7 +17,8 @@
 /* ---- expr_fields.c: what can be asked of a record -------------------- */
 
 enum expr_asks { ASKS_RECORD = 1, ASKS_STACK = 2,
-		 ASKS_HEAP = 4 };	/* what its process had in use */
+		 ASKS_LEAKS = 4,	/* when its block was freed, if ever */
+		 ASKS_HEAP = 8 };	/* what its process had in use */
 
 struct expr_record {		/* one packet, and what is known of it */
 	const struct experiment_packet *packet;

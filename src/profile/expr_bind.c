@@ -81,8 +81,9 @@ expr_bind(struct expr *e, struct profile *prof)
 		if (node->op == EXPR_LIST && is_numbers(node))
 			node->set = set_of_numbers(node);
 	}
-	for (size_t i = 0; e->root->asks & ASKS_HEAP && i < prof->sources_len;
-	     i++)
-		prof->sources[i].wants_course = true;
+	for (size_t i = 0; i < prof->sources_len; i++) {
+		prof->sources[i].wants_leaks |= e->root->asks & ASKS_LEAKS;
+		prof->sources[i].wants_course |= e->root->asks & ASKS_HEAP;
+	}
 	remember(e, e->root);
 }

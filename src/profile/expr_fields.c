@@ -163,7 +163,11 @@ expr_field_asks(const struct expr_field *field)
 	case HEAP_IN_USE:
 	case HEAP_FREED:
 	case HEAP_KEPT:
-		return ASKS_RECORD | ASKS_HEAP;
+		return ASKS_RECORD | ASKS_LEAKS | ASKS_HEAP;
+	case END:
+	case FREED_AT:
+	case VALUE + HEAP_LEAKED:
+		return ASKS_RECORD | ASKS_LEAKS;
 	default:
 		return ASKS_RECORD;
 	}

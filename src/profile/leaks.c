@@ -20,12 +20,15 @@ struct region {			/* a piece of a mapping */
 };
 
 struct matching {
+	struct source *src;
 	struct leaks *leaks;
 	leaks_change *changed;	/* NULL: nobody wants to know */
 	void *arg;
 	struct heap_order order;
 	uint64_t used, freed;	/* now; by the event that is looked at */
+	bool dates;		/* what is freed has its time */
 	bool follows;		/* what its course needs */
+	bool late;		/* packets are less in order than thought */
 	uint32_t *numbers;	/* of packets, in order of time */
 	size_t numbers_len, numbers_cap;
 	struct map live;	/* address -> number */
@@ -96,7 +99,7 @@ lose(struct matching *m, const struct region *r, uint64_t start, uint64_t end,
 	const uint64_t left = m->leaks->bytes[r->number] - (to - from);
 
 	set_live(m, r->number, left, time_ns);
-	if (!left)
+	if (!left && m->dates)
 		m->leaks->until[r->number] = time_ns;
 }
 
@@ -144,7 +147,8 @@ static void
 end_block(struct matching *m, uint64_t number, const struct heap_event *by)
 {
 	set_live(m, number, 0, by->time_ns);
-	m->leaks->until[number] = by->time_ns;
+	if (m->dates)
+		m->leaks->until[number] = by->time_ns;
 }
 
 static void
@@ -191,6 +195,14 @@ match(struct matching *m, const struct heap_event *ev)
 
 /* ---- the whole ------------------------------------------------------ */
 
+/* What frees has one only where its course is asked for. */
+bool
+leaks_numbers(const struct source *src, const struct experiment_packet *p)
+{
+	return src->wants_course || (p->value[HEAP_TYPE] != HEAP_FREE &&
+				     p->value[HEAP_TYPE] != HEAP_MUNMAP);
+}
+
 /* The number of a new packet. 0 is nobody's: what is empty points to it. */
 static uint32_t
 next_number(struct matching *m)
@@ -199,10 +211,12 @@ next_number(struct matching *m)
 
 	leaks->bytes = xgrow(leaks->bytes, &leaks->cap, leaks->len + 1,
 			     sizeof *leaks->bytes);
-	leaks->until = xgrow(leaks->until, &leaks->until_cap, leaks->len + 1,
-			     sizeof *leaks->until);
 	leaks->bytes[leaks->len] = 0;
-	leaks->until[leaks->len] = UINT64_MAX;
+	if (m->dates) {
+		leaks->until = xgrow(leaks->until, &leaks->until_cap,
+				     leaks->len + 1, sizeof *leaks->until);
+		leaks->until[leaks->len] = UINT64_MAX;
+	}
 	if (m->follows) {
 		leaks->course = xgrow(leaks->course, &leaks->course_cap,
 				      leaks->len + 1, sizeof *leaks->course);
@@ -255,7 +269,7 @@ collect(void *arg, const struct experiment_packet *p)
 	const struct heap_event ev = {
 		.time_ns = p->time_ns, .type = (uint32_t)p->value[HEAP_TYPE],
 		.size = p->value[HEAP_SIZE], .address = p->value[HEAP_ADDRESS],
-		.number = next_number(m),
+		.number = leaks_numbers(m->src, p) ? next_number(m) : 0,
 	};
 	const uint64_t old = p->value[HEAP_OLD_ADDRESS];
 	/* one that fails leaves the block where it is */
@@ -269,8 +283,8 @@ collect(void *arg, const struct experiment_packet *p)
 	return !ev.address || heap_order_add(&m->order, &ev);
 }
 
-static bool
-run(struct matching *m, const struct source *src, enum heap_ordered how)
+static void
+begin(struct matching *m, enum heap_ordered how)
 {
 	map_fini(&m->live);
 	m->regions_len = m->numbers_len = 0;
@@ -279,8 +293,14 @@ run(struct matching *m, const struct source *src, enum heap_ordered how)
 	m->leaks->older = m->leaks->reused = 0;
 	(void)next_number(m);
 	heap_order_init(&m->order, how, match_next, m);
+}
 
-	const bool done = experiment_packets_of(src->reader, PACKET_HEAP,
+static bool
+run(struct matching *m, enum heap_ordered how)
+{
+	begin(m, how);
+
+	const bool done = experiment_packets_of(m->src->reader, PACKET_HEAP,
 						collect, m);
 
 	if (done)
@@ -301,22 +321,59 @@ matching_fini(struct matching *m)
 void
 leaks_find(struct source *src)
 {
-	struct matching m = { .leaks = &src->leaks,
+	struct matching m = { .src = src, .leaks = &src->leaks, .dates = true,
 			      .follows = src->wants_course };
 
-	while (!run(&m, src, src->heap_ordered))
+	while (!run(&m, src->heap_ordered))
 		src->heap_ordered++;
 	find_kept(&m);
 	matching_fini(&m);
 }
 
+/* ---- while the packets are read ---------------------------------------- */
+
+struct matching *
+leaks_begin(struct source *src)
+{
+	struct matching *m = xcalloc(1, sizeof *m);
+
+	m->src = src;
+	m->leaks = &src->leaks;
+	begin(m, src->heap_ordered);
+	return m;
+}
+
+void
+leaks_see(struct matching *m, const struct experiment_packet *p)
+{
+	m->late = m->late || !collect(m, p);
+}
+
+/* What came too late is found by going over all of them again. */
+void
+leaks_end(struct matching *m)
+{
+	struct source *src = m->src;
+	const bool late = m->late;
+
+	if (!late)
+		heap_order_end(&m->order);
+	heap_order_fini(&m->order);
+	matching_fini(m);
+	free(m);
+	if (!late)
+		return;
+	src->heap_ordered++;
+	leaks_find(src);
+}
+
 void
 leaks_follow(struct source *src, leaks_change *changed, void *arg)
 {
-	struct matching m = { .leaks = &src->leaks, .changed = changed,
-			      .arg = arg };
+	struct matching m = { .src = src, .leaks = &src->leaks,
+			      .changed = changed, .arg = arg };
 
-	(void)run(&m, src, src->heap_ordered);
+	(void)run(&m, src->heap_ordered);
 	matching_fini(&m);
 }
 
@@ -330,9 +387,12 @@ leaks_free(struct leaks *leaks)
 }
 
 void
-leaks_next(struct leaks *leaks, struct experiment_packet *p)
+leaks_next(struct source *src, struct experiment_packet *p)
 {
-	if (leaks->next >= leaks->len)
+	struct leaks *leaks = &src->leaks;
+
+	p->value[HEAP_UNTIL] = UINT64_MAX;
+	if (leaks->next >= leaks->len || !leaks_numbers(src, p))
 		return;
 	p->value[HEAP_LEAKED] = leaks->bytes[leaks->next];
 	p->value[HEAP_UNTIL] = leaks->until[leaks->next++];

@@ -204,6 +204,7 @@ metrics_find(struct profile *prof)
 	int i = 0;
 
 	prof->slots = 0;
+	prof->packed = prof->columns;
 	for (; metric_table[i].packet_kind != METRIC_CLOCK; i++)
 		add_slot(prof, i, seen);
 	for (int c = 0; c < (int)prof->counters_len; c++)
@@ -232,5 +233,29 @@ profile_weigh(const struct profile *prof, const struct bank *bank, size_t row,
 		for (int p = 0; cells && p < prof->parts[i].len; p++)
 			if (prof->parts[i].column[p] < bank->width)
 				slots[i] += cells[prof->parts[i].column[p]];
+	}
+}
+
+void
+profile_pack(const struct profile *prof, const struct bank *bank, size_t row,
+	     uint64_t *packed)
+{
+	const uint32_t n = row >= bank->rows ? 0 :
+		bank->width < prof->packed ? bank->width : prof->packed;
+
+	for (uint32_t c = 0; c < n; c++)
+		packed[c] = bank->cells[row * bank->width + c];
+	for (uint32_t c = n; c < prof->packed; c++)
+		packed[c] = 0;
+}
+
+void
+profile_unpack(const struct profile *prof, const uint64_t *packed,
+	       uint64_t *slots)
+{
+	for (size_t i = 0; i < prof->slots; i++) {
+		slots[i] = 0;
+		for (int p = 0; p < prof->parts[i].len; p++)
+			slots[i] += packed[prof->parts[i].column[p]];
 	}
 }

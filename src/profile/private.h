@@ -101,8 +101,9 @@ struct grown {			/* a stack of threads created in one way */
 	uint32_t stack, chain;
 };
 
-struct leaks {			/* by number of the heap packet in its file */
-	uint64_t *bytes, *until;	/* of it never freed; when all was */
+struct leaks {			/* by number of the packet: leaks.c */
+	uint64_t *bytes;	/* of it never freed */
+	uint64_t *until;	/* when all was; NULL: nobody asks */
 	size_t len, cap, until_cap, next;
 	uint64_t older, reused;	/* as struct traced_process has them */
 	struct heap_course *course;	/* as bytes; NULL: nobody asks */
@@ -137,7 +138,8 @@ struct source {			/* one experiment */
 	struct bank periods;
 	size_t period_count;
 	struct leaks leaks;
-	bool wants_course;	/* an expression asks for it */
+	bool wants_leaks;	/* of each record, an expression asks */
+	bool wants_course;	/* ... and for it */
 	enum heap_ordered {	/* how far its packets are in order of time */
 		HEAP_IN_ORDER, HEAP_NEARLY_SO, HEAP_IN_ANY_ORDER
 	} heap_ordered;
@@ -206,6 +208,7 @@ struct profile {
 	struct bank stack_values, grown_values, thread_values;
 	uint8_t column[VALUE_MAX];	/* + 1; 0: no packet has it */
 	uint32_t columns;
+	uint32_t packed;	/* columns of all that was read */
 	uint64_t values_seen;	/* bit per value; zeros are seen, too */
 	struct counter *counters;
 	size_t counters_len, counters_cap;
@@ -248,6 +251,29 @@ object_at(const struct profile *prof, uint32_t i)
 void profile_weigh(const struct profile *prof, const struct bank *bank,
 		   size_t row, uint64_t *slots);
 
+/*
+ * Where there is much to sum up, packed values are: by column, prof->packed of
+ * them. There are more slots than that, most of them zero.
+ */
+void profile_pack(const struct profile *prof, const struct bank *bank,
+		  size_t row, uint64_t *packed);
+void profile_unpack(const struct profile *prof, const uint64_t *packed,
+		    uint64_t *slots);
+
+static inline void
+packed_add(const struct profile *prof, uint64_t *to, size_t at,
+	   const uint64_t *packed)
+{
+	for (uint32_t c = 0; c < prof->packed; c++)
+		to[at * prof->packed + c] += packed[c];
+}
+
+/* As profile_stacks and profile_created_stacks. */
+typedef void stack_visit(void *arg, const uint32_t *functions, size_t n,
+			 const uint64_t *packed);
+void stacks_each(struct profile *prof, stack_visit *visit, void *arg);
+void stacks_each_created(struct profile *prof, stack_visit *visit, void *arg);
+
 /* ---- values.c: what packets add up to ------------------------------- */
 
 enum { GROWN_NONE = UINT32_MAX };
@@ -276,17 +302,29 @@ void values_init(struct profile *prof, struct source *src);
 bool values_has(const struct source *src, const struct experiment_packet *p);
 void values_add(struct profile *prof, struct source *src,
 		const struct experiment_packet *p, const struct place *to);
+/* What of a packet of the heap was never freed, if that was not known when it
+ * was added. */
+void values_add_leak(struct profile *prof, struct source *src,
+		     const struct experiment_packet *p,
+		     const struct place *to);
 
 /* ---- leaks.c: allocations that were never freed --------------------- */
 
 void leaks_find(struct source *src);
+/* The same while someone else goes over the packets: bytes only. A packet that
+ * is seen has a number if leaks_numbers says so, 1 first. */
+struct matching *leaks_begin(struct source *src);
+void leaks_see(struct matching *m, const struct experiment_packet *p);
+void leaks_end(struct matching *m);
+bool leaks_numbers(const struct source *src,
+		   const struct experiment_packet *p);
 /* Once they have been found: each change of what lives, in order of time. */
 typedef void leaks_change(void *arg, uint64_t number, uint64_t time_ns,
 			  uint64_t before, uint64_t after);
 void leaks_follow(struct source *src, leaks_change *changed, void *arg);
 void leaks_free(struct leaks *leaks);
 /* Put them into the next packet of the heap, in the order of the file. */
-void leaks_next(struct leaks *leaks, struct experiment_packet *p);
+void leaks_next(struct source *src, struct experiment_packet *p);
 
 /* ---- symbolize.c ---------------------------------------------------- */
 

@@ -58,6 +58,89 @@ count_end(struct stack_ends *ends, const struct stack *st)
 	}
 }
 
+/* ---- blocks of the heap ------------------------------------------------ */
+
+/*
+ * What of a block is never freed is known once all packets were seen. So that
+ * they need not be read twice, where each of its numbers goes is kept.
+ */
+struct block {
+	uint64_t time_ns, calls;
+	uint32_t stack, thread, grown;
+	bool counts;
+};
+
+struct blocks {
+	struct matching *matching;
+	struct block *items;	/* by number */
+	size_t len, cap;
+};
+
+/* Nobody is number 0. */
+static void
+begin_blocks(struct reading *rd, struct blocks *b)
+{
+	b->matching = leaks_begin(rd->src);
+	b->items = xgrow(b->items, &b->cap, 1, sizeof *b->items);
+	b->len = 1;
+	rd->blocks = b;
+}
+
+static void
+see_block(struct reading *rd, const struct experiment_packet *p)
+{
+	struct blocks *b = rd->blocks;
+
+	if (!b || p->kind != PACKET_HEAP)
+		return;
+	leaks_see(b->matching, p);
+	if (!leaks_numbers(rd->src, p))
+		return;
+	b->items = xgrow(b->items, &b->cap, b->len + 1, sizeof *b->items);
+	b->items[b->len++].counts = false;
+}
+
+/* The one that was seen last. */
+static void
+note_block(struct reading *rd, const struct experiment_packet *p,
+	   const struct place *to)
+{
+	struct blocks *b = rd->blocks;
+
+	if (b && p->kind == PACKET_HEAP)
+		b->items[b->len - 1] = (struct block){
+			.time_ns = p->time_ns, .calls = p->ticks,
+			.stack = to->stack, .thread = to->thread,
+			.grown = to->grown, .counts = true };
+}
+
+static void
+add_leak(struct reading *rd, const struct block *b, uint64_t bytes)
+{
+	struct experiment_packet p = { .kind = PACKET_HEAP,
+				       .time_ns = b->time_ns,
+				       .ticks = b->calls };
+	const struct place to = { .stack = b->stack, .thread = b->thread,
+				  .grown = b->grown };
+
+	p.value[HEAP_LEAKED] = bytes;
+	values_add_leak(rd->prof, rd->src, &p, &to);
+}
+
+static void
+end_blocks(struct reading *rd)
+{
+	struct blocks *b = rd->blocks;
+	const struct leaks *leaks = &rd->src->leaks;
+
+	leaks_end(b->matching);
+	/* what was written since is not among ours */
+	for (size_t i = 1; i < b->len && i < leaks->len; i++)
+		if (leaks->bytes[i] && b->items[i].counts)
+			add_leak(rd, &b->items[i], leaks->bytes[i]);
+	free(b->items);
+}
+
 /* ---- each packet ----------------------------------------------------- */
 
 static void
@@ -86,6 +169,7 @@ add_counted(struct reading *rd, const struct experiment_packet *p,
 	struct stack *st = &prof->stacks[stack];
 
 	values_add(prof, rd->src, p, &to);
+	note_block(rd, p, &to);
 	st->packets++;
 	rd->src->ends.traced += p->kind == METRIC_HEAP ||
 		p->kind == METRIC_SYNC || p->kind == METRIC_IO;
@@ -104,7 +188,7 @@ reading_complete(struct reading *rd, const struct experiment_packet *p,
 	if (p->kind != PACKET_HEAP)
 		return p;
 	*copy = *p;
-	leaks_next(&rd->src->leaks, copy);
+	leaks_next(rd->src, copy);
 	return copy;
 }
 
@@ -116,7 +200,9 @@ add_packet(void *arg, const struct experiment_packet *p)
 	struct experiment_packet copy;
 
 	reading_ask(rd, p->ahead);
-	p = reading_complete(rd, p, &copy);
+	if (!rd->blocks)
+		p = reading_complete(rd, p, &copy);
+	see_block(rd, p);
 	if (p->kind < KINDS)
 		rd->src->events[p->kind]++;
 	if (values_has(rd->src, p))
@@ -133,11 +219,17 @@ read_packets(struct profile *prof, struct source *src)
 	struct reading rd = {
 		.prof = prof, .src = src, .ours = by && str_starts(by, "sonde"),
 	};
+	struct blocks blocks = {0};
 
 	periods_init(src);
 	values_init(prof, src);
-	leaks_find(src);
+	if (src->wants_leaks)
+		leaks_find(src);
+	else
+		begin_blocks(&rd, &blocks);
 	experiment_packets(src->reader, add_packet, &rd);
+	if (rd.blocks)
+		end_blocks(&rd);
 	free(rd.pcs);
 	leaks_free(&src->leaks);
 }

@@ -19,6 +19,7 @@ struct reading {
 	struct profile *prof;
 	struct source *src;
 	bool ours;		/* others say nothing by a CPU of -1 */
+	struct blocks *blocks;	/* of read.c; NULL: leaks are known */
 	uint64_t *pcs;
 	size_t pcs_cap;
 	/* the last answers: packets of one thread come in runs */

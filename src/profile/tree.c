@@ -21,18 +21,26 @@ struct edging {
 	uint64_t *values;	/* of each edge at its callee, at its caller */
 	size_t values_cap;
 	uint32_t mark;
+	uint32_t *edges;	/* to each frame of this stack */
+	size_t edges_cap;
 };
+
+static uint64_t
+edge_key(uint32_t from, uint32_t to)
+{
+	return (uint64_t)from << 32 | to;
+}
 
 static size_t
 edge(struct edging *e, uint32_t from, uint32_t to)
 {
 	struct profile *prof = e->prof;
-	uint64_t *slot = map_slot_of(&e->known, (uint64_t)from << 32 | to);
+	uint64_t *slot = map_slot_of(&e->known, edge_key(from, to));
 
 	if (*slot)
 		return *slot - 1;
 
-	const size_t i = prof->edges_len++, width = 2 * prof->slots;
+	const size_t i = prof->edges_len++, width = 2 * prof->packed;
 
 	*slot = i + 1;
 	prof->edges = xgrow(prof->edges, &prof->edges_cap, i + 1,
@@ -44,49 +52,55 @@ edge(struct edging *e, uint32_t from, uint32_t to)
 	return i;
 }
 
-static void
-add(const struct profile *prof, uint64_t *to, size_t at, const uint64_t *slots)
+static uint32_t
+caller_of(const uint32_t *frames, size_t n, size_t i)
 {
-	for (size_t s = 0; s < prof->slots; s++)
-		to[at * prof->slots + s] += slots[s];
+	return i + 1 < n ? frames[i + 1] : FUNCTION_TOTAL;
+}
+
+/*
+ * There may be many edges, far more than caches hold. What a whole stack needs
+ * is asked for at once, so that the memory is waited for once.
+ */
+static void
+find_edges(struct edging *e, const uint32_t *frames, size_t n)
+{
+	e->edges = xgrow(e->edges, &e->edges_cap, n + 1, sizeof *e->edges);
+	for (size_t i = 0; i < n; i++)
+		map_ask(&e->known, edge_key(caller_of(frames, n, i),
+					    frames[i]));
+	for (size_t i = 0; i < n; i++) {
+		e->edges[i] = (uint32_t)edge(e, caller_of(frames, n, i),
+					     frames[i]);
+		__builtin_prefetch(&e->values[2 * (size_t)e->edges[i] *
+					      e->prof->packed], 1);
+	}
+}
+
+static void
+add_edge(const struct edging *e, size_t value, const uint64_t *weight)
+{
+	packed_add(e->prof, e->values, value, weight);
 }
 
 static void
 visit_edges(void *arg, const uint32_t *frames, size_t n, const uint64_t *weight)
 {
 	struct edging *e = arg;
-	size_t below = 0;	/* the edge to the frame that was before */
 
+	find_edges(e, frames, n);
 	e->mark++;
 	for (size_t i = 0; i < n; i++) {
-		const uint32_t caller = i + 1 < n ? frames[i + 1] :
-						    FUNCTION_TOTAL;
+		const size_t above = e->edges[i];
 		const bool nearest = e->seen[frames[i]] != e->mark;
-		const size_t above = edge(e, caller, frames[i]);
 
 		e->seen[frames[i]] = e->mark;
 		if (nearest)
-			add(e->prof, e->values, 2 * above, weight);
+			add_edge(e, 2 * above, weight);
 		if (nearest && i > 0)
-			add(e->prof, e->values, 2 * below + 1, weight);
-		if (caller == FUNCTION_TOTAL)
-			add(e->prof, e->values, 2 * above + 1, weight);
-		below = above;
-	}
-}
-
-static void
-keep_edges(struct edging *e)
-{
-	struct profile *prof = e->prof;
-
-	prof->edge_values = xgrow(e->values, &e->values_cap, 1,
-				  sizeof *e->values);
-	for (size_t i = 0; i < prof->edges_len; i++) {
-		prof->edges[i].at_callee =
-			&prof->edge_values[2 * i * prof->slots];
-		prof->edges[i].at_caller =
-			&prof->edge_values[(2 * i + 1) * prof->slots];
+			add_edge(e, 2 * (size_t)e->edges[i - 1] + 1, weight);
+		if (caller_of(frames, n, i) == FUNCTION_TOTAL)
+			add_edge(e, 2 * above + 1, weight);
 	}
 }
 
@@ -98,13 +112,31 @@ profile_edges(struct profile *prof, const struct edge_cost **out)
 
 		e.seen = xcalloc(profile_function_count(prof) + 1,
 				 sizeof *e.seen);
-		profile_stacks(prof, visit_edges, &e);
-		keep_edges(&e);
+		stacks_each(prof, visit_edges, &e);
+		prof->edge_values = xgrow(e.values, &e.values_cap, 1,
+					  sizeof *e.values);
 		map_fini(&e.known);
 		free(e.seen);
+		free(e.edges);
 	}
 	*out = prof->edges;
 	return prof->edges_len;
+}
+
+void
+profile_edge_at_callee(const struct profile *prof, size_t edge,
+		       uint64_t *slots)
+{
+	profile_unpack(prof, &prof->edge_values[2 * edge * prof->packed],
+		       slots);
+}
+
+void
+profile_edge_at_caller(const struct profile *prof, size_t edge,
+		       uint64_t *slots)
+{
+	profile_unpack(prof, &prof->edge_values[(2 * edge + 1) * prof->packed],
+		       slots);
 }
 
 /* ---- tree ----------------------------------------------------------- */
@@ -133,16 +165,16 @@ static void
 visit_path(void *arg, const uint32_t *frames, size_t n, const uint64_t *weight)
 {
 	struct growing *g = arg;
-	const size_t slots = g->prof->slots, number = g->len;
+	const size_t width = g->prof->packed, number = g->len;
 
 	g->paths = xgrow(g->paths, &g->cap, g->len + 1, sizeof *g->paths);
 	g->functions = xgrow(g->functions, &g->functions_cap,
 			     g->functions_len + n + 1, sizeof *g->functions);
 	g->weights = xgrow(g->weights, &g->weights_cap,
-			   (number + 1) * slots + 1, sizeof *g->weights);
-	if (slots)
-		memcpy(&g->weights[number * slots], weight,
-		       slots * sizeof *weight);
+			   (number + 1) * width + 1, sizeof *g->weights);
+	if (width)
+		memcpy(&g->weights[number * width], weight,
+		       width * sizeof *weight);
 	g->paths[g->len++] = (struct path){
 		.begin = n ? (uint64_t)frames[n - 1] << 32 |
 			     (n > 1 ? frames[n - 2] : 0) : 0,
@@ -195,10 +227,10 @@ new_node(struct growing *g, uint32_t parent, uint32_t function)
 	prof->tree[node] = (struct tree_node){ .function = function,
 					       .parent = parent };
 	prof->tree_values = xgrow(prof->tree_values, &g->values_cap,
-				  prof->tree_len * prof->slots + 1,
+				  prof->tree_len * prof->packed + 1,
 				  sizeof *prof->tree_values);
-	memset(&prof->tree_values[node * prof->slots], 0,
-	       prof->slots * sizeof *prof->tree_values);
+	memset(&prof->tree_values[(size_t)node * prof->packed], 0,
+	       prof->packed * sizeof *prof->tree_values);
 	if (node) {
 		prof->tree[node].next_sibling = prof->tree[parent].first_child;
 		prof->tree[parent].first_child = node;
@@ -224,8 +256,8 @@ grow_paths(struct growing *g)
 		     d < p->len; d++)
 			nodes[d + 1] = new_node(g, nodes[d],
 						g->functions[p->first + d]);
-		add(prof, prof->tree_values, nodes[p->len],
-		    &g->weights[p->number * prof->slots]);
+		packed_add(prof, prof->tree_values, nodes[p->len],
+			   &g->weights[(size_t)p->number * prof->packed]);
 		before = p;
 	}
 	free(nodes);
@@ -237,18 +269,16 @@ grow_tree(struct profile *prof, bool creators)
 	struct growing g = { .prof = prof };
 
 	if (creators)
-		profile_created_stacks(prof, visit_path, &g);
+		stacks_each_created(prof, visit_path, &g);
 	else
-		profile_stacks(prof, visit_path, &g);
+		stacks_each(prof, visit_path, &g);
 	if (g.len)
 		qsort_r(g.paths, g.len, sizeof *g.paths, compare_paths, &g);
 	new_node(&g, 0, FUNCTION_TOTAL);
 	grow_paths(&g);
 	for (size_t i = prof->tree_len; i-- > 1;)
-		add(prof, prof->tree_values, prof->tree[i].parent,
-		    &prof->tree_values[i * prof->slots]);
-	for (size_t i = 0; i < prof->tree_len; i++)
-		prof->tree[i].incl = &prof->tree_values[i * prof->slots];
+		packed_add(prof, prof->tree_values, prof->tree[i].parent,
+			   &prof->tree_values[i * prof->packed]);
 	free(g.paths);
 	free(g.functions);
 	free(g.weights);
@@ -274,4 +304,11 @@ profile_tree(struct profile *prof, bool creators, const struct tree_node **out)
 		grow_tree(prof, creators);
 	*out = prof->tree;
 	return prof->tree_len;
+}
+
+void
+profile_tree_value(const struct profile *prof, uint32_t node, uint64_t *slots)
+{
+	profile_unpack(prof, &prof->tree_values[(size_t)node * prof->packed],
+		       slots);
 }

@@ -141,18 +141,29 @@ add_sync(const struct adding *a)
 	add(a, VALUE_SYNC_COUNT, 1);
 }
 
+static uint64_t
+calls_of(const struct experiment_packet *p)
+{
+	return p->ticks ? p->ticks : 1;
+}
+
+static void
+add_leak(const struct adding *a)
+{
+	const uint64_t leaked = a->p->value[HEAP_LEAKED];
+
+	if (!leaked)
+		return;
+	add(a, VALUE_LEAK_COUNT, calls_of(a->p));
+	add(a, VALUE_LEAK_BYTES, leaked);
+}
+
 static void
 add_heap(const struct adding *a)
 {
-	const uint64_t leaked = a->p->value[HEAP_LEAKED];
-	const uint64_t calls = a->p->ticks ? a->p->ticks : 1;
-
-	add(a, VALUE_ALLOC_COUNT, calls);
+	add(a, VALUE_ALLOC_COUNT, calls_of(a->p));
 	add(a, VALUE_ALLOC_BYTES, a->p->value[HEAP_SIZE]);
-	if (!leaked)
-		return;
-	add(a, VALUE_LEAK_COUNT, calls);
-	add(a, VALUE_LEAK_BYTES, leaked);
+	add_leak(a);
 }
 
 enum { READ, WRITE, OPEN, CLOSE, OTHER, ERRORS, IO_TYPES = 2 * ERRORS };
@@ -234,4 +245,11 @@ values_add(struct profile *prof, struct source *src,
 		add(&a, counter_of(src, p), p->value[1]);
 		break;
 	}
+}
+
+void
+values_add_leak(struct profile *prof, struct source *src,
+		const struct experiment_packet *p, const struct place *to)
+{
+	add_leak(&(struct adding){ prof, src, p, to });
 }

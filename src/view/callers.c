@@ -40,36 +40,57 @@ group(const struct edge_cost *edges, size_t n, size_t functions,
 	free(next);
 }
 
-/* The functions at the far ends of a group, most expensive first. */
-static size_t
-neighbours(struct panes *p, uint32_t function, bool callers,
-	   struct item **items)
+struct neighbours {
+	struct item *items;
+	uint64_t *values;	/* of each, by slot */
+	size_t len;
+};
+
+static void
+neighbours_fini(struct neighbours *near)
 {
-	const uint32_t *order = callers ? p->by_to : p->by_from;
+	free(near->items);
+	free(near->values);
+}
+
+/* The functions at the far ends of a group, most expensive first. */
+static struct neighbours
+neighbours_of(struct panes *p, uint32_t function, bool callers)
+{
+	const struct viewer *v = p->v;
 	const uint32_t *start = callers ? p->to_start : p->from_start;
+	const uint32_t *order = (callers ? p->by_to : p->by_from) +
+		start[function];
 	const size_t n = start[function + 1] - start[function];
+	struct neighbours near = {
+		.items = xcalloc(n + 1, sizeof *near.items), .len = n,
+		.values = xcalloc(n * v->slots + 1, sizeof *near.values),
+	};
 
-	*items = xcalloc(n + 1, sizeof **items);
 	for (size_t i = 0; i < n; i++) {
-		const struct edge_cost *e =
-			&p->edges[order[start[function] + i]];
-		const uint32_t far = callers ? e->from : e->to;
-		const uint64_t *value = callers ? e->at_callee : e->at_caller;
+		const struct edge_cost *e = &p->edges[order[i]];
+		uint64_t *value = &near.values[i * v->slots];
 
-		(*items)[i] = (struct item){
+		if (callers)
+			profile_edge_at_callee(v->prof, order[i], value);
+		else
+			profile_edge_at_caller(v->prof, order[i], value);
+		near.items[i] = (struct item){
 			.cost = { value, value },
-			.function = profile_function(p->v->prof, far),
+			.function = profile_function(v->prof, callers ?
+						     e->from : e->to),
 		};
 	}
-	items_sort(p->v, &p->sort, *items, n, n);
-	return n;
+	items_sort(p->v, &p->sort, near.items, n, n);
+	return near;
 }
 
 static void
-add_neighbours(struct panes *p, struct table *t, const struct item *items,
-	       size_t n)
+add_neighbours(struct panes *p, struct table *t, const struct neighbours *near)
 {
-	for (size_t i = 0; i < n; i++)
+	const struct item *items = near->items;
+
+	for (size_t i = 0; i < near->len; i++)
 		table_cost(t, p->v, &p->specs, table_row(t, viewer_name(
 			   p->v, items[i].function->id)),
 			   &items[i].cost, items[i].function);
@@ -77,21 +98,19 @@ add_neighbours(struct panes *p, struct table *t, const struct item *items,
 
 /* Of <Total>: what its callees sum up to, so without lost stacks. */
 static void
-sum_items(const struct viewer *v, const struct item *items, size_t n,
-	  uint64_t *sum)
+sum_items(const struct viewer *v, const struct neighbours *near, uint64_t *sum)
 {
 	for (size_t s = 0; s < v->slots; s++) {
 		sum[s] = 0;
-		for (size_t i = 0; i < n; i++)
-			sum[s] += items[i].cost.incl[s];
+		for (size_t i = 0; i < near->len; i++)
+			sum[s] += near->values[i * v->slots + s];
 	}
 }
 
 /* true: kept for the tables of a comparison. */
 static bool
 gathered(struct panes *p, uint32_t function, const struct cost *cost,
-	 const struct item *callers, size_t above, const struct item *callees,
-	 size_t below)
+	 const struct neighbours *callers, const struct neighbours *callees)
 {
 	const struct item centre = {
 		.cost = *cost,
@@ -100,32 +119,24 @@ gathered(struct panes *p, uint32_t function, const struct cost *cost,
 
 	if (!compare_gathers(p->v))
 		return false;
-	compare_gather_pane(p->v, &centre, callers, above, callees, below);
+	compare_gather_pane(p->v, &centre, callers->items, callers->len,
+			    callees->items, callees->len);
 	return true;
 }
 
 static void
-write_pane(struct panes *p, uint32_t function, const struct cost *cost,
-	   FILE *out)
+write_table(struct panes *p, uint32_t function, const struct cost *cost,
+	    const struct neighbours *callers, const struct neighbours *callees,
+	    FILE *out)
 {
 	struct table t = { .color = p->v->color };
-	struct item *callers, *callees;
-	const size_t above = neighbours(p, function, true, &callers);
-	const size_t below = neighbours(p, function, false, &callees);
-
-	if (gathered(p, function, cost, callers, above, callees, below)) {
-		free(callers);
-		free(callees);
-		return;
-	}
-
 	const bool is_total = function == FUNCTION_TOTAL;
 	uint64_t sum[METRIC_MAX];
 
-	sum_items(p->v, callees, below, sum);
+	sum_items(p->v, callees, sum);
 	table_columns(&t, p->v, &p->specs, is_total ? sum : cost->incl);
 	table_sorted(&t, &p->specs, &p->sort);
-	add_neighbours(p, &t, callers, above);
+	add_neighbours(p, &t, callers);
 
 	struct row *centre = table_row(&t, viewer_name(p->v, function));
 
@@ -134,12 +145,23 @@ write_pane(struct panes *p, uint32_t function, const struct cost *cost,
 	table_cost(&t, p->v, &p->specs, centre,
 		   &(struct cost){ cost->excl, cost->excl },
 		   profile_function(p->v->prof, function));
-	add_neighbours(p, &t, callees, below);
+	add_neighbours(p, &t, callees);
 	table_write(&t, 0, out);
 	putc('\n', out);
 	table_fini(&t);
-	free(callers);
-	free(callees);
+}
+
+static void
+write_pane(struct panes *p, uint32_t function, const struct cost *cost,
+	   FILE *out)
+{
+	struct neighbours callers = neighbours_of(p, function, true);
+	struct neighbours callees = neighbours_of(p, function, false);
+
+	if (!gathered(p, function, cost, &callers, &callees))
+		write_table(p, function, cost, &callers, &callees, out);
+	neighbours_fini(&callers);
+	neighbours_fini(&callees);
 }
 
 static void

@@ -40,6 +40,23 @@ bytes_of(const char *text, size_t characters)
 	return i;
 }
 
+/* That there are no line numbers is said in fewer words first: lines.c. */
+static char *
+fit_without_lines(const char *text, size_t width)
+{
+	static const char tail[] = ", instructions without line numbers>";
+
+	if (!str_ends(text, tail))
+		return NULL;
+
+	char *less = xasprintf("%.*s, no lines>",
+			       (int)(strlen(text) - strlen(tail)), text);
+	char *fitting = text_fit(less, width);
+
+	free(less);
+	return fitting;
+}
+
 char *
 text_fit(const char *text, size_t width)
 {
@@ -47,6 +64,11 @@ text_fit(const char *text, size_t width)
 
 	if (len <= width || width <= strlen(gap))
 		return xstrdup(text);
+
+	char *less = fit_without_lines(text, width);
+
+	if (less)
+		return less;
 
 	const size_t kept = width - strlen(gap), front = (kept + 1) / 2;
 	const char *back = text + bytes_of(text, len - (kept - front));

@@ -151,8 +151,9 @@ viewer_next(struct viewer *v, const struct view *view, const char **why)
 		const struct step *s = &steps[i];
 		const char *function = NULL;
 
+		/* what has nothing to show leads nowhere */
 		if (strcmp(s->after, view->name) || !is_view(s->view) ||
-		    !has_data(v, s->view) ||
+		    !has_data(v, s->after) || !has_data(v, s->view) ||
 		    (s->function && !(function = hottest(v))))
 			continue;
 

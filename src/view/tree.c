@@ -27,25 +27,45 @@ compare_children(const void *a, const void *b, void *arg)
 	return item_compare(d->v, &d->sort, a, b);
 }
 
+struct children {		/* of one node */
+	struct item *items;
+	uint64_t *values;	/* of each, by slot */
+	size_t len, cap, values_cap;
+};
+
 static size_t
-sorted_children(struct drawing *d, uint32_t node, struct item **children,
-		size_t *cap)
+count_children(const struct drawing *d, uint32_t node)
 {
 	size_t n = 0;
 
 	for (uint32_t c = d->nodes[node].first_child; c;
+	     c = d->nodes[c].next_sibling)
+		n++;
+	return n;
+}
+
+static void
+find_children(struct drawing *d, uint32_t node, struct children *ch)
+{
+	const size_t slots = d->v->slots, n = count_children(d, node);
+
+	ch->items = xgrow(ch->items, &ch->cap, n, sizeof *ch->items);
+	ch->values = xgrow(ch->values, &ch->values_cap, n * slots + 1,
+			   sizeof *ch->values);
+	ch->len = 0;
+	for (uint32_t c = d->nodes[node].first_child; c;
 	     c = d->nodes[c].next_sibling) {
-		*children = xgrow(*children, cap, n + 1, sizeof **children);
-		(*children)[n++] = (struct item){
-			.index = c,
-			.cost = { d->nodes[c].incl, d->nodes[c].incl },
+		uint64_t *value = &ch->values[ch->len * slots];
+
+		profile_tree_value(d->v->prof, c, value);
+		ch->items[ch->len++] = (struct item){
+			.index = c, .cost = { value, value },
 			.function = profile_function(d->v->prof,
 						     d->nodes[c].function),
 		};
 	}
 	if (n)
-		qsort_r(*children, n, sizeof **children, compare_children, d);
-	return n;
+		qsort_r(ch->items, n, sizeof *ch->items, compare_children, d);
 }
 
 static void
@@ -68,7 +88,8 @@ print_rails(void *arg, const struct row *row, FILE *out)
 
 /* Of what rows are sorted by: what no child has. */
 static uint64_t
-own_value(const struct drawing *d, uint32_t node)
+own_value(const struct drawing *d, const uint64_t *incl,
+	  const struct children *ch)
 {
 	const int slot = d->sort.metric < 0 ? -1 :
 		viewer_slot(d->v, d->sort.metric);
@@ -76,21 +97,23 @@ own_value(const struct drawing *d, uint32_t node)
 
 	if (slot < 0)
 		return 0;
-	for (uint32_t c = d->nodes[node].first_child; c;
-	     c = d->nodes[c].next_sibling)
-		below += d->nodes[c].incl[slot];
-	return d->nodes[node].incl[slot] - below;
+	for (size_t i = 0; i < ch->len; i++)
+		below += ch->items[i].cost.incl[slot];
+	return incl[slot] - below;
 }
 
 static void
-add_node(struct drawing *d, struct table *t, uint32_t node)
+add_node(struct drawing *d, struct table *t, uint32_t node,
+	 const struct children *ch)
 {
 	const struct tree_node *n = &d->nodes[node];
-	const struct cost cost = { n->incl, n->incl };
+	uint64_t incl[METRIC_MAX];
+	const struct cost cost = { incl, incl };
 	struct row *row = table_row(t, viewer_name(d->v, n->function));
 
+	profile_tree_value(d->v->prof, node, incl);
 	row->tag = node;
-	row->own = own_value(d, node);
+	row->own = own_value(d, incl, ch);
 	d->rows[node] = (uint32_t)(t->rows_len - 1);
 	if (node) {
 		row->parent = d->rows[n->parent];
@@ -106,24 +129,24 @@ walk(struct drawing *d, struct table *t)
 {
 	const size_t most = d->v->limit ? d->v->limit : SIZE_MAX;
 	uint32_t *todo = NULL;
-	size_t cap = 0, n = 0, children_cap = 0;
-	struct item *children = NULL;
+	size_t cap = 0, n = 0;
+	struct children ch = {0};
 
 	todo = xgrow(todo, &cap, 1, sizeof *todo);
 	todo[n++] = 0;
 	while (n > 0 && t->rows_len < most) {
 		const uint32_t node = todo[--n];
-		size_t count;
 
-		add_node(d, t, node);
-		count = sorted_children(d, node, &children, &children_cap);
-		todo = xgrow(todo, &cap, n + count + 1, sizeof *todo);
-		for (size_t i = count; i-- > 0;) {
-			d->last[children[i].index] = i + 1 == count;
-			todo[n++] = children[i].index;
+		find_children(d, node, &ch);
+		add_node(d, t, node, &ch);
+		todo = xgrow(todo, &cap, n + ch.len + 1, sizeof *todo);
+		for (size_t i = ch.len; i-- > 0;) {
+			d->last[ch.items[i].index] = i + 1 == ch.len;
+			todo[n++] = (uint32_t)ch.items[i].index;
 		}
 	}
-	free(children);
+	free(ch.items);
+	free(ch.values);
 	free(todo);
 }
 

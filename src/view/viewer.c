@@ -4,10 +4,12 @@
  * the profile; a choice the new experiment has no data for is left out.
  */
 #include "private.h"
+#include "report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { HOT_PERCENT = 75 };
 
@@ -204,13 +206,25 @@ viewer_set_width(struct viewer *v, size_t columns)
 /* ---- notes ---------------------------------------------------------- */
 
 static void
+write_note(const struct viewer *v, const char *line, FILE *err)
+{
+	char *text = xasprintf("note: %s\n", line);
+
+	if (v->width && isatty(fileno(err)))
+		text_wrap(text, v->width, err);
+	else
+		fputs(text, err);
+	free(text);
+}
+
+static void
 note(struct viewer *v, const char *line, FILE *err)
 {
 	uint64_t *slot = map_slot_of(&v->noted,
 				     hash_bytes(line, strlen(line), 0));
 
 	if (!*slot)
-		fprintf(err, "note: %s\n", line);
+		write_note(v, line, err);
 	*slot = 1;
 }
 

@@ -61,22 +61,28 @@ cost_of(const char *name)
 	return (struct cost){ nothing, nothing };
 }
 
-static const struct edge_cost *
+struct edge_values {
+	uint64_t at_callee[METRIC_MAX], at_caller[METRIC_MAX];
+};
+
+static const struct edge_values *
 edge(const char *from, const char *to)
 {
-	static const uint64_t nothing[METRIC_MAX];
-	static const struct edge_cost none = { .at_callee = nothing,
-					       .at_caller = nothing };
+	static struct edge_values values;
 	const struct edge_cost *edges;
 	const size_t n = profile_edges(prof, &edges);
 
 	for (size_t i = 0; i < n; i++)
 		if (edges[i].from == function_named(from) &&
-		    edges[i].to == function_named(to))
-			return &edges[i];
+		    edges[i].to == function_named(to)) {
+			profile_edge_at_callee(prof, i, values.at_callee);
+			profile_edge_at_caller(prof, i, values.at_caller);
+			return &values;
+		}
 	printf("no edge %s -> %s\n", from, to);
 	failures++;
-	return &none;
+	values = (struct edge_values){ 0 };
+	return &values;
 }
 
 enum { PLAIN = 700, SHALLOW = 90, RECURSIVE = 1300, CUT = 40, BROKEN = 25,
@@ -211,8 +217,17 @@ node_at(const struct tree_node *nodes, const char *const *path)
 	return node;
 }
 
-#define NODE(...) nodes[node_at(nodes, (const char *const[]){ \
-	__VA_ARGS__, NULL })]
+static const uint64_t *
+values_of(uint32_t node)
+{
+	static uint64_t values[METRIC_MAX];
+
+	profile_tree_value(prof, node, values);
+	return values;
+}
+
+#define NODE(...) values_of(node_at(nodes, (const char *const[]){ \
+	__VA_ARGS__, NULL }))
 
 static void
 check_tree(void)
@@ -224,18 +239,18 @@ check_tree(void)
 	/* Total, outer..inner 3, recursion 3 more, cut 2, failed 3, lonely 1,
 	 * sleeping 2, kernel 1 */
 	CHECK_EQ(n, 1 + 3 + 3 + 2 + 3 + 1 + 2 + 1);
-	CHECK_EQ(nodes[0].incl[cpu], CPU * MS);
-	CHECK_EQ(NODE("outer_one").incl[cpu],
+	CHECK_EQ(values_of(0)[cpu], CPU * MS);
+	CHECK_EQ(NODE("outer_one")[cpu],
 		 (PLAIN + SHALLOW + RECURSIVE) * MS);
-	CHECK_EQ(NODE("outer_one", "middle_two").incl[cpu],
+	CHECK_EQ(NODE("outer_one", "middle_two")[cpu],
 		 (PLAIN + RECURSIVE) * MS);
-	CHECK_EQ(NODE("outer_one", "middle_two", "inner_three").incl[cpu],
+	CHECK_EQ(NODE("outer_one", "middle_two", "inner_three")[cpu],
 		 PLAIN * MS);
 	CHECK_EQ(NODE("outer_one", "middle_two", "middle_two", "inner_three",
-		      "middle_two").incl[cpu], RECURSIVE * MS);
-	CHECK_EQ(NODE("<Truncated-stack>", "inner_three").incl[cpu], CUT * MS);
-	CHECK_EQ(NODE("middle_two", "inner_three").incl[cpu], 0);
-	CHECK_EQ(NODE("middle_two", "inner_three").incl[slot_of("sleep")],
+		      "middle_two")[cpu], RECURSIVE * MS);
+	CHECK_EQ(NODE("<Truncated-stack>", "inner_three")[cpu], CUT * MS);
+	CHECK_EQ(NODE("middle_two", "inner_three")[cpu], 0);
+	CHECK_EQ(NODE("middle_two", "inner_three")[slot_of("sleep")],
 		 SLEEPING * MS);
 }
 
