@@ -155,6 +155,23 @@ void symfile_each(struct symfile *sf,
 		  bool (*visit)(void *arg, const struct symbol *sym),
 		  void *arg);
 
+/* ---- debug.c: the files, for those who read types and variables ---------- */
+
+struct Dwarf;
+struct Elf;
+/* libdw's and libelf's handles: of the debug information, separate or not, and
+ * of the object itself (.eh_frame). NULL: there is none. They live with the
+ * symfile; addresses in both are ELF virtual addresses. */
+struct Dwarf *symfile_dwarf(struct symfile *sf);
+struct Elf *symfile_elf(struct symfile *sf);
+/* Where the first entry of a unit lies (split units have files of their own);
+ * NULL: no such unit. */
+struct Dwarf *symfile_unit_dwarf(struct symfile *sf, size_t unit,
+				 uint64_t *offset);
+/* The variable of that linkage name; false: none. */
+bool symfile_data_named(struct symfile *sf, const char *name,
+			struct symbol *out);
+
 /* ---- server.c: files from debuginfod ----------------------------------- */
 
 /* What is fetched, in one short line; NULL: nothing any more. */

@@ -18,6 +18,7 @@ struct unit_range {
 
 struct lines {
 	Dwarf *dwarf;
+	bool readable;
 	struct unit *units;
 	size_t unit_len, unit_cap;
 	struct unit_range *ranges;	/* sorted by start */
@@ -164,9 +165,18 @@ lines_of(struct symfile *sf)
 		elf = symfile_debug_elf(sf);
 	if (elf)
 		sf->lines->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	if (sf->lines->dwarf && strings_end(elf))
+	sf->lines->readable = sf->lines->dwarf && strings_end(elf);
+	if (sf->lines->readable)
 		index_units(sf, sf->lines);
 	return sf->lines;
+}
+
+Dwarf *
+lines_dwarf(struct symfile *sf)
+{
+	struct lines *lines = lines_of(sf);
+
+	return lines->readable ? lines->dwarf : NULL;
 }
 
 static const char *

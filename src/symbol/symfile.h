@@ -181,6 +181,8 @@ bool operand_name(struct symfile *sf, uint64_t vaddr, enum name_form form,
 
 bool image_has_lines(Elf *elf);
 void lines_free(struct lines *lines);
+/* NULL: no debug information, or none that may be read. */
+Dwarf *lines_dwarf(struct symfile *sf);
 /* Units whose code is around vaddr, until visit says true. */
 bool lines_units_at(struct symfile *sf, uint64_t vaddr,
 		    bool (*visit)(void *arg, struct unit *unit), void *arg);

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Questions of the door: print, whatis, locals, and the like.
+ */
+#include "private.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int
+print_line(struct debug *d, struct value *v, char format, struct str *out)
+{
+	struct printing p = { .d = d, .out = out, .format = format,
+			      .top = true, .budget = 1 };
+	const size_t before = out->len;
+	const enum type_kind kind = type_strip(d, v->type)->kind;
+
+	if (kind == TYPE_NODEBUG_DATA && format == 0)
+		return fail(FAIL_UNSUITABLE, "'%s' has unknown type; cast it "
+			    "to its declared type", v->text);
+	if (kind != TYPE_VOID && value_fetch(d, v) < 0)
+		return -1;
+	fail_clear();
+	print_value(&p, v);
+	(void)str_tame(out->data + before);
+	str_add(out, "\n");
+	return 0;
+}
+
+int
+debug_print(struct debug *d, const char *text, char format, struct str *out)
+{
+	struct value *v;
+
+	debug_begin(d);
+	v = evaluate_text(d, text);
+	return v ? print_line(d, v, format, out) : -1;
+}
+
+static int
+say_type(struct debug *d, const char *text, struct str *out, bool full)
+{
+	struct type *t;
+	struct node *n;
+	struct value *v;
+
+	debug_begin(d);
+	t = parse_type(d, text);
+	if (t && !full && t->kind == TYPE_TYPEDEF)
+		t = type_target(d, t);
+	if (!t) {
+		n = parse_text(d, text);
+		v = n ? evaluate(d, n, true) : NULL;
+		if (!v)
+			return -1;
+		t = v->type;
+	}
+	str_add(out, "type = ");
+	if (full)
+		type_describe(d, t, out);
+	else
+		type_spell(d, t, out);
+	str_add(out, "\n");
+	return 0;
+}
+
+int
+debug_whatis(struct debug *d, const char *text, struct str *out)
+{
+	return say_type(d, text, out, false);
+}
+
+int
+debug_ptype(struct debug *d, const char *text, struct str *out)
+{
+	return say_type(d, text, out, true);
+}
+
+/* ---- variables of a frame ------------------------------------------------------------ */
+
+static void
+print_variable(struct debug *d, const struct frame *f, Dwarf_Die *die,
+	       struct str *out)
+{
+	struct printing p = { .d = d, .out = out, .budget = 1 };
+	const char *name = die_name(die);
+	struct value *v;
+
+	str_addf(out, "%s = ", name);
+	v = variable_value(d, f->at->object, f, die);
+	if (v && value_fetch(d, v) == 0) {
+		print_value(&p, v);
+	} else {
+		str_addf(out, "<error reading variable %s (%s)>", name,
+			 fail_last()->reason);
+		fail_clear();
+	}
+	str_add(out, "\n");
+}
+
+/* Entries of a block; a concrete one may leave some to its origin. */
+static size_t
+print_block(struct debug *d, const struct frame *f, Dwarf_Die *block, int tag,
+	    struct str *out)
+{
+	Dwarf_Die child;
+	size_t n = 0;
+
+	if (dwarf_child(block, &child) != 0)
+		return 0;
+	do {
+		if (dwarf_tag(&child) != tag || !die_name(&child) ||
+		    (tag == DW_TAG_variable && dwarf_hasattr(&child,
+							DW_AT_declaration)))
+			continue;
+		if (tag == DW_TAG_variable &&
+		    attr_flag(&child, DW_AT_artificial))
+			continue;
+		if (n++ >= MEMBERS_MAX)
+			break;
+		print_variable(d, f, &child, out);
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return n;
+}
+
+static const struct frame *
+frame_with_names(struct debug *d)
+{
+	const struct frame *f;
+
+	debug_begin(d);
+	f = frame_selected(d);
+	if (f && (f->at->scope_len == 0 ||
+		  dwarf_tag(&f->at->scopes[f->last]) == DW_TAG_compile_unit)) {
+		(void)fail(FAIL_MISSING, "No symbol table info available.");
+		return NULL;
+	}
+	return f;
+}
+
+int
+debug_arguments(struct debug *d, struct str *out)
+{
+	const struct frame *f = frame_with_names(d);
+
+	if (!f)
+		return -1;
+	if (print_block(d, f, &f->at->scopes[f->last], DW_TAG_formal_parameter,
+			out) == 0)
+		str_add(out, "No arguments.\n");
+	return 0;
+}
+
+int
+debug_locals(struct debug *d, struct str *out)
+{
+	const struct frame *f = frame_with_names(d);
+	size_t n = 0;
+
+	if (!f)
+		return -1;
+	for (size_t i = f->first; i <= f->last; i++)
+		n += print_block(d, f, &f->at->scopes[i], DW_TAG_variable,
+				 out);
+	if (n == 0)
+		str_add(out, "No locals.\n");
+	return 0;
+}
+
+int
+debug_dump(struct debug *d, struct str *out)
+{
+	const struct frame *f = frame_with_names(d);
+	size_t n;
+
+	if (!f)
+		return -1;
+	n = print_block(d, f, &f->at->scopes[f->last], DW_TAG_formal_parameter,
+			out);
+	for (size_t i = f->first; i <= f->last; i++)
+		n += print_block(d, f, &f->at->scopes[i], DW_TAG_variable,
+				 out);
+	if (n == 0)
+		str_add(out, "No locals.\n");
+	return 0;
+}
+
+/* ---- frames as text --------------------------------------------------------------------- */
+
+static void
+add_arguments(struct debug *d, const struct frame *f, struct str *out)
+{
+	Dwarf_Die child;
+	size_t n = 0;
+
+	str_add(out, " (");
+	if (f->last < f->at->scope_len &&
+	    dwarf_child(&f->at->scopes[f->last], &child) == 0) {
+		do {
+			struct printing p = { .d = d, .out = out,
+					      .budget = 1 };
+			struct value *v;
+			enum type_kind kind;
+
+			if (dwarf_tag(&child) != DW_TAG_formal_parameter ||
+			    !die_name(&child))
+				continue;
+			str_addf(out, "%s%s=", n++ ? ", " : "",
+				 die_name(&child));
+			v = variable_value(d, f->at->object, f, &child);
+			kind = v ? type_strip(d, v->type)->kind : TYPE_VOID;
+			if (kind == TYPE_STRUCT || kind == TYPE_UNION ||
+			    kind == TYPE_ARRAY) {
+				str_add(out, "...");
+			} else if (v && value_fetch(d, v) == 0) {
+				print_value(&p, v);
+			} else {
+				str_add(out, "<error: ");
+				str_addf(out, "%s>", fail_last()->reason);
+			}
+		} while (dwarf_siblingof(&child, &child) == 0);
+	}
+	str_add(out, ")");
+}
+
+int
+debug_frame_text(struct debug *d, size_t n, struct str *out)
+{
+	struct debug_frame frame;
+	const struct frame *f;
+
+	debug_begin(d);
+	if (debug_frame(d, n, &frame) < 0)
+		return -1;
+	f = d->frames[n];
+
+	char *name = frame.function ? name_display(frame.function,
+						   NAME_SHORT) : NULL;
+
+	if (name)
+		(void)str_tame(name);
+	str_add(out, name ? name : "??");
+	free(name);
+	add_arguments(d, f, out);
+	if (frame.file)
+		str_addf(out, " at %s:%d", frame.file, frame.line);
+	else if (frame.object)
+		str_addf(out, " from %s", frame.object);
+	str_add(out, "\n");
+	return 0;
+}
+
+/* ---- for conditions and addresses ------------------------------------------------------- */
+
+int
+debug_truth(struct debug *d, const char *text, bool *truth)
+{
+	struct value *v;
+
+	debug_begin(d);
+	v = evaluate_text(d, text);
+	return v ? value_truth(d, v, truth) : -1;
+}
+
+int
+debug_number(struct debug *d, const char *text, int64_t *number)
+{
+	struct value *v;
+	uint64_t word;
+
+	debug_begin(d);
+	v = evaluate_text(d, text);
+	if (!v || value_number(d, v, &word) < 0)
+		return -1;
+	*number = (int64_t)word;
+	return 0;
+}
+
+int
+debug_address(struct debug *d, const char *text, uint64_t *addr,
+	      uint64_t *size)
+{
+	struct value *v;
+	struct type *t;
+
+	debug_begin(d);
+	v = evaluate_text(d, text);
+	if (!v)
+		return -1;
+	t = type_strip(d, v->type);
+	*size = 1;
+	if (t->kind == TYPE_FUNCTION || t->kind == TYPE_ARRAY ||
+	    t->kind == TYPE_NODEBUG_TEXT) {
+		*addr = v->addr;
+		if (t->kind == TYPE_ARRAY)
+			*size = type_size(d, t);
+		return v->place == VALUE_MEMORY ? 0 :
+			fail(FAIL_USAGE, "it lies nowhere in memory");
+	}
+	if (t->kind == TYPE_POINTER) {
+		*size = type_size(d, type_target(d, t));
+		if (*size == 0)
+			*size = 1;
+		return value_number(d, v, addr);
+	}
+	if (type_is_integral(t) && v->place != VALUE_MEMORY)
+		return value_number(d, v, addr);
+	if (v->place != VALUE_MEMORY)
+		return fail(FAIL_USAGE, "it lies nowhere in memory");
+	*addr = v->addr;
+	*size = type_size(d, t);
+	return 0;
+}
+
+int
+debug_assign(struct debug *d, const char *left, const char *right)
+{
+	char *text = xasprintf("(%s) = (%s)", left, right);
+	struct value *v;
+
+	debug_begin(d);
+	v = evaluate_text(d, text);
+	free(text);
+	return v ? 0 : -1;
+}
+
+/* ---- where a name is -------------------------------------------------------------------- */
+
+struct where {
+	struct debug *d;
+	struct str *out;
+	size_t n;
+};
+
+static bool
+say_entry(void *arg, struct entry *e)
+{
+	struct where *w = arg;
+	const int tag = dwarf_tag(&e->die);
+	const char *unit = die_name(&e->unit);
+	const char *what = tag == DW_TAG_subprogram ? "function" :
+		is_type_tag(tag) ? "type" :
+		tag == DW_TAG_enumerator ? "enumerator" : "variable";
+	int line = 0;
+
+	if (e->declaration)
+		return true;
+	(void)dwarf_decl_line(&e->die, &line);
+	str_addf(w->out, "%s:\t`%s`%s`%s%s%s", what, e->object->shown,
+		 unit ? unit : "?", e->scope, *e->scope ? "::" : "", e->name);
+	if (line)
+		str_addf(w->out, "\tline %d", line);
+	str_add(w->out, "\n");
+	return ++w->n < MEMBERS_MAX;
+}
+
+static void
+say_symbols(struct debug *d, const char *name, struct where *w)
+{
+	struct symbol sym;
+
+	for (size_t i = 0; i < d->objects.len; i++) {
+		struct object *o = d->objects.items[i];
+		const bool text = o->here && symfile_named(o->symbols, name, 0,
+							   &sym);
+
+		if (!text && !(o->here && symfile_data_named(o->symbols, name,
+							     &sym)))
+			continue;
+		str_addf(w->out, "%s:\t`%s`%s\t0x%" PRIx64
+			 ", no debug information\n",
+			 text ? "function" : "variable", o->shown, name,
+			 sym.start + o->bias);
+		w->n++;
+	}
+}
+
+int
+debug_whereis(struct debug *d, const char *name, struct str *out)
+{
+	struct where w = { .d = d, .out = out };
+	const struct frame *f;
+	Dwarf_Die die;
+
+	debug_begin(d);
+	f = frame_selected(d);
+	if (f && scope_find(d, f, name, WANT_ANY, &die)) {
+		int line = 0;
+		char *function = name_display(frame_function(d, f) ?
+					      frame_function(d, f) : "?",
+					      NAME_SHORT);
+
+		(void)dwarf_decl_line(&die, &line);
+		str_addf(out, "local:\t`%s`%s`%s\tline %d\n",
+			 f->at->object ? f->at->object->shown : "?", function,
+			 name, line);
+		free(function);
+		w.n++;
+	}
+	index_each(d, name, say_entry, &w);
+	if (w.n == 0)
+		say_symbols(d, name, &w);
+	if (w.n == 0)
+		return fail(FAIL_MISSING, "No symbol \"%s\" in the program.",
+			    name);
+	return 0;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Casts, and where assigned values go: memory, a register, the place where a
+ * frame saved a register, a convenience variable.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct value *
+reinterpreted(struct debug *d, struct type *t, struct value *v)
+{
+	if (v->place == VALUE_MEMORY && !v->bits)
+		return value_at(d, t, v->addr);
+	if (type_size(d, t) != v->size) {
+		(void)fail(FAIL_USAGE, "Invalid cast.");
+		return NULL;
+	}
+	v->type = t;
+	return v;
+}
+
+/* A base's or a derived class's part of the object that is pointed to. */
+static bool
+base_offset(struct debug *d, struct type *from, struct type *to, int depth,
+	    uint64_t *offset)
+{
+	from = type_strip(d, from);
+	if (depth > 16 || from->kind != TYPE_STRUCT)
+		return false;
+	type_fill(d, from);
+	for (size_t i = 0; i < from->field_len && from->fields[i].is_base;
+	     i++) {
+		const struct field *f = &from->fields[i];
+
+		if (f->dynamic)
+			continue;
+		*offset += f->offset / 8;
+		if (type_strip(d, f->type) == to ||
+		    base_offset(d, f->type, to, depth + 1, offset))
+			return true;
+		*offset -= f->offset / 8;
+	}
+	return false;
+}
+
+static struct value *
+to_pointer(struct debug *d, struct type *t, struct value *v)
+{
+	struct type *from = type_strip(d, v->type);
+	struct type *to = type_strip(d, type_target(d, type_strip(d, t)));
+	uint64_t word, offset = 0;
+
+	if (value_number(d, v, &word) < 0)
+		return NULL;
+	if (from->kind == TYPE_POINTER && word &&
+	    to->kind == TYPE_STRUCT) {
+		struct type *whole = type_strip(d, type_target(d, from));
+
+		if (base_offset(d, whole, to, 0, &offset))
+			word += offset;
+		else if ((offset = 0, base_offset(d, to, whole, 0, &offset)))
+			word -= offset;
+	}
+	return value_int(d, t, word);
+}
+
+struct value *
+value_cast(struct debug *d, struct type *t, struct value *v)
+{
+	struct type *to = type_strip(d, t), *from;
+	long double real;
+	uint64_t word;
+
+	if (to->kind == TYPE_REFERENCE || to->kind == TYPE_RVALUE_REFERENCE) {
+		v = value_address(d, v);
+		return v ? value_int(d, t, bits_get(v->bytes, 0, 64)) : NULL;
+	}
+	v = value_unref(d, v);
+	if (!v)
+		return NULL;
+	from = type_strip(d, v->type);
+	if (from->kind == TYPE_NODEBUG_DATA)
+		return value_at(d, t, v->addr);
+	if (to->kind == TYPE_VOID)
+		return value_new(d, type_basic(d, "void"));
+	if (to->kind == TYPE_STRUCT || to->kind == TYPE_UNION ||
+	    to->kind == TYPE_ARRAY || to->kind == TYPE_FUNCTION)
+		return reinterpreted(d, t, v);
+	v = value_decay(d, v);
+	if (!v)
+		return NULL;
+	if (to->kind == TYPE_POINTER)
+		return to_pointer(d, t, v);
+	if (to->kind == TYPE_FLOAT)
+		return value_float(d, v, &real) < 0 ? NULL :
+			value_double(d, t, real);
+	if (to->kind == TYPE_BOOL) {
+		bool truth;
+
+		return value_truth(d, v, &truth) < 0 ? NULL :
+			value_int(d, t, truth);
+	}
+	if (!type_is_integral(to)) {
+		(void)fail(FAIL_USAGE, "Invalid cast.");
+		return NULL;
+	}
+	return value_number(d, v, &word) < 0 ? NULL : value_int(d, t, word);
+}
+
+/* ---- stores -------------------------------------------------------------------------- */
+
+static int
+write_memory(struct debug *d, uint64_t addr, const void *bytes, size_t n)
+{
+	if (!d->target->write)
+		return fail(FAIL_UNSUITABLE, "cannot write to a core file");
+	return d->target->write(d->arg, addr, bytes, n);
+}
+
+static int
+write_register(struct debug *d, const struct physical *p, int reg,
+	       const void *bytes, size_t n)
+{
+	const struct reg_state *state = reg >= 0 && reg < arch.reg_count && p ?
+		&p->reg[reg] : NULL;
+
+	if (state && state->known == REG_SAVED)
+		return write_memory(d, state->saved_at, bytes, n);
+	if (!d->target->set_register)
+		return fail(FAIL_UNSUITABLE, "cannot change registers of a "
+			    "core file");
+	if (state && (state->known == REG_LOST ||
+		      (!p->innermost && reg == arch.reg_pc)))
+		return fail(FAIL_UNSUITABLE, "the frame did not save it");
+	if (d->target->set_register(d->arg, reg, bytes, n) < 0)
+		return -1;
+	debug_changed(d);
+	return 0;
+}
+
+static int
+store_bits(struct debug *d, struct value *to, struct value *from)
+{
+	unsigned char raw[24] = {0};
+	const size_t n = (to->bit_offset + to->bits + 7) / 8;
+
+	if (debug_read(d, to->addr, raw, n) < 0)
+		return -1;
+	bits_put(raw, to->bit_offset, to->bits,
+		 bits_get(from->bytes, 0, to->bits));
+	return write_memory(d, to->addr, raw, n);
+}
+
+static int
+store_slot(struct variable_slot *slot, struct value *from)
+{
+	slot->type = from->type;
+	slot->bytes = xrealloc(slot->bytes, from->size + 1);
+	memcpy(slot->bytes, from->bytes, from->size);
+	slot->size = from->size;
+	return 0;
+}
+
+int
+value_store(struct debug *d, struct value *to, struct value *from)
+{
+	if (to->place == VALUE_CONVENIENCE)
+		return value_need(d, from) < 0 ? -1 :
+			store_slot(to->slot, from);
+	if (to->place == VALUE_TEMPORARY)
+		return fail(FAIL_USAGE, "Left operand of assignment is not an "
+			    "lvalue.");
+	from = value_cast(d, to->type, from);
+	if (!from || value_need(d, from) < 0)
+		return -1;
+	if (to->bits)
+		return to->place == VALUE_MEMORY ? store_bits(d, to, from) :
+			fail(FAIL_UNSUITABLE, "not a place in memory");
+	if (to->place == VALUE_MEMORY)
+		return write_memory(d, to->addr, from->bytes, from->size);
+	if (to->place == VALUE_REGISTER)
+		return write_register(d, to->regs, to->reg, from->bytes,
+				      from->size);
+	return fail(FAIL_UNSUITABLE, value_all_lost(to) ?
+		    "value has been optimized out" :
+		    "a variable in pieces is not assigned to");
+}
+
+/* ---- convenience variables -------------------------------------------------------------- */
+
+struct variable_slot *
+convenience(struct debug *d, const char *name)
+{
+	struct variable_slot *s;
+
+	for (size_t i = 0; i < d->slots.len; i++) {
+		s = d->slots.items[i];
+		if (strcmp(s->name, name) == 0)
+			return s;
+	}
+	s = xcalloc(1, sizeof *s);
+	s->name = xstrdup(name);
+	vec_push(&d->slots, s);
+	return s;
+}
+
+struct value *
+convenience_value(struct debug *d, const char *name)
+{
+	struct variable_slot *slot = convenience(d, name);
+	struct value *v = value_new(d, slot->type ? slot->type :
+				    type_basic(d, "void"));
+
+	if (!v)
+		return NULL;
+	if (slot->type)
+		memcpy(v->bytes, slot->bytes,
+		       slot->size < v->size ? slot->size : v->size);
+	v->place = VALUE_CONVENIENCE;
+	v->slot = slot;
+	return v;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A core file as a stopped program. Memory comes from what was dumped; pages
+ * that the kernel left out because a file has them, from that file, once its
+ * build-id proves that it is the one that was mapped.
+ */
+#include "core.h"
+
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- memory --------------------------------------------------------------------- */
+
+static const struct core_segment *
+segment_at(const struct core *core, uint64_t addr)
+{
+	size_t low = 0, high = core->segment_len;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (core->segments[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == 0 || addr >= core->segments[low - 1].end)
+		return NULL;
+	return &core->segments[low - 1];
+}
+
+static bool
+all_of(int fd, uint64_t offset, void *buf, size_t n)
+{
+	return pread(fd, buf, n, (off_t)offset) == (ssize_t)n;
+}
+
+/* The build-id in what was dumped of the file's first page. */
+static bool
+same_build(struct core *core, const struct core_file *file, uint64_t start)
+{
+	unsigned char page[4096];
+	const struct core_segment *s = segment_at(core, start);
+	const void *ours, *theirs;
+	ssize_t our_len, their_len;
+	Elf *a, *b;
+	bool same = true;
+
+	if (!s || s->dumped < sizeof page || s->start != start ||
+	    !all_of(core->fd, s->offset, page, sizeof page))
+		return true;	/* nothing says that it is another */
+	a = elf_memory((char *)page, sizeof page);
+	b = elf_begin(file->fd, ELF_C_READ, NULL);
+	their_len = a ? dwelf_elf_gnu_build_id(a, &theirs) : 0;
+	our_len = b ? dwelf_elf_gnu_build_id(b, &ours) : 0;
+	if (their_len > 0)
+		same = our_len == their_len &&
+		       memcmp(ours, theirs, (size_t)our_len) == 0;
+	if (a)
+		(void)elf_end(a);
+	if (b)
+		(void)elf_end(b);
+	return same;
+}
+
+static uint64_t
+first_map(const struct core *core, size_t file)
+{
+	for (size_t i = 0; i < core->map_len; i++)
+		if (core->maps[i].file == file && core->maps[i].offset == 0)
+			return core->maps[i].start;
+	return 0;
+}
+
+static void
+open_file(struct core *core, size_t n)
+{
+	struct core_file *file = &core->files[n];
+	struct stat st;
+
+	file->sought = true;
+	file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
+			O_NOCTTY);
+	if (file->fd < 0)
+		return;
+	if (fstat(file->fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    !same_build(core, file, first_map(core, n))) {
+		close(file->fd);
+		file->fd = -1;
+		file->is_other = true;
+		if (!core->trouble)
+			core->trouble = xasprintf("%s is not the file that "
+						  "the core was made from",
+						  file->path);
+	}
+}
+
+static bool
+from_file(struct core *core, uint64_t addr, void *buf, size_t n)
+{
+	for (size_t i = 0; i < core->map_len; i++) {
+		const struct core_map *m = &core->maps[i];
+
+		if (addr < m->start || addr >= m->end || n > m->end - addr)
+			continue;
+		if (!core->files[m->file].sought)
+			open_file(core, m->file);
+		if (core->files[m->file].fd < 0)
+			return false;
+		return all_of(core->files[m->file].fd,
+			      m->offset + (addr - m->start), buf, n);
+	}
+	return false;
+}
+
+/* Up to the end of a segment at once. */
+int
+core_read(void *arg, uint64_t addr, void *buf, size_t n)
+{
+	struct core *core = arg;
+	unsigned char *to = buf;
+
+	while (n > 0) {
+		const struct core_segment *s = segment_at(core, addr);
+		size_t now = n;
+		bool good;
+
+		if (!s) {
+			good = from_file(core, addr, to, now);
+		} else {
+			const uint64_t at = addr - s->start;
+			const bool dumped = at < s->dumped;
+			const uint64_t room = (dumped ? s->dumped :
+					       s->end - s->start) - at;
+
+			if (now > room)
+				now = room;
+			good = dumped ?
+				all_of(core->fd, s->offset + at, to, now) :
+				from_file(core, addr, to, now);
+		}
+		if (!good)
+			return fail(FAIL_GENERAL, "not in the core");
+		addr += now;
+		to += now;
+		n -= now;
+	}
+	return 0;
+}
+
+static int
+read_registers(void *arg, struct debug_regs *out)
+{
+	struct core *core = arg;
+
+	if (core->thread_len == 0)
+		return fail(FAIL_MISSING, "the core has no threads");
+	*out = core->threads[core->selected].regs;
+	return 0;
+}
+
+static const struct debug_object *
+read_objects(void *arg, size_t *count)
+{
+	struct core *core = arg;
+
+	*count = core->object_len;
+	return core->objects;
+}
+
+const struct debug_target core_target = {
+	.read = core_read,
+	.registers = read_registers,
+	.objects = read_objects,
+};
+
+/* ---- opening ---------------------------------------------------------------------- */
+
+static int
+by_start(const void *a, const void *b)
+{
+	const struct core_segment *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int
+read_segments(struct core *core)
+{
+	size_t n, cap = 0;
+	GElf_Phdr ph;
+
+	if (elf_getphdrnum(core->elf, &n) < 0)
+		return fail(FAIL_UNSUITABLE, "the core has no segments");
+	for (size_t i = 0; i < n; i++) {
+		uint64_t there;
+
+		if (!gelf_getphdr(core->elf, (int)i, &ph) ||
+		    ph.p_type != PT_LOAD ||
+		    ph.p_vaddr + ph.p_memsz < ph.p_vaddr)
+			continue;
+		there = ph.p_offset < core->size ? core->size - ph.p_offset :
+						   0;
+		if (ph.p_filesz > there && !core->trouble)
+			core->trouble = xstrdup("the core is truncated");
+		if (ph.p_filesz < there)
+			there = ph.p_filesz;
+		if (there > ph.p_memsz)
+			there = ph.p_memsz;
+		core->segments = xgrow(core->segments, &cap,
+				       core->segment_len + 1,
+				       sizeof *core->segments);
+		core->segments[core->segment_len++] = (struct core_segment){
+			.start = ph.p_vaddr, .end = ph.p_vaddr + ph.p_memsz,
+			.offset = ph.p_offset, .dumped = there,
+		};
+	}
+	if (core->segment_len)
+		qsort(core->segments, core->segment_len,
+		      sizeof *core->segments, by_start);
+	return 0;
+}
+
+static int
+open_core(struct core *core, const char *path)
+{
+	struct stat st;
+	GElf_Ehdr eh;
+
+	(void)elf_version(EV_CURRENT);
+	core->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (core->fd < 0 || fstat(core->fd, &st) < 0)
+		return fail_errno("%s", path);
+	if (!S_ISREG(st.st_mode))
+		return fail(FAIL_UNSUITABLE, "%s: not a regular file", path);
+	core->size = (uint64_t)st.st_size;
+	core->elf = elf_begin(core->fd, ELF_C_READ, NULL);
+	if (!core->elf || !gelf_getehdr(core->elf, &eh) ||
+	    gelf_getclass(core->elf) != ELFCLASS64 || eh.e_type != ET_CORE)
+		return fail(FAIL_UNSUITABLE, "%s: not a 64-bit core file",
+			    path);
+	if (eh.e_machine != arch.elf_machine)
+		return fail(FAIL_UNSUITABLE, "%s: of another kind of machine",
+			    path);
+	return 0;
+}
+
+struct core *
+core_open(const char *path, const char *program)
+{
+	struct core *core = xcalloc(1, sizeof *core);
+
+	core->fd = -1;
+	core->program = program ? xstrdup(program) : NULL;
+	if (open_core(core, path) < 0 || read_segments(core) < 0 ||
+	    core_read_notes(core) < 0) {
+		core_free(core);
+		return NULL;
+	}
+	core_make_objects(core);
+	return core;
+}
+
+void
+core_free(struct core *core)
+{
+	if (!core)
+		return;
+	for (size_t i = 0; i < core->file_len; i++) {
+		if (core->files[i].fd >= 0)
+			close(core->files[i].fd);
+		free(core->files[i].path);
+	}
+	if (core->elf)
+		(void)elf_end(core->elf);
+	if (core->fd >= 0)
+		close(core->fd);
+	free(core->files);
+	free(core->segments);
+	free(core->maps);
+	free(core->threads);
+	free(core->objects);
+	free(core->program);
+	free(core->command);
+	free(core->trouble);
+	free(core->vdso_image);
+	free(core);
+}
+
+const char *
+core_program(const struct core *core)
+{
+	return core->program ? core->program : "";
+}
+
+const char *
+core_command(const struct core *core)
+{
+	return core->command ? core->command : "";
+}
+
+pid_t
+core_pid(const struct core *core)
+{
+	return core->pid;
+}
+
+int
+core_signal(const struct core *core, uint64_t *addr)
+{
+	*addr = core->fault;
+	return core->signal;
+}
+
+size_t
+core_threads(const struct core *core)
+{
+	return core->thread_len;
+}
+
+const struct core_thread *
+core_thread(const struct core *core, size_t i)
+{
+	return i < core->thread_len ? &core->threads[i].thread : NULL;
+}
+
+int
+core_select(struct core *core, size_t i)
+{
+	if (i >= core->thread_len)
+		return fail(FAIL_MISSING, "the core has %zu threads",
+			    core->thread_len);
+	core->selected = i;
+	return 0;
+}
+
+const char *
+core_trouble(const struct core *core)
+{
+	return core->trouble;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The debug itself: what it keeps from question to question, and how it reads
+ * the program.
+ */
+#include "private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct debug *
+debug_new(const struct debug_target *target, void *arg)
+{
+	struct debug *d = xcalloc(1, sizeof *d);
+
+	d->target = target;
+	d->arg = arg;
+	return d;
+}
+
+static void
+forget_frames(struct debug *d)
+{
+	vec_fini(&d->physicals);
+	free(d->frames);
+	d->frames = NULL;
+	d->frame_len = d->frame_cap = d->selected = 0;
+	d->frames_ended = false;
+	arena_free(&d->stack);
+}
+
+void
+debug_changed(struct debug *d)
+{
+	forget_frames(d);
+	d->objects_known = d->regs_known = d->regs_failed = false;
+}
+
+void
+debug_free(struct debug *d)
+{
+	if (!d)
+		return;
+	forget_frames(d);
+	for (size_t i = 0; i < d->objects.len; i++)
+		object_close(d->objects.items[i]);
+	vec_fini(&d->objects);
+	for (size_t i = 0; i < d->slots.len; i++) {
+		struct variable_slot *s = d->slots.items[i];
+
+		free(s->name);
+		free(s->bytes);
+		free(s);
+	}
+	vec_fini(&d->slots);
+	map_fini(&d->types);
+	map_fini(&d->derived);
+	map_fini(&d->basics);
+	free(d->index.slots);
+	arena_free(&d->scratch);
+	arena_free(&d->lasting);
+	free(d);
+}
+
+void
+debug_begin(struct debug *d)
+{
+	arena_free(&d->scratch);
+	d->depth = 0;
+	d->work = 0;
+	objects_load(d);
+}
+
+/* Say the first address that cannot be read: memory comes in pages. */
+static int
+fail_at(struct debug *d, uint64_t addr, size_t n)
+{
+	enum { PAGE = 4096 };
+	const uint64_t end = addr + n < addr ? UINT64_MAX : addr + n;
+	unsigned char byte;
+	uint64_t at = addr;
+
+	while (d->target->read(d->arg, at, &byte, 1) == 0) {
+		const uint64_t next = (at | (PAGE - 1)) + 1;
+
+		if (next == 0 || next >= end)
+			break;
+		at = next;
+	}
+	return fail(FAIL_GENERAL, "Cannot access memory at address 0x%" PRIx64,
+		    at);
+}
+
+int
+debug_read(struct debug *d, uint64_t addr, void *buf, size_t n)
+{
+	if (n == 0)
+		return 0;
+	if (addr + n - 1 >= addr && d->target->read(d->arg, addr, buf, n) == 0)
+		return 0;
+	memset(buf, 0, n);
+	return fail_at(d, addr, n);
+}
+
+bool
+debug_read_word(struct debug *d, uint64_t addr, uint64_t *out)
+{
+	return addr + 8 > addr && d->target->read(d->arg, addr, out, 8) == 0;
+}
+
+int
+debug_regs_load(struct debug *d)
+{
+	if (d->regs_known)
+		return 0;
+	memset(&d->regs, 0, sizeof d->regs);
+	if (d->target->registers(d->arg, &d->regs) < 0)
+		return -1;
+	d->regs_known = true;
+	return 0;
+}
+
+const struct machine_reg *
+machine_named(const char *name)
+{
+	if (strcmp(name, "pc") == 0)
+		return machine_numbered(arch.reg_pc);
+	if (strcmp(name, "sp") == 0)
+		return machine_numbered(arch.reg_sp);
+	if (strcmp(name, "fp") == 0)
+		return machine_numbered(arch.reg_fp);
+	for (size_t i = 0; i < machine.reg_len; i++)
+		if (strcmp(machine.regs[i].name, name) == 0)
+			return &machine.regs[i];
+	return NULL;
+}
+
+const struct machine_reg *
+machine_numbered(int dwarf)
+{
+	for (size_t i = 0; dwarf >= 0 && i < machine.reg_len; i++)
+		if (machine.regs[i].dwarf == dwarf)
+			return &machine.regs[i];
+	return NULL;
+}

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The stack machine of DWARF expressions, on operations that libdw decoded.
+ * Its stack holds words, or numbers of a base type once the compiler says so.
+ * Every loop ends by a budget: an expression may jump back for ever.
+ */
+#include "private.h"
+#include "machine_stack.h"
+
+#include <string.h>
+
+enum { OPS_MAX = 20000, DEPTH_MAX = 16 };
+
+static int
+unsupported(const Dwarf_Op *op)
+{
+	return fail(FAIL_UNSUITABLE, "DWARF operation 0x%x is not known here",
+		    op->atom);
+}
+
+int
+stack_push(struct stack *s, struct cell cell)
+{
+	if (s->len == STACK_MAX)
+		return fail(FAIL_UNSUITABLE, "a DWARF expression without end");
+	s->cells[s->len++] = cell;
+	return 0;
+}
+
+static int
+push_word(struct stack *s, uint64_t word)
+{
+	return stack_push(s, (struct cell){ .bits = word, .size = 8 });
+}
+
+int
+stack_pop(struct stack *s, struct cell *cell)
+{
+	*cell = (struct cell){ .size = 8 };
+	if (s->len == 0)
+		return fail(FAIL_UNSUITABLE, "a DWARF expression takes more "
+			    "than it has");
+	*cell = s->cells[--s->len];
+	return 0;
+}
+
+int
+register_bytes(struct debug *d, const struct physical *p, int reg,
+	       unsigned char *out, size_t size)
+{
+	const struct machine_reg *mr = machine_numbered(reg);
+
+	memset(out, 0, size);
+	if (!p || reg < 0)
+		return -1;
+	if (reg < arch.reg_count) {
+		if (p->reg[reg].known == REG_LOST)
+			return -1;
+		memcpy(out, &p->reg[reg].value, size < 8 ? size : 8);
+		return 0;
+	}
+	if (!mr || !p->innermost || debug_regs_load(d) < 0 ||
+	    (mr->vector && !d->regs.vectors_known) ||
+	    (mr->extra && !d->regs.extra_known))
+		return -1;
+	memcpy(out, (const char *)&d->regs + mr->offset,
+	       size < mr->size ? size : mr->size);
+	return 0;
+}
+
+static int
+register_word(struct context *c, int reg, uint64_t *out)
+{
+	unsigned char bytes[8];
+
+	*out = 0;
+	if (register_bytes(c->d, c->regs, reg, bytes, sizeof bytes) < 0)
+		return fail(FAIL_MISSING, "value has been optimized out");
+	memcpy(out, bytes, sizeof *out);
+	return 0;
+}
+
+static int
+push_register(struct context *c, struct stack *s, int reg, uint64_t offset)
+{
+	uint64_t word;
+
+	return register_word(c, reg, &word) < 0 ? -1 :
+		push_word(s, word + offset);
+}
+
+/* ---- the frame ------------------------------------------------------------- */
+
+static Dwarf_Die *
+function_of(const struct frame *f)
+{
+	for (size_t i = f->first; i < f->at->scope_len; i++)
+		if (dwarf_tag(&f->at->scopes[i]) == DW_TAG_subprogram)
+			return &f->at->scopes[i];
+	return NULL;
+}
+
+static int
+push_frame_base(struct context *c, struct stack *s, int64_t offset)
+{
+	Dwarf_Die *function = c->frame ? function_of(c->frame) : NULL;
+	struct context inner = *c;
+	struct places where = {0};
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t n;
+	uint64_t base = 0;
+
+	if (!function || c->depth > DEPTH_MAX ||
+	    !dwarf_attr_integrate(function, DW_AT_frame_base, &attr) ||
+	    dwarf_getlocation_addr(&attr, frame_lookup_pc(c->regs) -
+				   c->object->bias, &ops, &n, 1) != 1)
+		return fail(FAIL_MISSING, "the function has no frame base");
+	inner.depth++;
+	inner.has_initial = false;
+	if (places_of_ops(&inner, &attr, ops, n, &where) < 0)
+		return -1;
+	if (where.len != 1)
+		return fail(FAIL_MISSING, "the function has no frame base");
+	if (where.items[0].kind == PLACE_REGISTER) {
+		if (register_word(c, where.items[0].reg, &base) < 0)
+			return -1;
+	} else {
+		base = where.items[0].value;
+	}
+	return push_word(s, base + (uint64_t)offset);
+}
+
+static int
+push_cfa(struct context *c, struct stack *s)
+{
+	const uint64_t cfa = c->regs ? frame_cfa(c->d, c->regs) : 0;
+
+	return cfa ? push_word(s, cfa) :
+		fail(FAIL_MISSING, "the frame has no known address");
+}
+
+/* ---- memory ------------------------------------------------------------------ */
+
+static int
+op_deref(struct context *c, struct stack *s, unsigned size)
+{
+	struct cell cell;
+	uint64_t word = 0;
+
+	if (stack_pop(s, &cell) < 0)
+		return -1;
+	if (size == 0 || size > sizeof word)
+		return fail(FAIL_UNSUITABLE, "a DWARF expression reads %u "
+			    "bytes", size);
+	return debug_read(c->d, cell.bits, &word, size) < 0 ? -1 :
+		push_word(s, word);
+}
+
+/* ---- other expressions --------------------------------------------------------- */
+
+static int
+op_call(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
+	struct stack *s)
+{
+	struct context inner = *c;
+	Dwarf_Attribute location;
+	Dwarf_Op *ops;
+	size_t n;
+	uint64_t word;
+
+	if (!attr || c->depth > DEPTH_MAX)
+		return unsupported(op);
+	if (dwarf_getlocation_attr(attr, op, &location) != 0 ||
+	    dwarf_getlocation(&location, &ops, &n) != 0)
+		return 0;	/* nothing to call has no effect */
+	inner.depth++;
+	return number_of_ops(&inner, &location, ops, n, &word) < 0 ? -1 :
+		push_word(s, word);
+}
+
+static int
+op_variable(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
+	    struct stack *s)
+{
+	Dwarf_Die die;
+	struct value *v;
+	uint64_t word;
+
+	if (!attr || c->d->depth > DEPTH_MAX ||
+	    dwarf_getlocation_die(attr, op, &die) != 0)
+		return unsupported(op);
+	c->d->depth++;
+	v = variable_value(c->d, c->object, c->frame, &die);
+	c->d->depth--;
+	return !v || value_number(c->d, v, &word) < 0 ? -1 :
+		push_word(s, word);
+}
+
+static int
+op_addrx(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
+	 struct stack *s)
+{
+	const bool address = op->atom == DW_OP_addrx ||
+			     op->atom == DW_OP_GNU_addr_index;
+	Dwarf_Attribute number;
+	Dwarf_Addr addr;
+
+	if (!attr || dwarf_getlocation_attr(attr, op, &number) != 0 ||
+	    dwarf_formaddr(&number, &addr) != 0)
+		return unsupported(op);
+	return push_word(s, addr + (address ? c->object->bias : 0));
+}
+
+static int
+op_entry_value(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
+	       struct stack *s)
+{
+	uint64_t word;
+
+	if (c->depth > DEPTH_MAX)
+		return unsupported(op);
+	return entry_value(c, attr, op, &word) < 0 ? -1 : push_word(s, word);
+}
+
+static int
+op_tls(struct context *c, struct stack *s)
+{
+	struct cell cell;
+	uint64_t addr;
+
+	if (stack_pop(s, &cell) < 0 ||
+	    tls_address(c->d, c->object, cell.bits, &addr) < 0)
+		return -1;
+	return push_word(s, addr);
+}
+
+/* ---- the stack itself ------------------------------------------------------------ */
+
+static int
+op_pick(struct stack *s, size_t n)
+{
+	if (n >= s->len)
+		return fail(FAIL_UNSUITABLE, "a DWARF expression takes more "
+			    "than it has");
+	return stack_push(s, s->cells[s->len - 1 - n]);
+}
+
+static int
+op_turn(struct stack *s, size_t n)
+{
+	if (s->len < n)
+		return fail(FAIL_UNSUITABLE, "a DWARF expression takes more "
+			    "than it has");
+
+	const struct cell top = s->cells[s->len - 1];
+
+	for (size_t i = s->len - 1; i > s->len - n; i--)
+		s->cells[i] = s->cells[i - 1];
+	s->cells[s->len - n] = top;
+	return 0;
+}
+
+static int
+op_on_stack(struct stack *s, const Dwarf_Op *op)
+{
+	struct cell cell;
+
+	switch (op->atom) {
+	case DW_OP_dup:
+		return op_pick(s, 0);
+	case DW_OP_over:
+		return op_pick(s, 1);
+	case DW_OP_pick:
+		return op_pick(s, op->number);
+	case DW_OP_swap:
+		return op_turn(s, 2);
+	case DW_OP_rot:
+		return op_turn(s, 3);
+	case DW_OP_drop:
+		return stack_pop(s, &cell);
+	default:
+		return stack_arithmetic(s, op);
+	}
+}
+
+static int
+push_constant(struct context *c, struct stack *s, const Dwarf_Op *op)
+{
+	switch (op->atom) {
+	case DW_OP_addr:
+		return push_word(s, op->number + c->object->bias);
+	case DW_OP_const1u: case DW_OP_const2u: case DW_OP_const4u:
+	case DW_OP_const8u: case DW_OP_constu: case DW_OP_const8s:
+	case DW_OP_consts: case DW_OP_const1s: case DW_OP_const2s:
+	case DW_OP_const4s:
+		return push_word(s, op->number);
+	default:
+		return push_word(s, op->atom - DW_OP_lit0);
+	}
+}
+
+static int
+step_op(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
+	struct stack *s)
+{
+	const unsigned atom = op->atom;
+
+	if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31)
+		return push_register(c, s, (int)(atom - DW_OP_breg0),
+				     op->number);
+	if ((atom >= DW_OP_lit0 && atom <= DW_OP_lit31) || atom == DW_OP_addr ||
+	    (atom >= DW_OP_const1u && atom <= DW_OP_consts))
+		return push_constant(c, s, op);
+	switch (atom) {
+	case DW_OP_nop:
+		return 0;
+	case DW_OP_bregx:
+		return push_register(c, s, (int)op->number, op->number2);
+	case DW_OP_fbreg:
+		return push_frame_base(c, s, (int64_t)op->number);
+	case DW_OP_call_frame_cfa:
+		return push_cfa(c, s);
+	case DW_OP_push_object_address:
+		return c->address ? push_word(s, *c->address) :
+			fail(FAIL_UNSUITABLE, "no object is meant");
+	case DW_OP_deref:
+		return op_deref(c, s, 8);
+	case DW_OP_deref_size:
+		return op_deref(c, s, (unsigned)op->number);
+	case DW_OP_addrx: case DW_OP_constx:
+	case DW_OP_GNU_addr_index: case DW_OP_GNU_const_index:
+		return op_addrx(c, attr, op, s);
+	case DW_OP_call2: case DW_OP_call4: case DW_OP_call_ref:
+		return op_call(c, attr, op, s);
+	case DW_OP_GNU_variable_value:
+		return op_variable(c, attr, op, s);
+	case DW_OP_entry_value: case DW_OP_GNU_entry_value:
+		return op_entry_value(c, attr, op, s);
+	case DW_OP_form_tls_address: case DW_OP_GNU_push_tls_address:
+		return op_tls(c, s);
+	case DW_OP_const_type: case DW_OP_GNU_const_type:
+	case DW_OP_regval_type: case DW_OP_GNU_regval_type:
+	case DW_OP_deref_type: case DW_OP_GNU_deref_type:
+	case DW_OP_convert: case DW_OP_GNU_convert:
+	case DW_OP_reinterpret: case DW_OP_GNU_reinterpret:
+		return stack_typed(c, attr, op, s);
+	default:
+		return op_on_stack(s, op);
+	}
+}
+
+/* ---- what the whole of it says ----------------------------------------------------- */
+
+static void
+add_place(struct debug *d, struct places *out, struct place place)
+{
+	if (out->len == out->cap) {
+		struct place *more = arena_alloc(&d->scratch,
+			(out->cap * 2 + 4) * sizeof *more);
+
+		if (out->len)
+			memcpy(more, out->items, out->len * sizeof *more);
+		out->items = more;
+		out->cap = out->cap * 2 + 4;
+	}
+	out->items[out->len++] = place;
+}
+
+/* Operations that say where, not what; false: op is none of them. */
+static bool
+place_of_op(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
+	    struct stack *s, struct place *place, int *status)
+{
+	const unsigned atom = op->atom;
+	Dwarf_Block block;
+	struct cell cell;
+
+	*status = 0;
+	if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31) {
+		*place = (struct place){ .kind = PLACE_REGISTER,
+					 .reg = (int)(atom - DW_OP_reg0) };
+		return true;
+	}
+	switch (atom) {
+	case DW_OP_regx:
+		*place = (struct place){
+			.kind = PLACE_REGISTER,
+			.reg = op->number < REG_MAX ? (int)op->number : -1,
+		};
+		return true;
+	case DW_OP_stack_value:
+		*status = stack_pop(s, &cell);
+		*place = (struct place){ .kind = PLACE_VALUE,
+					 .value = cell.bits };
+		return true;
+	case DW_OP_implicit_value:
+		if (!attr || dwarf_getlocation_implicit_value(attr, op,
+							      &block) != 0) {
+			*status = unsupported(op);
+			return true;
+		}
+		*place = (struct place){ .kind = PLACE_BYTES,
+					 .bytes = block.data,
+					 .len = block.length };
+		return true;
+	case DW_OP_implicit_pointer:
+	case DW_OP_GNU_implicit_pointer:
+		*place = (struct place){ .kind = PLACE_POINTER,
+					 .offset = (int64_t)op->number2 };
+		if (!attr || dwarf_getlocation_die(attr, op, &place->die) != 0)
+			*status = unsupported(op);
+		(void)c;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Where a jump goes; count: out of the expression. */
+static size_t
+jump(const Dwarf_Op *ops, size_t count, size_t at)
+{
+	const uint64_t to = ops[at].offset + 3 +
+			    (uint64_t)(int64_t)(int16_t)ops[at].number;
+
+	for (size_t i = 0; i < count; i++)
+		if (ops[i].offset == to)
+			return i;
+	return count;
+}
+
+struct run {
+	struct stack stack;
+	struct place now;	/* named, not yet a piece */
+	bool named;
+};
+
+static int
+end_piece(struct context *c, struct run *r, const Dwarf_Op *op,
+	  struct places *out)
+{
+	struct cell cell;
+
+	if (!r->named) {
+		r->now = (struct place){ .kind = PLACE_NONE };
+		if (r->stack.len > 0) {
+			if (stack_pop(&r->stack, &cell) < 0)
+				return -1;
+			r->now.kind = PLACE_MEMORY;
+			r->now.value = cell.bits;
+		}
+	}
+	r->named = false;
+	r->now.bits = op->atom == DW_OP_piece ? op->number * 8 : op->number;
+	r->now.bit_offset = op->atom == DW_OP_piece ? 0 : op->number2;
+	if (r->now.bits > (uint64_t)VALUE_MAX * 8 || out->len > MEMBERS_MAX)
+		return fail(FAIL_UNSUITABLE, "a variable in too many pieces");
+	if (r->now.bits)
+		add_place(c->d, out, r->now);
+	return 0;
+}
+
+static int
+run_ops(struct context *c, Dwarf_Attribute *attr, Dwarf_Op *ops, size_t count,
+	struct run *r, struct places *out)
+{
+	int budget = OPS_MAX, status;
+
+	for (size_t i = 0; i < count; i++) {
+		const Dwarf_Op *op = &ops[i];
+		struct cell cell;
+
+		if (budget-- == 0)
+			return fail(FAIL_UNSUITABLE,
+				    "a DWARF expression without end");
+		if (op->atom == DW_OP_piece || op->atom == DW_OP_bit_piece) {
+			if (end_piece(c, r, op, out) < 0)
+				return -1;
+		} else if (op->atom == DW_OP_skip || op->atom == DW_OP_bra) {
+			if (op->atom == DW_OP_bra &&
+			    stack_pop(&r->stack, &cell) < 0)
+				return -1;
+			if (op->atom == DW_OP_skip || cell.bits)
+				i = jump(ops, count, i) - 1;
+		} else if (place_of_op(c, attr, op, &r->stack, &r->now,
+				       &status)) {
+			r->named = true;
+			if (status < 0)
+				return -1;
+		} else if (step_op(c, attr, op, &r->stack) < 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int
+begin(struct context *c, struct run *r)
+{
+	memset(r, 0, sizeof *r);
+	return c->has_initial ? push_word(&r->stack, c->initial) : 0;
+}
+
+int
+places_of_ops(struct context *c, Dwarf_Attribute *attr, Dwarf_Op *ops,
+	      size_t count, struct places *out)
+{
+	struct run r;
+	struct cell cell;
+
+	if (begin(c, &r) < 0 || run_ops(c, attr, ops, count, &r, out) < 0)
+		return -1;
+	if (r.named) {
+		add_place(c->d, out, r.now);
+	} else if (out->len == 0) {
+		if (r.stack.len == 0) {
+			add_place(c->d, out, (struct place){ PLACE_NONE });
+			return 0;
+		}
+		if (stack_pop(&r.stack, &cell) < 0)
+			return -1;
+		add_place(c->d, out, (struct place){ .kind = PLACE_MEMORY,
+						     .value = cell.bits });
+	}
+	return 0;
+}
+
+int
+number_of_ops(struct context *c, Dwarf_Attribute *attr, Dwarf_Op *ops,
+	      size_t count, uint64_t *number)
+{
+	struct places none = {0};
+	struct run r;
+	struct cell cell;
+
+	if (begin(c, &r) < 0 || run_ops(c, attr, ops, count, &r, &none) < 0)
+		return -1;
+	if (r.named && r.now.kind == PLACE_REGISTER)
+		return register_word(c, r.now.reg, number);
+	if (r.named && r.now.kind == PLACE_VALUE) {
+		*number = r.now.value;
+		return 0;
+	}
+	if (r.named || stack_pop(&r.stack, &cell) < 0)
+		return fail(FAIL_UNSUITABLE, "a DWARF expression says nothing");
+	*number = cell.bits;
+	return 0;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The tree of an expression to a value. Quiet: only the type is wanted, so
+ * nothing is assigned or called.
+ */
+#include "expression.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 400 };
+
+static struct value *
+failed(const char *why)
+{
+	(void)fail(FAIL_USAGE, "%s", why);
+	return NULL;
+}
+
+static struct value *
+eval_unary(struct debug *d, struct node *n, bool quiet)
+{
+	struct value *v = evaluate(d, n->a, quiet);
+
+	if (!v)
+		return NULL;
+	if (n->op == '&')
+		return value_address(d, v);
+	v = value_unref(d, v);
+	if (!v)
+		return NULL;
+	return n->op == '*' ? value_deref(d, v) : unary(d, n->op, v);
+}
+
+static struct value *
+eval_logic(struct debug *d, struct node *n, bool quiet)
+{
+	const bool want = n->op == OP_AND;
+	struct type *t = type_basic(d, frame_is_cxx(d) ? "bool" : "int");
+	struct value *v = evaluate(d, n->a, quiet);
+	bool truth;
+
+	if (quiet)
+		return value_int(d, t, 0);
+	if (!v || value_truth(d, v, &truth) < 0)
+		return NULL;
+	if (truth != want)
+		return value_int(d, t, truth);
+	v = evaluate(d, n->b, quiet);
+	return v && value_truth(d, v, &truth) == 0 ? value_int(d, t, truth) :
+						      NULL;
+}
+
+static struct value *
+eval_binary(struct debug *d, struct node *n, bool quiet)
+{
+	struct value *a, *b;
+
+	if (n->op == OP_AND || n->op == OP_OR)
+		return eval_logic(d, n, quiet);
+	a = evaluate(d, n->a, quiet);
+	b = a ? evaluate(d, n->b, quiet) : NULL;
+	if (!b || !(a = value_unref(d, a)) || !(b = value_unref(d, b)))
+		return NULL;
+	return binary(d, n->op, a, b);
+}
+
+static struct value *
+eval_member(struct debug *d, struct node *n, bool quiet)
+{
+	struct value *v = evaluate(d, n->a, quiet);
+	struct type *t;
+
+	if (!v || !(v = value_unref(d, v)))
+		return NULL;
+	t = type_strip(d, v->type);
+	if (t->kind == TYPE_POINTER) {	/* gdb takes . for -> and back */
+		v = value_deref(d, v);
+		if (!v)
+			return NULL;
+	} else if (n->op == OP_ARROW && t->kind == TYPE_ARRAY) {
+		v = value_deref(d, v);
+		if (!v)
+			return NULL;
+	} else if (n->op == OP_ARROW && t->kind != TYPE_STRUCT &&
+		   t->kind != TYPE_UNION) {
+		(void)fail(FAIL_USAGE, "The -> operator must not be applied to "
+			   "non-pointer values.");
+		return NULL;
+	}
+	return value_named_member(d, v, n->text);
+}
+
+static struct value *
+eval_index(struct debug *d, struct node *n, bool quiet)
+{
+	struct value *v = evaluate(d, n->a, quiet);
+	struct value *i = v ? evaluate(d, n->b, quiet) : NULL;
+	struct type *t;
+	uint64_t number;
+
+	if (!i || !(v = value_unref(d, v)) ||
+	    value_number(d, i, &number) < 0)
+		return NULL;
+	t = type_strip(d, v->type);
+	if (t->kind == TYPE_ARRAY)
+		return value_element(d, v, (int64_t)number);
+	if (t->kind != TYPE_POINTER) {
+		(void)fail(FAIL_USAGE, "cannot subscript something of type "
+			   "`%s'", type_text(d, v->type));
+		return NULL;
+	}
+	v = binary(d, '+', v, i);
+	return v ? value_deref(d, v) : NULL;
+}
+
+static struct value *
+eval_repeat(struct debug *d, struct node *n, bool quiet)
+{
+	struct value *v = evaluate(d, n->a, quiet);
+	struct value *count = v ? evaluate(d, n->b, quiet) : NULL;
+	uint64_t number;
+
+	if (!count || value_number(d, count, &number) < 0)
+		return NULL;
+	if ((int64_t)number <= 0)
+		return failed("Invalid number of repetitions.");
+	if (v->place != VALUE_MEMORY)
+		return failed("Only values in memory can be extended with "
+			      "'@'.");
+	return value_at(d, type_array_of(d, v->type, number), v->addr);
+}
+
+static struct value *
+eval_assign(struct debug *d, struct node *n, bool quiet)
+{
+	struct value *to = evaluate(d, n->a, quiet);
+	struct value *from = to ? evaluate(d, n->b, quiet) : NULL;
+
+	if (!from || !(to = value_unref(d, to)) ||
+	    !(from = value_unref(d, from)))
+		return NULL;
+	if (n->op) {
+		from = binary(d, n->op, to, from);
+		if (!from)
+			return NULL;
+	}
+	if (quiet)
+		return to;
+	if (value_store(d, to, from) < 0)
+		return NULL;
+	if (to->place == VALUE_CONVENIENCE)
+		return convenience_value(d, to->slot->name);
+	if (to->place == VALUE_MEMORY && !to->bits)
+		return value_at(d, to->type, to->addr);
+	return value_cast(d, to->type, from);
+}
+
+static struct value *
+eval_sizeof(struct debug *d, struct node *n)
+{
+	struct value *v = n->type ? NULL : evaluate(d, n->a, true);
+	struct type *t = n->type;
+
+	if (!t && !v)
+		return NULL;
+	if (!t)
+		t = v->type;
+	if (type_strip(d, t)->kind == TYPE_REFERENCE)
+		t = type_target(d, type_strip(d, t));
+
+	const uint64_t size = type_size(d, t);
+
+	return value_int(d, type_basic(d, "unsigned long"),
+			 size == 0 && type_strip(d, t)->kind == TYPE_VOID ?
+			 1 : size);
+}
+
+static struct value *
+eval_call(struct debug *d, struct node *n, bool quiet)
+{
+	struct value *args[16], *f = evaluate(d, n->a, quiet);
+	struct type *t;
+
+	for (size_t i = 0; f && i < n->arg_len; i++) {
+		args[i] = evaluate(d, n->args[i], quiet);
+		if (!args[i])
+			return NULL;
+	}
+	if (!f || !(f = value_unref(d, f)))
+		return NULL;
+	if (!quiet)
+		return call_function(d, f, args, n->arg_len);
+	t = type_strip(d, f->type);
+	if (t->kind == TYPE_POINTER)
+		t = type_strip(d, type_target(d, t));
+	return t->kind == TYPE_FUNCTION ? value_new(d, type_target(d, t)) :
+		failed("Cannot perform a call on a non-function type");
+}
+
+static struct value *
+eval_condition(struct debug *d, struct node *n, bool quiet)
+{
+	struct value *v = evaluate(d, n->a, quiet);
+	bool truth;
+
+	if (!v || value_truth(d, v, &truth) < 0)
+		return NULL;
+	return evaluate(d, truth ? n->b : n->c, quiet);
+}
+
+static struct value *
+eval_dollar(struct debug *d, const char *name)
+{
+	return machine_named(name) ? register_value(d, name) :
+				     convenience_value(d, name);
+}
+
+static struct value *
+eval_node(struct debug *d, struct node *n, bool quiet)
+{
+	struct value *v;
+
+	switch (n->kind) {
+	case NODE_VALUE:
+		return n->value;
+	case NODE_NAME:
+		return symbol_value(d, n->text);
+	case NODE_DOLLAR:
+		return eval_dollar(d, n->text);
+	case NODE_UNARY:
+		return eval_unary(d, n, quiet);
+	case NODE_BINARY:
+		return eval_binary(d, n, quiet);
+	case NODE_MEMBER:
+		return eval_member(d, n, quiet);
+	case NODE_INDEX:
+		return eval_index(d, n, quiet);
+	case NODE_CALL:
+		return eval_call(d, n, quiet);
+	case NODE_CAST:
+		v = evaluate(d, n->a, quiet);
+		return v ? value_cast(d, n->type, v) : NULL;
+	case NODE_SIZEOF:
+		return eval_sizeof(d, n);
+	case NODE_TYPE:
+		return failed("Attempt to use a type name as an expression");
+	case NODE_ASSIGN:
+		return eval_assign(d, n, quiet);
+	case NODE_CONDITION:
+		return eval_condition(d, n, quiet);
+	case NODE_REPEAT:
+		return eval_repeat(d, n, quiet);
+	case NODE_COMMA:
+		v = evaluate(d, n->a, quiet);
+		return v ? evaluate(d, n->b, quiet) : NULL;
+	}
+	return NULL;
+}
+
+struct value *
+evaluate(struct debug *d, struct node *n, bool quiet)
+{
+	struct value *v;
+
+	if (d->depth > DEPTH_MAX)
+		return failed("the expression is nested too deeply");
+	d->depth++;
+	v = eval_node(d, n, quiet);
+	d->depth--;
+	return v;
+}
+
+struct value *
+evaluate_text(struct debug *d, const char *text)
+{
+	struct node *n = parse_text(d, text);
+
+	return n ? evaluate(d, n, false) : NULL;
+}

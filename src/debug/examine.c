@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Memory from an address on, as gdb's x lays it out: lines of 16 bytes (8 of
+ * single ones), each with its address and the symbol around it.
+ */
+#include "private.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { COUNT_MAX = 65536 };
+
+static void
+add_address(struct debug *d, uint64_t addr, struct str *out)
+{
+	str_addf(out, "0x%" PRIx64, addr);
+	(void)print_symbol(d, addr, out);
+	str_add(out, ":\t");
+}
+
+static unsigned
+per_line(unsigned size, char format)
+{
+	if (format == 'c' || size == 1)
+		return 8;
+	if (format == 'a')
+		return 2;
+	if (format == 't' && size > 1)
+		return size == 8 ? 1 : size == 4 ? 2 : 4;
+	return size == 8 ? 2 : size == 4 ? 4 : 8;
+}
+
+struct listing {
+	struct debug *d;
+	struct object *object;
+	struct str *out;
+	size_t left;
+	uint64_t end;
+};
+
+static bool
+add_instruction(void *arg, const struct symfile_insn *ins)
+{
+	struct listing *l = arg;
+	const uint64_t addr = ins->vaddr + l->object->bias;
+
+	add_address(l->d, addr, l->out);
+	str_addf(l->out, "%s\n", ins->text);
+	l->end = addr + ins->length;
+	return --l->left > 0;
+}
+
+static int
+instructions(struct debug *d, uint64_t addr, size_t count, struct str *out,
+	     uint64_t *next)
+{
+	struct object *o = object_at(d, addr);
+	struct listing l = { .d = d, .object = o, .out = out, .left = count,
+			     .end = addr };
+
+	if (!o || symfile_instructions(o->symbols, addr - o->bias,
+				       addr - o->bias + 16 * count, NAME_LONG,
+				       add_instruction, &l) !=
+	    SYMFILE_DECODED)
+		return fail(FAIL_MISSING, "Cannot access memory at address 0x%"
+			    PRIx64, addr);
+	*next = l.end;
+	return 0;
+}
+
+static int
+strings(struct debug *d, uint64_t addr, size_t count, struct str *out,
+	uint64_t *next)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct printing p = { .d = d, .out = out, .budget = 1 };
+		unsigned char c = 1;
+		size_t n = 0;
+
+		add_address(d, addr, out);
+		print_string_at(&p, addr, 1);
+		str_add(out, "\n");
+		while (n < ELEMENTS_MAX && c) {
+			if (debug_read(d, addr + n, &c, 1) < 0)
+				return -1;
+			n++;
+		}
+		addr += n;
+	}
+	*next = addr;
+	return 0;
+}
+
+static struct type *
+unit_type(struct debug *d, char format, unsigned size)
+{
+	if (format == 'f')
+		return type_basic(d, size == 4 ? "float" : size == 8 ?
+				  "double" : "short");
+	if (format == 'c')
+		return type_basic(d, "char");
+	return type_basic(d, size == 1 ? "signed char" : size == 2 ? "short" :
+			  size == 4 ? "int" : "long");
+}
+
+static void
+add_unit(struct printing *p, char format, unsigned size,
+	 const unsigned char *raw)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, raw, size);
+	if (format == 'x')	/* filled with zeros to the unit */
+		str_addf(p->out, "0x%0*" PRIx64, (int)size * 2, word);
+	else if (format == 'o')
+		str_addf(p->out, "0%0*" PRIo64, (int)((size * 8 + 2) / 3),
+			 word);
+	else if (format == 't')
+		for (int bit = (int)size * 8 - 1; bit >= 0; bit--)
+			str_add(p->out, word >> bit & 1 ? "1" : "0");
+	else
+		print_number(p, unit_type(p->d, format, size), raw, format,
+			     size);
+}
+
+int
+debug_examine(struct debug *d, uint64_t addr, size_t count, char format,
+	      unsigned size, struct str *out, uint64_t *next)
+{
+	struct printing p = { .d = d, .out = out, .budget = 1 };
+	unsigned char raw[8];
+
+	debug_begin(d);
+	if (count == 0 || count > COUNT_MAX)
+		return fail(FAIL_USAGE, "from 1 to %d can be shown",
+			    COUNT_MAX);
+	if (format == 'i')
+		return instructions(d, addr, count, out, next);
+	if (format == 's')
+		return strings(d, addr, count, out, next);
+	if (size == 0)
+		size = format == 'a' || format == 'f' ? 8 : format == 'c' ?
+			1 : 4;
+	if (size != 1 && size != 2 && size != 4 && size != 8)
+		return fail(FAIL_USAGE, "units are of 1, 2, 4 or 8 bytes");
+	for (size_t i = 0; i < count; i++, addr += size) {
+		const bool first = i % per_line(size, format) == 0;
+
+		if (first && i)
+			str_add(out, "\n");
+		if (first)
+			add_address(d, addr, out);
+		else
+			str_add(out, "\t");
+		if (debug_read(d, addr, raw, size) < 0) {
+			str_add(out, "\n");
+			return -1;
+		}
+		add_unit(&p, format, size, raw);
+	}
+	str_add(out, "\n");
+	*next = addr;
+	return 0;
+}

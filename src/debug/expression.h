@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Expressions as trees, between parsing and evaluation.
+ */
+#ifndef DEBUG_EXPRESSION_H
+#define DEBUG_EXPRESSION_H
+
+#include "private.h"
+
+enum token_kind {
+	TOKEN_END, TOKEN_NAME, TOKEN_DOLLAR, TOKEN_NUMBER, TOKEN_STRING,
+	TOKEN_CHARACTER, TOKEN_OPERATOR, TOKEN_BAD,
+};
+
+struct token {
+	enum token_kind kind;
+	int op;			/* a character, or OP_* */
+	const char *start, *end;
+	bool assigns;		/* op=, as += */
+};
+
+struct parser {
+	struct debug *d;
+	const char *text;
+	struct token now;
+	bool failed;
+	int depth;
+};
+
+enum node_kind {
+	NODE_VALUE, NODE_NAME, NODE_DOLLAR, NODE_UNARY, NODE_BINARY,
+	NODE_MEMBER, NODE_INDEX, NODE_CALL, NODE_CAST, NODE_SIZEOF,
+	NODE_TYPE, NODE_ASSIGN, NODE_CONDITION, NODE_REPEAT, NODE_COMMA,
+};
+
+struct node {
+	enum node_kind kind;
+	int op;
+	struct node *a, *b, *c;
+	struct node **args;
+	size_t arg_len;
+	const char *text;
+	struct type *type;
+	struct value *value;
+};
+
+struct token token_next(const char *at);
+void parser_advance(struct parser *p);
+bool parser_takes(struct parser *p, int op);
+bool token_is(const struct parser *p, int op);
+struct value *literal_number(struct debug *d, const struct token *t);
+struct value *literal_text(struct debug *d, const struct token *t);
+/* A type at this place; NULL, and nothing taken: none is here. */
+struct type *parse_type_here(struct parser *p);
+/* A::B<C>::d, taken from the text. */
+const char *parse_qualified(struct parser *p);
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Names of whole objects: variables, functions, types and enumerators at the
+ * top of units, in namespaces and in classes. Indexes that compilers write are
+ * mostly absent, so each object's units are walked once, when a name is asked
+ * for that no scope knows.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENTRIES_MAX = 8 << 20, SCAN_DEPTH = 24 };
+
+const char *
+die_name(Dwarf_Die *die)
+{
+	return dwarf_diename(die);
+}
+
+bool
+die_is_cxx(Dwarf_Die *die)
+{
+	Dwarf_Die unit;
+
+	if (!dwarf_diecu(die, &unit, NULL, NULL))
+		return false;
+	switch (dwarf_srclang(&unit)) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case 0x2b:	/* C++17, C++20: newer than some dwarf.h */
+	case 0x2c:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool
+is_type_tag(int tag)
+{
+	switch (tag) {
+	case DW_TAG_base_type: case DW_TAG_structure_type:
+	case DW_TAG_class_type: case DW_TAG_union_type:
+	case DW_TAG_enumeration_type: case DW_TAG_typedef:
+	case DW_TAG_unspecified_type: case DW_TAG_template_alias:
+	case DW_TAG_namespace:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- the table ----------------------------------------------------------------- */
+
+static uint64_t
+hash_name(const char *name)
+{
+	return hash_bytes(name, strlen(name), 0);
+}
+
+static void
+grow(struct index *x)
+{
+	const size_t n = x->slot_len ? x->slot_len * 4 : 4096;
+	struct entry **slots = xcalloc(n, sizeof *slots);
+
+	for (size_t i = 0; i < x->slot_len; i++) {
+		struct entry *e = x->slots[i], *next, *turned = NULL;
+
+		for (; e; e = next) {	/* the order of a chain is kept */
+			next = e->next;
+			e->next = turned;
+			turned = e;
+		}
+		for (e = turned; e; e = next) {
+			struct entry **slot = &slots[hash_name(e->name) % n];
+
+			next = e->next;
+			e->next = *slot;
+			*slot = e;
+		}
+	}
+	free(x->slots);
+	x->slots = slots;
+	x->slot_len = n;
+}
+
+static void
+add_entry(struct debug *d, const struct entry *from)
+{
+	struct index *x = &d->index;
+	struct entry *e;
+
+	if (x->len >= ENTRIES_MAX)
+		return;
+	if (x->len >= x->slot_len)
+		grow(x);
+	e = arena_alloc(&d->lasting, sizeof *e);
+	*e = *from;
+
+	struct entry **slot = &x->slots[hash_name(e->name) % x->slot_len];
+
+	e->next = *slot;
+	*slot = e;
+	x->len++;
+}
+
+/* ---- the walk ------------------------------------------------------------------- */
+
+struct scan {
+	struct debug *d;
+	struct object *object;
+	Dwarf_Die unit;
+	const void *last;
+};
+
+static const char *
+joined(struct debug *d, const char *scope, const char *name)
+{
+	if (!*scope)
+		return arena_text(&d->lasting, name);
+	return arena_printf(&d->lasting, "%s::%s", scope, name);
+}
+
+static void scan_children(struct scan *s, Dwarf_Die *die, const char *scope,
+			  int depth);
+
+static bool
+is_scope_tag(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
+	       tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+}
+
+static bool
+is_wanted(int tag, Dwarf_Die *die, const char *scope)
+{
+	switch (tag) {
+	case DW_TAG_variable:
+	case DW_TAG_constant:
+	case DW_TAG_enumerator:
+		return true;
+	case DW_TAG_member:	/* static ones, as DWARF 4 says them */
+		return dwarf_hasattr(die, DW_AT_external);
+	case DW_TAG_subprogram:
+		(void)scope;
+		return true;
+	default:
+		return is_type_tag(tag);
+	}
+}
+
+static void
+scan_one(struct scan *s, Dwarf_Die *die, const char *scope, int depth)
+{
+	const int tag = dwarf_tag(die);
+	const char *name = dwarf_tag(die) ? die_name(die) : NULL;
+	const char *inner = scope;
+
+	if (name && is_wanted(tag, die, scope)) {
+		const struct entry e = {
+			.name = name, .scope = scope, .object = s->object,
+			.die = *die, .unit = s->unit,
+			.external = dwarf_hasattr(die, DW_AT_external),
+			.declaration = dwarf_hasattr(die, DW_AT_declaration),
+		};
+		uint64_t known;
+
+		/* a definition outside of its class keeps the class's scope */
+		if (!*scope && dwarf_hasattr(die, DW_AT_specification)) {
+			struct entry out = e;
+			Dwarf_Attribute attr;
+			Dwarf_Die first;
+
+			if (dwarf_attr(die, DW_AT_specification, &attr) &&
+			    dwarf_formref_die(&attr, &first) &&
+			    map_get(&s->d->derived, (uintptr_t)first.addr,
+				    &known))
+				out.scope = (const char *)(uintptr_t)known;
+			add_entry(s->d, &out);
+			if (*out.scope)
+				map_put(&s->d->derived, (uintptr_t)die->addr,
+					(uintptr_t)out.scope);
+		} else {
+			add_entry(s->d, &e);
+			if (*scope)
+				map_put(&s->d->derived, (uintptr_t)die->addr,
+					(uintptr_t)scope);
+		}
+	}
+	if (is_scope_tag(tag)) {
+		if (name)
+			inner = joined(s->d, scope, name);
+		else if (tag == DW_TAG_namespace)
+			inner = joined(s->d, scope, "(anonymous namespace)");
+		if (s->object && (die_is_cxx(&s->unit) || name == NULL ||
+				  tag == DW_TAG_namespace))
+			scan_children(s, die, inner, depth + 1);
+	} else if (tag == DW_TAG_enumeration_type) {
+		if (name && attr_flag(die, DW_AT_enum_class))
+			inner = joined(s->d, scope, name);
+		scan_children(s, die, inner, depth + 1);
+	}
+}
+
+static void
+scan_children(struct scan *s, Dwarf_Die *die, const char *scope, int depth)
+{
+	Dwarf_Die child;
+
+	if (depth > SCAN_DEPTH || dwarf_child(die, &child) != 0)
+		return;
+	do {
+		if ((const char *)child.addr <= (const char *)s->last)
+			return;
+		s->last = child.addr;
+		scan_one(s, &child, scope, depth);
+	} while (dwarf_siblingof(&child, &child) == 0);
+}
+
+static void
+scan_object(struct debug *d, struct object *o)
+{
+	struct scan s = { .d = d, .object = o };
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die, sub;
+	Dwarf *dwarf = object_dwarf(o);
+
+	if (o->indexed || !dwarf)
+		return;
+	o->indexed = true;
+	while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, &sub) == 0) {
+		Dwarf_Die split = {0};
+
+		if (dwarf_tag(&die) == DW_TAG_skeleton_unit &&
+		    dwarf_cu_info(die.cu, NULL, NULL, NULL, &split, NULL, NULL,
+				  NULL) == 0 && split.cu)
+			die = split;
+		s.unit = die;
+		s.last = NULL;
+		scan_children(&s, &die, "", 0);
+	}
+}
+
+static void
+scan_all(struct debug *d)
+{
+	objects_load(d);
+	for (size_t i = 0; i < d->objects.len; i++) {
+		struct object *o = d->objects.items[i];
+
+		if (o->here)
+			scan_object(d, o);
+	}
+}
+
+const char *
+die_full_name(struct debug *d, Dwarf_Die *die)
+{
+	const char *name = die_name(die);
+	Dwarf_Attribute attr;
+	Dwarf_Die at = *die, origin;
+	uint64_t scope;
+
+	if (!name || !die_is_cxx(die))
+		return name;
+	scan_all(d);
+	for (int i = 0; i < CHAIN_MAX; i++) {
+		if (map_get(&d->derived, (uintptr_t)at.addr, &scope))
+			return arena_printf(&d->lasting, "%s::%s",
+					    (const char *)(uintptr_t)scope,
+					    name);
+		if ((!dwarf_attr(&at, DW_AT_specification, &attr) &&
+		     !dwarf_attr(&at, DW_AT_abstract_origin, &attr)) ||
+		    !dwarf_formref_die(&attr, &origin))
+			break;
+		at = origin;
+	}
+	return name;
+}
+
+/* ---- questions ----------------------------------------------------------------------- */
+
+static bool
+entry_fits(struct entry *e, enum entry_wanted want)
+{
+	const bool type = is_type_tag(dwarf_tag(&e->die));
+
+	return want == WANT_ANY || (want == WANT_TYPE) == type;
+}
+
+void
+index_each(struct debug *d, const char *name,
+	   bool (*visit)(void *arg, struct entry *e), void *arg)
+{
+	const char *last = name, *colons;
+	size_t scope_len;
+
+	scan_all(d);
+	if (d->index.slot_len == 0)
+		return;
+	while ((colons = strstr(last, "::")) != NULL)
+		last = colons + 2;
+	scope_len = last == name ? 0 : (size_t)(last - name) - 2;
+	for (struct entry *e = d->index.slots[hash_name(last) %
+					      d->index.slot_len];
+	     e; e = e->next) {
+		if (!e->object->here || strcmp(e->name, last) != 0 ||
+		    strlen(e->scope) != scope_len ||
+		    memcmp(e->scope, name, scope_len) != 0)
+			continue;
+		if (!visit(arg, e))
+			return;
+	}
+}
+
+struct choice {
+	enum entry_wanted want;
+	Dwarf_Die *unit;
+	struct entry *best;
+	int score;
+};
+
+/* Of the unit that asks before all, what is global before what is private to
+ * another unit, what is somewhere before what is only declared. */
+static bool
+choose(void *arg, struct entry *e)
+{
+	struct choice *c = arg;
+	int score = 1;
+
+	if (!entry_fits(e, c->want))
+		return true;
+	if (!e->declaration)
+		score += 8;
+	if (c->unit && e->unit.addr == c->unit->addr)
+		score += 4;
+	if (e->external)
+		score += 2;
+	if (score > c->score || (score == c->score && c->best &&
+				 e->object->order < c->best->object->order)) {
+		c->score = score;
+		c->best = e;
+	}
+	return true;
+}
+
+struct entry *
+index_find(struct debug *d, const char *name, enum entry_wanted want,
+	   Dwarf_Die *unit)
+{
+	struct choice c = { .want = want, .unit = unit };
+
+	index_each(d, name, choose, &c);
+	return c.best;
+}
+
+struct search {
+	struct type *type;
+	struct entry *found;
+};
+
+static bool
+defines(void *arg, struct entry *e)
+{
+	struct search *s = arg;
+	const int tag = dwarf_tag(&e->die), its = dwarf_tag(&s->type->die);
+	const bool same = tag == its ||
+		(tag == DW_TAG_class_type && its == DW_TAG_structure_type) ||
+		(tag == DW_TAG_structure_type && its == DW_TAG_class_type);
+
+	if (!same || e->declaration)
+		return true;
+	s->found = e;
+	return e->object != s->type->object;
+}
+
+struct entry *
+index_definition(struct debug *d, struct type *t)
+{
+	struct search s = { .type = t };
+
+	index_each(d, t->name, defines, &s);
+	return s.found;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Values as text, in gdb's spelling. Whatever cannot be read is said where it
+ * stands, and the rest goes on. Nesting and the number of elements are
+ * bounded, so that hostile types and memory end.
+ */
+#include "private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool
+print_symbol(struct debug *d, uint64_t addr, struct str *out)
+{
+	struct object *o = object_at(d, addr);
+	struct symbol sym;
+	char *name;
+
+	if (!o)
+		return false;
+	if (!(symfile_find(o->symbols, addr - o->bias, &sym) &&
+	      !sym.is_static && !sym.is_plt &&
+	      (sym.size == 0 || addr - o->bias - sym.start < sym.size)) &&
+	    !symfile_data(o->symbols, addr - o->bias, &sym))
+		return false;
+	name = name_display(sym.name, NAME_LONG);
+	if (addr - o->bias == sym.start)
+		str_addf(out, " <%s>", name);
+	else
+		str_addf(out, " <%s+%" PRIu64 ">", name,
+			 addr - o->bias - sym.start);
+	free(name);
+	return true;
+}
+
+static void
+print_failure(struct printing *p)
+{
+	str_addf(p->out, "<error: %s>", fail_last()->reason);
+	fail_clear();
+}
+
+static bool
+is_text(struct debug *d, struct type *t)
+{
+	t = type_strip(d, t);
+	return t->kind == TYPE_CHAR && t->size <= 4;
+}
+
+static void
+print_pointer(struct printing *p, struct value *v, struct type *t)
+{
+	struct debug *d = p->d;
+	struct type *target = type_target(d, t);
+	struct type *bare = type_strip(d, target);
+	uint64_t addr;
+
+	memcpy(&addr, v->bytes, sizeof addr);
+	if (p->top && !is_text(d, target)) {
+		str_add(p->out, "(");
+		type_spell(d, v->type, p->out);
+		str_add(p->out, ") ");
+	} else if (p->top && (type_unqualified(d, target)->name == NULL ||
+			      strcmp(type_unqualified(d, target)->name,
+				     "char") != 0)) {
+		str_add(p->out, "(");
+		type_spell(d, v->type, p->out);
+		str_add(p->out, ") ");
+	}
+	str_addf(p->out, "0x%" PRIx64, addr);
+	if (bare->kind == TYPE_FUNCTION) {
+		(void)print_symbol(d, addr, p->out);
+	} else if (is_text(d, target)) {
+		if (addr) {
+			str_add(p->out, " ");
+			print_string_at(p, addr, (unsigned)bare->size);
+		}
+	} else {
+		(void)print_symbol(d, addr, p->out);
+	}
+}
+
+static void
+print_reference(struct printing *p, struct value *v)
+{
+	struct printing inner = *p;
+	uint64_t addr;
+	struct value *to;
+
+	if (p->top) {
+		str_add(p->out, "(");
+		type_spell(p->d, v->type, p->out);
+		str_add(p->out, ") ");
+	}
+	memcpy(&addr, v->bytes, sizeof addr);
+	str_addf(p->out, "@0x%" PRIx64 ": ", addr);
+	to = value_unref(p->d, v);
+	inner.top = false;
+	inner.depth++;
+	if (!to || value_fetch(p->d, to) < 0)
+		print_failure(p);
+	else
+		print_value(&inner, to);
+}
+
+void
+print_enum(struct printing *p, struct type *t, int64_t value)
+{
+	uint64_t left = (uint64_t)value;
+	bool any = false;
+
+	type_fill(p->d, t);
+	for (size_t i = 0; i < t->value_len; i++)
+		if (t->values[i].value == value) {
+			const char *colons = t->is_cxx && t->name ?
+				strstr(t->name, "::") : NULL;
+			const char *last = NULL;
+
+			for (; colons; colons = strstr(colons + 2, "::"))
+				last = colons;
+			if (t->is_cxx && t->name &&
+			    attr_flag(&t->die, DW_AT_enum_class))
+				str_addf(p->out, "%s::", t->name);
+			else if (last)
+				str_addf(p->out, "%.*s::",
+					 (int)(last - t->name), t->name);
+			str_add(p->out, t->values[i].name);
+			return;
+		}
+	if (!t->is_flags) {
+		str_addf(p->out, "%" PRId64, value);
+		return;
+	}
+	if (left == 0) {
+		str_add(p->out, "0");
+		return;
+	}
+	for (size_t i = 0; i < t->value_len; i++) {
+		const uint64_t bits = (uint64_t)t->values[i].value;
+
+		if (!(left & bits))
+			continue;
+		str_addf(p->out, "%s%s", any ? " | " : "(",
+			 t->values[i].name);
+		left &= ~bits;
+		any = true;
+	}
+	if (left)
+		str_addf(p->out, "%sunknown: 0x%" PRIx64 ")",
+			 any ? " | " : "(", left);
+	else
+		str_add(p->out, ")");
+}
+
+/* ---- structs -------------------------------------------------------------------- */
+
+static void
+print_field(struct printing *p, struct value *v, const struct field *f)
+{
+	struct printing inner = *p;
+	struct value *part;
+
+	inner.top = false;
+	inner.depth++;
+	if (f->is_static)
+		str_add(p->out, "static ");
+	if (f->is_base) {
+		str_add(p->out, "<");
+		type_spell(p->d, type_strip(p->d, f->type), p->out);
+		str_add(p->out, "> = ");
+	} else if (f->name) {
+		str_addf(p->out, "%s = ", f->name);
+	}
+	part = value_member(p->d, v, f);
+	if (part && value_all_lost(part)) {
+		str_add(p->out, "<optimized out>");
+	} else if (!part || value_fetch(p->d, part) < 0) {
+		print_failure(p);
+	} else {
+		print_value(&inner, part);
+	}
+}
+
+/* A pointer to the table of virtual functions is a member of its class. */
+static bool
+is_shown(const struct field *f)
+{
+	return f->type && (f->name || f->is_base || f->type);
+}
+
+static void
+print_struct(struct printing *p, struct value *v, struct type *t)
+{
+	size_t shown = 0;
+	bool bases = false, members = false;
+
+	type_fill(p->d, t);
+	if (t->field_len == 0) {
+		str_add(p->out, t->is_declaration ? "<incomplete type>" :
+			"{<No data fields>}");
+		return;
+	}
+	if (p->depth >= 20) {
+		str_add(p->out, "{...}");
+		return;
+	}
+	str_add(p->out, "{");
+	for (size_t i = 0; i < t->field_len; i++) {
+		const struct field *f = &t->fields[i];
+
+		if (!is_shown(f))
+			continue;
+		if (p->budget == 0 || p->d->work++ > 400000) {
+			str_add(p->out, "...");
+			break;
+		}
+		if (shown++)
+			str_add(p->out, ", ");
+		bases |= f->is_base;
+		members |= !f->is_base;
+		print_field(p, v, f);
+	}
+	if (bases && !members)
+		str_add(p->out, ", <No data fields>");
+	str_add(p->out, "}");
+}
+
+/* ---- any -------------------------------------------------------------------------- */
+
+static void
+print_member_pointer(struct printing *p, struct value *v, struct type *t)
+{
+	uint64_t word;
+
+	memcpy(&word, v->bytes, sizeof word);
+	if (p->top) {
+		str_add(p->out, "(");
+		type_spell(p->d, v->type, p->out);
+		str_add(p->out, ") ");
+	}
+	if (v->size == 16) {
+		str_addf(p->out, "0x%" PRIx64, word);
+		(void)print_symbol(p->d, word, p->out);
+		return;
+	}
+	(void)t;
+	if (word == UINT64_MAX)
+		str_add(p->out, "NULL");
+	else
+		str_addf(p->out, "0x%" PRIx64, word);
+}
+
+static void
+print_function(struct printing *p, struct value *v)
+{
+	str_add(p->out, "{");
+	type_spell(p->d, v->type, p->out);
+	str_addf(p->out, "} 0x%" PRIx64, v->addr);
+	(void)print_symbol(p->d, v->addr, p->out);
+}
+
+static void
+print_scalar(struct printing *p, struct value *v, struct type *t)
+{
+	uint64_t word;
+	bool escape = false;
+
+	if (p->format) {
+		print_number(p, v->type, v->bytes, p->format, 0);
+		return;
+	}
+	switch (t->kind) {
+	case TYPE_CHAR:
+		if (value_number(p->d, v, &word) < 0) {
+			print_failure(p);
+			return;
+		}
+		str_addf(p->out, t->is_signed ? "%" PRId64 : "%" PRIu64, word);
+		str_add(p->out, t->size == 1 ? " '" : t->size == 2 ? " u'" :
+			t->is_signed ? " L'" : " U'");
+		print_character(p->out, word & (t->size >= 8 ? UINT64_MAX :
+				(1ull << 8 * t->size) - 1),
+				(unsigned)t->size, '\'', &escape);
+		str_add(p->out, "'");
+		break;
+	case TYPE_FLOAT:
+		print_float(p, v->bytes, v->size);
+		break;
+	case TYPE_COMPLEX:
+		print_float(p, v->bytes, v->size / 2);
+		str_add(p->out, " + ");
+		print_float(p, v->bytes + v->size / 2, v->size / 2);
+		str_add(p->out, "i");
+		break;
+	default:
+		print_number(p, v->type, v->bytes, 0, 0);
+		break;
+	}
+}
+
+static bool
+print_missing(struct printing *p, struct value *v)
+{
+	bool any = false;
+
+	for (size_t i = 0; v->lost && i < v->size; i++)
+		any |= v->lost[i] != 0;
+	if (!any && !value_all_lost(v))
+		return false;
+	if (v->synthetic && v->lost[0] == 2)
+		str_add(p->out, "<synthetic pointer>");
+	else
+		str_add(p->out, "<optimized out>");
+	return true;
+}
+
+static bool
+is_compound(const struct type *t)
+{
+	return t->kind == TYPE_STRUCT || t->kind == TYPE_UNION ||
+	       t->kind == TYPE_ARRAY;
+}
+
+/* Its bytes are there. */
+void
+print_value(struct printing *p, struct value *v)
+{
+	struct type *t = type_strip(p->d, v->type);
+
+	if (p->depth > NEST_MAX) {
+		str_add(p->out, "{...}");
+		return;
+	}
+	if (value_all_lost(v) || (!is_compound(t) && print_missing(p, v))) {
+		if (value_all_lost(v) && is_compound(t))
+			str_add(p->out, "<optimized out>");
+		else if (value_all_lost(v) && !v->size)
+			str_add(p->out, "<optimized out>");
+		return;
+	}
+	switch (t->kind) {
+	case TYPE_VOID:
+		str_add(p->out, "void");
+		break;
+	case TYPE_STRUCT:
+	case TYPE_UNION:
+		print_struct(p, v, t);
+		break;
+	case TYPE_ARRAY:
+		print_array(p, v);
+		break;
+	case TYPE_FUNCTION:
+		print_function(p, v);
+		break;
+	case TYPE_REFERENCE:
+	case TYPE_RVALUE_REFERENCE:
+		print_reference(p, v);
+		break;
+	case TYPE_POINTER:
+		if (p->format && p->format != 's')
+			print_number(p, v->type, v->bytes, p->format, 0);
+		else
+			print_pointer(p, v, t);
+		break;
+	case TYPE_MEMBER_POINTER:
+	case TYPE_METHOD_POINTER:
+		print_member_pointer(p, v, t);
+		break;
+	case TYPE_NODEBUG_DATA:
+	case TYPE_NODEBUG_TEXT:
+		str_addf(p->out, "{%s} 0x%" PRIx64, t->name, v->addr);
+		(void)print_symbol(p->d, v->addr, p->out);
+		break;
+	case TYPE_NAMESPACE:
+	case TYPE_ERROR:
+		str_add(p->out, "<data of an unknown type>");
+		break;
+	default:
+		print_scalar(p, v, t);
+		break;
+	}
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Arrays and strings as text: at most 200 elements, equal ones in a row told
+ * once with their number.
+ */
+#include "private.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- characters ------------------------------------------------------------------ */
+
+void
+print_character(struct str *out, uint64_t c, unsigned width, char quote,
+		bool *need_escape)
+{
+	static const char letters[] = "\a\b\t\n\v\f\r", names[] = "abtnvfr";
+	const char *letter = c && c < 32 ? strchr(letters, (int)c) : NULL;
+	const bool escaped = *need_escape;
+
+	*need_escape = false;
+	if (letter) {
+		str_addf(out, "\\%c", names[letter - letters]);
+	} else if (c >= 32 && c < 127 && !(escaped && isdigit((int)c))) {
+		str_addf(out, "%s%c", c == (unsigned char)quote || c == '\\' ?
+			 "\\" : "", (int)c);
+	} else {
+		(void)width;
+		if (c <= 0777)
+			str_addf(out, "\\%03" PRIo64, c);
+		else
+			str_addf(out, "\\x%" PRIx64, c);
+		*need_escape = true;
+	}
+}
+
+struct text {
+	struct str *out;
+	unsigned width;
+	bool open, any, escape;
+};
+
+static const char *
+prefix_of(unsigned width)
+{
+	return width == 2 ? "u" : width == 4 ? "U" : "";
+}
+
+static void
+add_run(struct text *t, uint64_t c, size_t count)
+{
+	if (count > REPEATS) {
+		bool escape = false;
+
+		if (t->open)
+			str_add(t->out, "\", ");
+		else if (t->any)
+			str_add(t->out, ", ");
+		t->open = false;
+		str_add(t->out, "'");
+		print_character(t->out, c, t->width, '\'', &escape);
+		str_addf(t->out, "' <repeats %zu times>", count);
+	} else {
+		if (!t->open) {
+			str_add(t->out, t->any ? ", " : "");
+			str_add(t->out, prefix_of(t->width));
+			str_add(t->out, "\"");
+			t->escape = false;
+		}
+		t->open = true;
+		for (size_t i = 0; i < count; i++)
+			print_character(t->out, c, t->width, '"', &t->escape);
+	}
+	t->any = true;
+}
+
+static uint64_t
+character_at(const unsigned char *bytes, size_t i, unsigned width)
+{
+	uint64_t c = 0;
+
+	memcpy(&c, bytes + i * width, width);
+	return c;
+}
+
+/* more: there is more of it than these. */
+void
+print_characters(struct printing *p, const unsigned char *bytes, size_t count,
+		 unsigned width, bool more)
+{
+	struct text t = { .out = p->out, .width = width };
+	size_t i = 0;
+
+	if (count == 0) {
+		str_addf(p->out, "%s\"\"%s", prefix_of(width),
+			 more ? "..." : "");
+		return;
+	}
+	while (i < count && i < ELEMENTS_MAX) {
+		const uint64_t c = character_at(bytes, i, width);
+		size_t n = 1;
+
+		while (i + n < count &&
+		       character_at(bytes, i + n, width) == c)
+			n++;
+		add_run(&t, c, n);
+		i += n;
+	}
+	if (t.open)
+		str_add(p->out, "\"");
+	if (more || i < count)
+		str_add(p->out, "...");
+}
+
+/* As far as it can be read; a failure after that is said. */
+void
+print_string_at(struct printing *p, uint64_t addr, unsigned width)
+{
+	unsigned char bytes[ELEMENTS_MAX * 4], next[4] = {0};
+	size_t n = 0;
+	int status = 0;
+
+	if (width == 0 || width > 4)
+		return;
+	while (n < ELEMENTS_MAX) {
+		status = debug_read(p->d, addr + n * width, bytes + n * width,
+				    width);
+		if (status < 0 || character_at(bytes, n, width) == 0)
+			break;
+		n++;
+	}
+	if (n == 0 && status < 0) {
+		str_addf(p->out, "<error: %s>", fail_last()->reason);
+		fail_clear();
+		return;
+	}
+
+	const bool more = n == ELEMENTS_MAX &&
+		(p->d->target->read(p->d->arg, addr + n * width, next,
+				    width) != 0 ||
+		 character_at(next, 0, width) != 0);
+
+	print_characters(p, bytes, n, width, more);
+	if (status < 0) {
+		str_addf(p->out, "<error: %s>", fail_last()->reason);
+		fail_clear();
+	}
+}
+
+/* ---- elements --------------------------------------------------------------------- */
+
+static bool
+is_text(struct debug *d, struct type *t)
+{
+	t = type_strip(d, t);
+	return t->kind == TYPE_CHAR && t->size >= 1 && t->size <= 4;
+}
+
+static size_t
+equal_run(struct value *v, uint64_t size, size_t from, size_t count)
+{
+	size_t n = 1;
+
+	while (from + n < count &&
+	       memcmp(v->bytes + from * size, v->bytes + (from + n) * size,
+		      size) == 0 &&
+	       (!v->lost || memcmp(v->lost + from * size,
+				   v->lost + (from + n) * size, size) == 0))
+		n++;
+	return n;
+}
+
+static void
+print_element(struct printing *p, struct value *v, struct type *t,
+	      uint64_t offset)
+{
+	struct printing inner = *p;
+	struct value *part = value_part(p->d, v, t, offset);
+
+	inner.top = false;
+	inner.depth++;
+	if (!part || value_fetch(p->d, part) < 0) {
+		str_addf(p->out, "<error: %s>", fail_last()->reason);
+		fail_clear();
+		return;
+	}
+	print_value(&inner, part);
+}
+
+static void
+print_elements(struct printing *p, struct value *v, struct type *t,
+	       size_t count, uint64_t size)
+{
+	size_t shown = 0, i = 0;
+
+	str_add(p->out, "{");
+	while (i < count && shown < ELEMENTS_MAX) {
+		const size_t n = equal_run(v, size, i, count);
+
+		if (p->d->work++ > 400000)
+			break;
+		if (i)
+			str_add(p->out, ", ");
+		print_element(p, v, t, i * size);
+		if (n >= REPEATS) {
+			str_addf(p->out, " <repeats %zu times>", n);
+			i += n;
+			shown += REPEATS;
+		} else {
+			i++;
+			shown++;
+		}
+	}
+	if (i < count)
+		str_add(p->out, "...");
+	str_add(p->out, "}");
+}
+
+/* An array without a size is where it begins. */
+static void
+print_start(struct printing *p, struct value *v, struct type *t)
+{
+	str_addf(p->out, "0x%" PRIx64, v->addr);
+	if (is_text(p->d, t)) {
+		str_add(p->out, " ");
+		print_string_at(p, v->addr,
+				(unsigned)type_strip(p->d, t)->size);
+	} else {
+		(void)print_symbol(p->d, v->addr, p->out);
+	}
+}
+
+void
+print_array(struct printing *p, struct value *v)
+{
+	struct type *array = type_strip(p->d, v->type);
+	struct type *t = type_target(p->d, array);
+	const uint64_t size = type_size(p->d, t);
+	size_t count = array->count;
+
+	if (!array->count_known || size == 0 || count == 0) {
+		if (v->place == VALUE_MEMORY && !p->format)
+			print_start(p, v, t);
+		else
+			str_add(p->out, "{}");
+		return;
+	}
+	if (v->size / size < count)
+		count = v->size / size;
+	if (is_text(p->d, t) && !array->is_vector &&
+	    (!p->format || p->format == 's')) {
+		const unsigned width = (unsigned)size;
+
+		/* the zero that ends it goes without saying */
+		if (count > 0 && count <= VALUE_MAX &&
+		    character_at(v->bytes, count - 1, width) == 0)
+			count--;
+		print_characters(p, v->bytes, count, width, false);
+		return;
+	}
+	if (p->depth >= 20) {
+		str_add(p->out, "{...}");
+		return;
+	}
+	print_elements(p, v, t, count, size);
+}

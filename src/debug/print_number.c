@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Numbers as text, plain and by format letter.
+ */
+#include "private.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+print_nan(struct str *out, const unsigned char *raw, uint64_t size)
+{
+	uint64_t bits = 0;
+	bool negative;
+
+	if (size == 4) {
+		memcpy(&bits, raw, 4);
+		negative = bits >> 31;
+		bits &= 0x7fffff;
+	} else {
+		memcpy(&bits, raw, 8);
+		negative = size == 8 ? bits >> 63 : raw[9] >> 7;
+		if (size == 8)
+			bits &= 0xfffffffffffffull;
+	}
+	str_addf(out, "%snan(0x%" PRIx64 ")", negative ? "-" : "", bits);
+}
+
+void
+print_float(struct printing *p, const unsigned char *raw, uint64_t size)
+{
+	long double number = 0;
+	float f;
+	double r;
+	int digits = 9;
+
+	switch (size) {
+	case 4:
+		memcpy(&f, raw, sizeof f);
+		number = f;
+		break;
+	case 8:
+		memcpy(&r, raw, sizeof r);
+		number = r;
+		digits = 17;
+		break;
+	case 10:
+	case 16:
+		memcpy(&number, raw, size);
+		digits = 18;
+		break;
+	default:
+		str_addf(p->out, "<a number of %" PRIu64 " bytes>", size);
+		return;
+	}
+	if (isnan(number))
+		print_nan(p->out, raw, size);
+	else if (isinf(number))
+		str_add(p->out, number < 0 ? "-inf" : "inf");
+	else
+		str_addf(p->out, "%.*Lg", digits, number);
+}
+
+void
+print_integer128(struct str *out, const unsigned char *raw, bool is_signed)
+{
+	unsigned __int128 n;
+	char text[48];
+	size_t at = sizeof text;
+	bool negative;
+
+	memcpy(&n, raw, sizeof n);
+	negative = is_signed && n >> 127;
+	if (negative)
+		n = -n;
+	text[--at] = '\0';
+	do
+		text[--at] = (char)('0' + (int)(n % 10));
+	while ((n /= 10) != 0);
+	str_addf(out, "%s%s", negative ? "-" : "", text + at);
+}
+
+static void
+print_binary(struct str *out, uint64_t word, unsigned fill)
+{
+	int bit = 63;
+
+	while (bit > 0 && !(word >> bit & 1) && bit >= (int)fill)
+		bit--;
+	for (; bit >= 0; bit--)
+		str_add(out, word >> bit & 1 ? "1" : "0");
+}
+
+static void
+print_wide(struct printing *p, const unsigned char *raw, char format,
+	   bool is_signed)
+{
+	uint64_t low, high;
+
+	memcpy(&low, raw, 8);
+	memcpy(&high, raw + 8, 8);
+	if (format == 'x' || format == 'z' || format == 'a') {
+		if (high)
+			str_addf(p->out, "0x%" PRIx64 "%016" PRIx64, high,
+				 low);
+		else
+			str_addf(p->out, "0x%" PRIx64, low);
+	} else {
+		print_integer128(p->out, raw, format == 0 ? is_signed :
+				 format == 'd');
+	}
+}
+
+static void
+print_plain(struct printing *p, struct type *t, uint64_t word)
+{
+	if (t->kind == TYPE_BOOL && word <= 1)
+		str_add(p->out, word ? "true" : "false");
+	else if (t->kind == TYPE_ENUM)
+		print_enum(p, t, (int64_t)word);
+	else
+		str_addf(p->out, t->is_signed ? "%" PRId64 : "%" PRIu64, word);
+}
+
+static uint64_t
+extended(uint64_t word, unsigned size, bool is_signed)
+{
+	const unsigned spare = size < 8 ? 64 - 8 * size : 0;
+
+	if (spare == 0)
+		return word;
+	return is_signed ? (uint64_t)((int64_t)(word << spare) >> spare) :
+			   word << spare >> spare;
+}
+
+static void
+print_as_character(struct printing *p, uint64_t word, unsigned size,
+		   bool is_signed)
+{
+	bool escape = false;
+	const uint64_t shown = extended(word, size, is_signed);
+
+	str_addf(p->out, is_signed ? "%" PRId64 " '" : "%" PRIu64 " '", shown);
+	print_character(p->out, shown & 0xff, 1, '\'', &escape);
+	str_add(p->out, "'");
+}
+
+/* A float by a format of integers is its whole part. */
+static bool
+whole_part(struct type *t, const unsigned char *raw, uint64_t *word)
+{
+	float f;
+	double r;
+	long double l;
+
+	if (t->kind != TYPE_FLOAT)
+		return false;
+	if (t->size == sizeof f) {
+		memcpy(&f, raw, sizeof f);
+		l = f;
+	} else if (t->size == sizeof r) {
+		memcpy(&r, raw, sizeof r);
+		l = r;
+	} else {
+		memcpy(&l, raw, sizeof l);
+	}
+	*word = l > -9.2e18L && l < 9.2e18L ? (uint64_t)(int64_t)l : 0;
+	return true;
+}
+
+
+static void
+print_as_float(struct printing *p, struct type *t, const unsigned char *raw,
+	       unsigned size, uint64_t word)
+{
+	if (t->kind == TYPE_FLOAT || size == 4 || size == 8)
+		print_float(p, raw, size);
+	else
+		str_addf(p->out, t->is_signed ? "%" PRId64 : "%" PRIu64, word);
+}
+
+void
+print_number(struct printing *p, struct type *type, const unsigned char *raw,
+	     char format, unsigned size)
+{
+	struct type *t = type_strip(p->d, type);
+	uint64_t word = 0;
+
+	if (t->kind == TYPE_ENUM)
+		type_fill(p->d, t);
+	if (size == 0)
+		size = (unsigned)type_size(p->d, t);
+	if (size == 16 && t->kind != TYPE_FLOAT) {
+		print_wide(p, raw, format, t->is_signed);
+		return;
+	}
+	memcpy(&word, raw, size < 8 ? size : 8);
+	if (format != 'f' && whole_part(t, raw, &word))
+		size = 8;
+	switch (format) {
+	case 'x':
+		str_addf(p->out, "0x%" PRIx64, extended(word, size, false));
+		break;
+	case 'z':
+		str_addf(p->out, "0x%0*" PRIx64, (int)size * 2,
+			 extended(word, size, false));
+		break;
+	case 'd':
+		str_addf(p->out, "%" PRId64, extended(word, size, true));
+		break;
+	case 'u':
+		str_addf(p->out, "%" PRIu64, extended(word, size, false));
+		break;
+	case 'o':
+		word = extended(word, size, false);
+		str_addf(p->out, word ? "0%" PRIo64 : "%" PRIo64, word);
+		break;
+	case 't':
+		print_binary(p->out, extended(word, size, false), 0);
+		break;
+	case 'c':
+		print_as_character(p, word, size, t->kind == TYPE_FLOAT ||
+				   t->is_signed);
+		break;
+	case 'a':
+		word = extended(word, size, false);
+		str_addf(p->out, "0x%" PRIx64, word);
+		(void)print_symbol(p->d, word, p->out);
+		break;
+	case 'f':
+		print_as_float(p, t, raw, size,
+			       extended(word, size, t->is_signed));
+		break;
+	default:
+		print_plain(p, t, extended(word, size, t->is_signed));
+		break;
+	}
+}

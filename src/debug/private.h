@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Inside the debug room. Types are made once and live as long as the debug;
+ * values, expressions and frames' scopes live in the scratch arena until the
+ * next question. Whatever debug data says is believed only within the limits
+ * below: chains of types, scopes and expressions all end somewhere.
+ */
+#ifndef DEBUG_PRIVATE_H
+#define DEBUG_PRIVATE_H
+
+#include "arch.h"
+#include "base.h"
+#include "debug.h"
+#include "symbol.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+enum {
+	CHAIN_MAX = 64,		/* typedefs of typedefs, origins of origins */
+	NEST_MAX = 40,		/* structs in structs while printing */
+	SCOPE_MAX = 128,	/* blocks in blocks */
+	FRAME_MAX = 100000,
+	VALUE_MAX = 65536,	/* bytes of one value, as gdb's max-value-size */
+	ELEMENTS_MAX = 200,	/* of an array or a string that are shown */
+	REPEATS = 10,		/* as many equal elements are one */
+	MEMBERS_MAX = 65536,
+	REG_MAX = 128,		/* DWARF's numbers of registers */
+};
+
+/* ---- arena.c: memory that goes all at once --------------------------------- */
+
+struct arena_chunk;
+struct arena {
+	struct arena_chunk *chunks;
+	size_t used;
+};
+
+void *arena_alloc(struct arena *a, size_t n);	/* zeroed */
+char *arena_text(struct arena *a, const char *text);
+char *arena_textn(struct arena *a, const char *text, size_t n);
+char *arena_printf(struct arena *a, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void arena_free(struct arena *a);
+
+/* ---- objects --------------------------------------------------------------- */
+
+struct object {
+	char *key;		/* path, what tells it from another */
+	char *shown;
+	struct symfile *symbols;
+	bool owned;		/* symbols were opened here */
+	bool here;		/* in the target's last list */
+	uint64_t start, end, bias;
+	size_t order;
+	Dwarf *dwarf;		/* NULL: no debug information */
+	Dwarf_CFI *eh_cfi, *debug_cfi;
+	bool dwarf_sought, cfi_sought, indexed;
+};
+
+/* ---- frames ---------------------------------------------------------------- */
+
+enum reg_known { REG_LOST, REG_HERE, REG_SAVED };
+
+struct reg_state {
+	enum reg_known known;
+	uint64_t value;
+	uint64_t saved_at;	/* REG_SAVED: in memory; else in the register */
+};
+
+/* One frame of the stack; functions that were inlined there are frames too. */
+struct physical {
+	uint64_t pc, cfa;
+	bool exact;		/* pc is no return address */
+	bool signal;		/* of a signal trampoline */
+	bool innermost;
+	struct object *object;	/* NULL: in none */
+	struct reg_state reg[ARCH_REGS_MAX];
+	Dwarf_Die *scopes;	/* innermost first, the unit last */
+	size_t scope_len;
+	bool scoped;
+};
+
+struct frame {
+	struct physical *at;
+	size_t first, last;	/* its scopes; last is the function's */
+	bool inlined;		/* last is an inlined subroutine */
+};
+
+/* ---- types ----------------------------------------------------------------- */
+
+enum type_kind {
+	TYPE_VOID, TYPE_INT, TYPE_CHAR, TYPE_BOOL, TYPE_FLOAT, TYPE_COMPLEX,
+	TYPE_ENUM, TYPE_POINTER, TYPE_REFERENCE, TYPE_RVALUE_REFERENCE,
+	TYPE_ARRAY, TYPE_STRUCT, TYPE_UNION, TYPE_FUNCTION,
+	TYPE_MEMBER_POINTER, TYPE_METHOD_POINTER,
+	TYPE_TYPEDEF, TYPE_CONST, TYPE_VOLATILE, TYPE_RESTRICT, TYPE_ATOMIC,
+	TYPE_NAMESPACE, TYPE_NODEBUG_DATA, TYPE_NODEBUG_TEXT, TYPE_ERROR,
+};
+
+struct field {
+	const char *name;	/* NULL: none */
+	Dwarf_Die die;
+	struct type *type;
+	uint64_t offset;	/* bits from the start */
+	unsigned bits;		/* 0: no bit-field */
+	bool is_base, is_virtual, is_static, is_artificial, dynamic;
+};
+
+struct enumerator {
+	const char *name;
+	int64_t value;
+};
+
+struct type {
+	enum type_kind kind;
+	const char *name;	/* NULL: none; qualified */
+	uint64_t size;
+	bool is_signed, is_class, is_cxx, is_declaration, is_vector;
+	bool is_prototyped, is_varargs, is_method, is_flags, is_variable;
+	int64_t low;
+	uint64_t count;		/* of elements */
+	bool count_known;
+	bool has_die, filled, completing;
+	Dwarf_Die die;
+	struct object *object;
+	struct type *target;	/* see type_target */
+	bool target_known;
+	struct type *container;	/* of a member pointer */
+	struct type *pointer, *complete;	/* made from it; or NULL */
+	struct field *fields;	/* also a function's parameters */
+	size_t field_len;
+	struct enumerator *values;
+	size_t value_len;
+};
+
+struct debug;
+
+struct type *type_of_die(struct debug *d, struct object *o, Dwarf_Die *die);
+/* Of DW_AT_type; void where there is none. */
+struct type *type_of_attr(struct debug *d, struct object *o, Dwarf_Die *die);
+struct type *type_target(struct debug *d, struct type *t);
+/* Without typedefs and const; a declaration's definition. Never NULL. */
+struct type *type_strip(struct debug *d, struct type *t);
+/* Without const and volatile only. */
+struct type *type_unqualified(struct debug *d, struct type *t);
+/* Fields of a struct, values of an enum, parameters of a function. */
+void type_fill(struct debug *d, struct type *t);
+uint64_t type_size(struct debug *d, struct type *t);
+struct type *type_pointer_to(struct debug *d, struct type *t);
+struct type *type_array_of(struct debug *d, struct type *t, uint64_t count);
+struct type *type_wrapped(struct debug *d, enum type_kind kind,
+			  struct type *t);
+/* A type of the language by name: "int", "unsigned long"; NULL: none. */
+struct type *type_basic(struct debug *d, const char *name);
+struct type *type_new(struct debug *d, enum type_kind kind, const char *name,
+		      uint64_t size, bool is_signed);
+bool type_is_integral(const struct type *t);	/* stripped: int char bool enum */
+bool type_is_scalar(const struct type *t);
+bool type_same(struct debug *d, struct type *a, struct type *b);
+/* Bounds that are computed in a frame; t itself where they are constant. */
+struct type *type_resolved(struct debug *d, struct type *t,
+			   const uint64_t *address);
+
+/* ---- type_text.c ------------------------------------------------------------ */
+
+void type_spell(struct debug *d, struct type *t, struct str *out);
+void type_spell_var(struct debug *d, struct type *t, const char *name,
+		    struct str *out);
+const char *type_text(struct debug *d, struct type *t);	/* scratch */
+void type_describe(struct debug *d, struct type *t, struct str *out);
+
+/* ---- dwarf_value.c: what an expression of DWARF says ------------------------ */
+
+enum place_kind {
+	PLACE_NONE,		/* optimized out */
+	PLACE_MEMORY, PLACE_REGISTER, PLACE_VALUE, PLACE_BYTES, PLACE_POINTER,
+};
+
+struct place {
+	enum place_kind kind;
+	uint64_t value;		/* address or value */
+	int reg;
+	const unsigned char *bytes;
+	size_t len;
+	Dwarf_Die die;		/* PLACE_POINTER: what it points to */
+	int64_t offset;
+	uint64_t bits, bit_offset;	/* of a piece; bits 0: all of it */
+};
+
+struct places {
+	struct place *items;
+	size_t len, cap;
+};
+
+struct context {		/* in which an expression is evaluated */
+	struct debug *d;
+	struct object *object;
+	const struct physical *regs;	/* NULL: none are known */
+	const struct frame *frame;	/* NULL: no frame base */
+	const uint64_t *address;	/* of the object that holds it */
+	bool has_initial;
+	uint64_t initial;
+	int depth;
+};
+
+int places_of_ops(struct context *c, Dwarf_Attribute *attr, Dwarf_Op *ops,
+		  size_t count, struct places *out);
+/* The number that ops leave on the stack. */
+int number_of_ops(struct context *c, Dwarf_Attribute *attr, Dwarf_Op *ops,
+		  size_t count, uint64_t *number);
+/* An attribute that is a constant, an expression or a reference to a variable;
+ * -1 without a failure recorded: not known. */
+int number_of_attr(struct context *c, Dwarf_Die *die, unsigned name,
+		   uint64_t *number);
+bool attr_unsigned(Dwarf_Die *die, unsigned name, uint64_t *out);
+bool attr_signed(Dwarf_Die *die, unsigned name, int64_t *out);
+bool attr_flag(Dwarf_Die *die, unsigned name);
+/* Where the calling frame says what a register had at entry. */
+int entry_value(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
+		uint64_t *value);
+int register_bytes(struct debug *d, const struct physical *p, int reg,
+		   unsigned char *out, size_t size);
+uint64_t frame_cfa(struct debug *d, const struct physical *p);
+int tls_address(struct debug *d, struct object *o, uint64_t offset,
+		uint64_t *addr);
+
+/* ---- values ----------------------------------------------------------------- */
+
+enum value_place { VALUE_TEMPORARY, VALUE_MEMORY, VALUE_REGISTER, VALUE_PARTS,
+		   VALUE_CONVENIENCE };
+
+struct synthetic {		/* a pointer to what has no address */
+	Dwarf_Die die;
+	int64_t offset;
+	struct object *object;
+};
+
+struct value {
+	struct type *type;
+	unsigned char *bytes;	/* NULL: not fetched yet */
+	size_t size;
+	enum value_place place;
+	uint64_t addr;
+	int reg;
+	const struct physical *regs;
+	struct places parts;
+	unsigned bit_offset, bits;	/* bits 0: no bit-field */
+	unsigned char *lost;	/* per byte: 1 optimized out, 2 synthetic */
+	struct synthetic *synthetic;
+	struct variable_slot *slot;	/* VALUE_CONVENIENCE */
+	const char *text;	/* name, of a symbol without a type */
+};
+
+struct value *value_new(struct debug *d, struct type *t);
+struct value *value_at(struct debug *d, struct type *t, uint64_t addr);
+struct value *value_int(struct debug *d, struct type *t, uint64_t number);
+struct value *value_double(struct debug *d, struct type *t, long double n);
+struct value *value_lost(struct debug *d, struct type *t);
+int value_fetch(struct debug *d, struct value *v);
+/* Fetched, and nothing of it is optimized out. */
+int value_need(struct debug *d, struct value *v);
+bool value_all_lost(const struct value *v);
+int value_number(struct debug *d, struct value *v, uint64_t *out);
+int value_float(struct debug *d, struct value *v, long double *out);
+int value_store(struct debug *d, struct value *to, struct value *from);
+struct value *value_cast(struct debug *d, struct type *t, struct value *v);
+struct value *value_part(struct debug *d, struct value *v, struct type *t,
+			 uint64_t offset);
+struct value *value_member(struct debug *d, struct value *v,
+			   const struct field *f);
+struct value *value_element(struct debug *d, struct value *v, int64_t index);
+struct value *value_deref(struct debug *d, struct value *v);
+struct value *value_unref(struct debug *d, struct value *v);
+struct value *value_address(struct debug *d, struct value *v);
+struct value *value_decay(struct debug *d, struct value *v);
+/* A member by name, also of bases and anonymous members; NULL: a failure. */
+struct value *value_named_member(struct debug *d, struct value *v,
+				 const char *name);
+int value_truth(struct debug *d, struct value *v, bool *out);
+uint64_t bits_get(const unsigned char *from, uint64_t at, unsigned n);
+void bits_put(unsigned char *to, uint64_t at, unsigned n, uint64_t bits);
+
+/* ---- variable.c -------------------------------------------------------------- */
+
+/* frame may be NULL for what lies at a fixed place. */
+struct value *variable_value(struct debug *d, struct object *o,
+			     const struct frame *frame, Dwarf_Die *die);
+struct value *value_of_places(struct debug *d, struct object *o,
+			      const struct physical *regs, struct type *t,
+			      struct places *places);
+
+/* ---- index.c: names of a whole object ----------------------------------------- */
+
+struct entry {
+	const char *name;	/* the last part of it */
+	const char *scope;	/* "A::B", "" at the top */
+	struct object *object;
+	Dwarf_Die die;
+	Dwarf_Die unit;
+	struct entry *next;	/* of the same hash */
+	bool external, declaration;
+};
+
+enum entry_wanted { WANT_VALUE, WANT_TYPE, WANT_ANY };
+
+struct index {
+	struct entry **slots;
+	size_t slot_len, len;
+};
+
+/* The best of that qualified name: of the frame's unit before all others. */
+struct entry *index_find(struct debug *d, const char *name,
+			 enum entry_wanted want, Dwarf_Die *unit);
+/* All of them, until visit is false. */
+void index_each(struct debug *d, const char *name,
+		bool (*visit)(void *arg, struct entry *e), void *arg);
+/* The definition of a type that is only declared; NULL: none. */
+struct entry *index_definition(struct debug *d, struct type *t);
+bool is_type_tag(int tag);
+const char *die_name(Dwarf_Die *die);
+/* The name with its namespaces and classes. */
+const char *die_full_name(struct debug *d, Dwarf_Die *die);
+bool die_is_cxx(Dwarf_Die *die);
+
+/* ---- scope.c ------------------------------------------------------------------ */
+
+/* Scopes around vaddr, innermost first, the unit last. */
+void scopes_at(struct debug *d, struct object *o, uint64_t vaddr,
+	       struct physical *at);
+/* A variable, parameter or enumerator that the frame sees by that name. */
+bool scope_find(struct debug *d, const struct frame *f, const char *name,
+		enum entry_wanted want, Dwarf_Die *out);
+const struct frame *frame_selected(struct debug *d);
+int frame_make_all(struct debug *d, size_t upto);
+const struct frame *frame_get(struct debug *d, size_t n);
+uint64_t frame_lookup_pc(const struct physical *p);
+const char *frame_function(struct debug *d, const struct frame *f);
+bool frame_is_cxx(struct debug *d);
+struct type *function_type(struct debug *d, struct object *o, Dwarf_Die *die);
+bool die_entry(Dwarf_Die *die, uint64_t *vaddr);
+
+/* ---- expressions --------------------------------------------------------------- */
+
+struct node;
+
+struct node *parse_text(struct debug *d, const char *text);
+/* A type's name, a whole text of it; NULL: it is none (no failure). */
+struct type *parse_type(struct debug *d, const char *text);
+struct value *evaluate(struct debug *d, struct node *n, bool quiet);
+struct value *evaluate_text(struct debug *d, const char *text);
+/* $name; made when it is new. */
+struct variable_slot {
+	char *name;
+	struct type *type;	/* NULL: void so far */
+	unsigned char *bytes;
+	size_t size;
+};
+struct variable_slot *convenience(struct debug *d, const char *name);
+struct value *convenience_value(struct debug *d, const char *name);
+struct value *binary(struct debug *d, int op, struct value *a,
+		     struct value *b);
+struct value *unary(struct debug *d, int op, struct value *v);
+struct value *call_function(struct debug *d, struct value *function,
+			    struct value **args, size_t n);
+struct value *register_value(struct debug *d, const char *name);
+struct value *symbol_value(struct debug *d, const char *name);
+
+enum {				/* operators of two characters and words */
+	OP_SHL = 256, OP_SHR, OP_LE, OP_GE, OP_EQ, OP_NE, OP_AND, OP_OR,
+	OP_ARROW, OP_SCOPE, OP_INC, OP_DEC,
+};
+
+/* ---- print.c -------------------------------------------------------------------- */
+
+struct printing {
+	struct debug *d;
+	struct str *out;
+	char format;
+	bool top;		/* of print: pointers say their types */
+	int depth;
+	const char *error;	/* memory that could not be read, for x */
+	unsigned budget;	/* of elements, against bombs */
+};
+
+void print_value(struct printing *p, struct value *v);
+void print_array(struct printing *p, struct value *v);
+void print_characters(struct printing *p, const unsigned char *bytes,
+		      size_t count, unsigned width, bool more);
+void print_string_at(struct printing *p, uint64_t addr, unsigned width);
+void print_character(struct str *out, uint64_t c, unsigned width, char quote,
+		     bool *need_escape);
+/* A number of that type by format (never 0). */
+void print_number(struct printing *p, struct type *t, const unsigned char *raw,
+		  char format, unsigned size);
+void print_float(struct printing *p, const unsigned char *raw, uint64_t size);
+void print_enum(struct printing *p, struct type *t, int64_t value);
+void print_integer128(struct str *out, const unsigned char *raw, bool is_signed);
+/* " <main+4>" where a symbol is around it. */
+bool print_symbol(struct debug *d, uint64_t addr, struct str *out);
+
+/* ---- debug.c ---------------------------------------------------------------------- */
+
+struct debug {
+	const struct debug_target *target;
+	void *arg;
+	struct vec objects;	/* struct object */
+	bool objects_known, regs_known, regs_failed;
+	struct debug_regs regs;
+	struct arena lasting, scratch, stack;
+	struct map types;	/* address of a DIE -> struct type */
+	struct map derived;
+	struct map basics;
+	struct vec physicals;	/* struct physical */
+	struct frame **frames;	/* pointers: the array grows */
+	size_t frame_len, frame_cap, selected;
+	bool frames_ended;
+	struct index index;
+	struct vec slots;	/* struct variable_slot */
+	int depth;
+	unsigned work;		/* of this question; bounded */
+};
+
+int debug_read(struct debug *d, uint64_t addr, void *buf, size_t n);
+bool debug_read_word(struct debug *d, uint64_t addr, uint64_t *out);
+int debug_regs_load(struct debug *d);
+struct object *object_at(struct debug *d, uint64_t addr);
+void objects_load(struct debug *d);
+void object_close(struct object *o);
+Dwarf *object_dwarf(struct object *o);
+struct object *object_of_die(struct debug *d, Dwarf_Die *die,
+			     struct object *fallback);
+/* Begin a question: the scratch arena is empty again. */
+void debug_begin(struct debug *d);
+
+/* ---- machine_*.c ------------------------------------------------------------------- */
+
+enum reg_type { REG_LONG, REG_CODE, REG_DATA, REG_FLAGS, REG_INT32,
+		REG_X87, REG_VECTOR };
+
+struct machine_reg {
+	const char *name;
+	int dwarf;		/* -1: has none */
+	enum reg_type type;
+	size_t offset;		/* in struct debug_regs */
+	size_t size;
+	bool extra, vector;	/* known only with these */
+	char set;		/* 'g' general, 'f' floating, 'v' vector */
+};
+
+struct machine {
+	const struct machine_reg *regs;
+	size_t reg_len;
+	const char *const *flags;	/* names of bits of the flags, or NULL */
+	size_t flag_len;
+	uint32_t kept;		/* general registers that a call preserves */
+	size_t prstatus_regs;	/* where they begin in NT_PRSTATUS */
+	void (*from_prstatus)(const unsigned char *regs, size_t n,
+			      struct debug_regs *out);
+	void (*from_floats)(const unsigned char *regs, size_t n,
+			    struct debug_regs *out);
+	/* where the block of the program's own thread variables begins */
+	uint64_t (*tls_block)(uint64_t tp, uint64_t size, uint64_t align);
+	int dtv_offset;		/* of the pointer to the DTV from tp */
+	int int_args, float_args;
+};
+
+extern const struct machine machine;
+const struct machine_reg *machine_named(const char *name);
+const struct machine_reg *machine_numbered(int dwarf);
+
+#endif

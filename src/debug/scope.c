@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What is visible at an address: the chain of entries from the unit down to
+ * the innermost block, and names in it. Entries of a unit lie in order, and
+ * the walk goes forward only, so that damaged data ends it.
+ */
+#include "private.h"
+
+#include <string.h>
+
+struct descent {
+	struct debug *d;
+	uint64_t vaddr;
+	Dwarf_Die found[SCOPE_MAX];
+	size_t len;
+	const void *last;
+};
+
+static bool
+holds_code(int tag)
+{
+	switch (tag) {
+	case DW_TAG_subprogram:
+	case DW_TAG_inlined_subroutine:
+	case DW_TAG_lexical_block:
+	case DW_TAG_try_block:
+	case DW_TAG_catch_block:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool
+holds_functions(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
+	       tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
+	       tag == DW_TAG_module;
+}
+
+/* A block without an address of its own is one of the block around it. */
+static bool
+descend(struct descent *s, Dwarf_Die *die, size_t depth)
+{
+	Dwarf_Die child;
+
+	if (depth >= SCOPE_MAX || dwarf_child(die, &child) != 0)
+		return false;
+	do {
+		if ((const char *)child.addr <= (const char *)s->last)
+			return false;
+		s->last = child.addr;
+
+		const int tag = dwarf_tag(&child);
+
+		if (holds_code(tag) && dwarf_haspc(&child, s->vaddr) == 1) {
+			s->found[depth] = child;
+			s->len = depth + 1;
+			(void)descend(s, &child, depth + 1);
+			return true;
+		}
+		/* an abstract block, or a concrete one in parts without code */
+		if (holds_functions(tag) ||
+		    (tag == DW_TAG_subprogram && !dwarf_hasattr(&child,
+							DW_AT_inline) &&
+		     !dwarf_hasattr(&child, DW_AT_declaration))) {
+			s->found[depth] = child;
+			if (descend(s, &child, depth + 1))
+				return true;
+		}
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return false;
+}
+
+void
+scopes_at(struct debug *d, struct object *o, uint64_t vaddr,
+	  struct physical *at)
+{
+	struct descent s = { .d = d, .vaddr = vaddr };
+	uint64_t offset;
+	Dwarf *dwarf;
+
+	if (at->scoped)
+		return;
+	at->scoped = true;
+	(void)object_dwarf(o);
+	dwarf = symfile_unit_dwarf(o->symbols,
+				   symfile_unit_at(o->symbols, vaddr),
+				   &offset);
+	if (!dwarf || !dwarf_offdie(dwarf, offset, &s.found[0]))
+		return;
+	s.last = s.found[0].addr;
+	s.len = 1;
+	(void)descend(&s, &s.found[0], 1);
+	at->scopes = arena_alloc(&d->stack, s.len * sizeof *at->scopes);
+	for (size_t i = 0; i < s.len; i++)
+		at->scopes[i] = s.found[s.len - 1 - i];
+	at->scope_len = s.len;
+}
+
+static bool
+is_value_tag(int tag)
+{
+	return tag == DW_TAG_variable || tag == DW_TAG_formal_parameter ||
+	       tag == DW_TAG_constant;
+}
+
+static bool
+enumerator_in(Dwarf_Die *type, const char *name, Dwarf_Die *out)
+{
+	Dwarf_Die child;
+
+	if (dwarf_child(type, &child) != 0)
+		return false;
+	for (int i = 0; i < MEMBERS_MAX; i++) {
+		const char *its = dwarf_diename(&child);
+
+		if (its && strcmp(its, name) == 0) {
+			*out = child;
+			return true;
+		}
+		if (dwarf_siblingof(&child, &child) != 0)
+			break;
+	}
+	return false;
+}
+
+static bool
+fits(int tag, enum entry_wanted want)
+{
+	return (want != WANT_TYPE && (is_value_tag(tag) ||
+				      tag == DW_TAG_subprogram)) ||
+	       (want != WANT_VALUE && is_type_tag(tag));
+}
+
+/* The last one of a name in a block is the one that is meant. */
+static bool
+find_in_block(Dwarf_Die *block, const char *name, enum entry_wanted want,
+	      Dwarf_Die *out)
+{
+	Dwarf_Die child, origin;
+	Dwarf_Attribute attr;
+	bool found = false;
+
+	if (dwarf_child(block, &child) != 0) {
+		/* a concrete function may leave all to its abstract one */
+		if (!dwarf_attr(block, DW_AT_abstract_origin, &attr) ||
+		    !dwarf_formref_die(&attr, &origin) ||
+		    dwarf_child(&origin, &child) != 0)
+			return false;
+	}
+	do {
+		const int tag = dwarf_tag(&child);
+		const char *its;
+
+		if (want != WANT_TYPE && tag == DW_TAG_enumeration_type &&
+		    !attr_flag(&child, DW_AT_enum_class) &&
+		    enumerator_in(&child, name, out))
+			found = true;
+		if (!fits(tag, want))
+			continue;
+		its = die_name(&child);
+		if (its && strcmp(its, name) == 0) {
+			*out = child;
+			found = true;
+		}
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return found;
+}
+
+bool
+scope_find(struct debug *d, const struct frame *f, const char *name,
+	   enum entry_wanted want, Dwarf_Die *out)
+{
+	(void)d;
+	for (size_t i = f->first; i <= f->last && i < f->at->scope_len; i++)
+		if (holds_code(dwarf_tag(&f->at->scopes[i])) &&
+		    find_in_block(&f->at->scopes[i], name, want, out))
+			return true;
+	return false;
+}
+
+/* ---- what frames are called ------------------------------------------------ */
+
+const char *
+frame_function(struct debug *d, const struct frame *f)
+{
+	const struct physical *p = f->at;
+	struct symbol sym;
+
+	if (f->last < p->scope_len) {
+		Dwarf_Die *die = &p->scopes[f->last];
+
+		if (dwarf_tag(die) != DW_TAG_compile_unit && die_name(die))
+			return arena_text(&d->stack, die_full_name(d, die));
+	}
+	if (!p->object ||
+	    !symfile_find(p->object->symbols,
+			  frame_lookup_pc(p) - p->object->bias, &sym))
+		return NULL;
+	return sym.name;
+}
+
+bool
+frame_is_cxx(struct debug *d)
+{
+	const struct frame *f = frame_selected(d);
+
+	return f && f->at->scope_len &&
+	       die_is_cxx(&f->at->scopes[f->at->scope_len - 1]);
+}
+
+/* The line of the innermost function is of the pc; of one around it, of where
+ * the next inner one was inlined. */
+static void
+frame_line(const struct frame *f, struct debug_frame *out)
+{
+	const struct physical *p = f->at;
+	uint64_t number;
+
+	if (!p->object)
+		return;
+	if (f->first == 0) {
+		if (!symfile_line(p->object->symbols,
+				  frame_lookup_pc(p) - p->object->bias,
+				  &out->file, &out->line))
+			out->file = NULL;
+		return;
+	}
+
+	Dwarf_Die *inner = &p->scopes[f->first - 1];
+	Dwarf_Die unit;
+	Dwarf_Files *files;
+	size_t count;
+
+	if (attr_unsigned(inner, DW_AT_call_line, &number))
+		out->line = (int)number;
+	if (dwarf_diecu(inner, &unit, NULL, NULL) &&
+	    dwarf_getsrcfiles(&unit, &files, &count) == 0 &&
+	    attr_unsigned(inner, DW_AT_call_file, &number) && number < count)
+		out->file = dwarf_filesrc(files, number, NULL, NULL);
+}
+
+int
+debug_frame(struct debug *d, size_t n, struct debug_frame *out)
+{
+	const struct frame *f;
+	struct symbol sym;
+
+	objects_load(d);
+	f = frame_get(d, n);
+	if (!f)
+		return -1;
+
+	const struct physical *p = f->at;
+
+	*out = (struct debug_frame){
+		.pc = p->pc, .cfa = p->cfa, .inlined = f->inlined,
+		.exact = p->exact, .signal = p->signal,
+	};
+	/* whether a handler was called here shows when the step is made */
+	(void)frame_make_all(d, n + 1);
+	f = d->frames[n];
+	out->signal = p->signal;
+	out->cfa = p->cfa;
+	out->function = frame_function(d, f);
+	if (p->object) {
+		out->object = p->object->shown;
+		if (symfile_find(p->object->symbols,
+				 frame_lookup_pc(p) - p->object->bias, &sym))
+			out->offset = p->pc - p->object->bias - sym.start;
+	}
+	frame_line(f, out);
+	return 0;
+}

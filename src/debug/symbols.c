@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a name means here: a local variable, a member of this, a name of the
+ * function's namespaces, of the unit, of the program; last a symbol that no
+ * debug information is about.
+ */
+#include "private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct value *
+entry_as_value(struct debug *d, struct entry *e)
+{
+	const struct frame *f = frame_selected(d);
+	struct value *v;
+
+	if (dwarf_tag(&e->die) == DW_TAG_enumerator) {
+		Dwarf_Die die = e->die;
+		int64_t n = 0;
+
+		(void)attr_signed(&die, DW_AT_const_value, &n);
+		(void)f;
+		v = value_int(d, type_basic(d, "int"), (uint64_t)n);
+		return v;
+	}
+	return variable_value(d, e->object, NULL, &e->die);
+}
+
+/* An enumerator's value is of its enum; the enum is the entry around it, which
+ * is found by walking. */
+static struct value *
+enumerator_value(struct debug *d, struct object *o, Dwarf_Die *die)
+{
+	Dwarf_Die *around;
+	struct value *v = NULL;
+	int64_t n = 0;
+	const int len = dwarf_getscopes_die(die, &around);
+
+	(void)attr_signed(die, DW_AT_const_value, &n);
+	if (len > 1 && dwarf_tag(&around[1]) == DW_TAG_enumeration_type)
+		v = value_int(d, type_of_die(d, o, &around[1]), (uint64_t)n);
+	if (len > 0)
+		free(around);
+	return v ? v : value_int(d, type_basic(d, "int"), (uint64_t)n);
+}
+
+static struct value *
+member_of_this(struct debug *d, const struct frame *f, const char *name)
+{
+	struct value *this;
+	Dwarf_Die die;
+
+	if (!scope_find(d, f, "this", WANT_VALUE, &die))
+		return NULL;
+	this = variable_value(d, f->at->object, f, &die);
+	this = this ? value_deref(d, this) : NULL;
+	this = this ? value_named_member(d, this, name) : NULL;
+	if (!this)
+		fail_clear();
+	return this;
+}
+
+static struct entry *
+find_in_scopes(struct debug *d, const struct frame *f, const char *name,
+	       Dwarf_Die *unit)
+{
+	const char *function = frame_function(d, f);
+	char *scope = arena_text(&d->scratch, function ? function : "");
+	struct entry *e = NULL;
+
+	while (!e) {
+		char *colons = NULL;
+
+		for (char *at = scope; (at = strstr(at, "::")); at++)
+			colons = at;
+		if (!colons)
+			return NULL;
+		*colons = '\0';
+		e = index_find(d, arena_printf(&d->scratch, "%s::%s", scope,
+					       name), WANT_VALUE, unit);
+	}
+	return e;
+}
+
+/* function::variable: one that is static in it. */
+static struct value *
+static_of_function(struct debug *d, const char *name)
+{
+	const char *colons = NULL;
+	struct entry *e;
+	Dwarf_Die child;
+
+	for (const char *at = name; (at = strstr(at, "::")); at++)
+		colons = at;
+	if (!colons)
+		return NULL;
+	e = index_find(d, arena_textn(&d->scratch, name,
+				      (size_t)(colons - name)),
+		       WANT_VALUE, NULL);
+	if (!e || dwarf_tag(&e->die) != DW_TAG_subprogram ||
+	    dwarf_child(&e->die, &child) != 0)
+		return NULL;
+	do
+		if (dwarf_tag(&child) == DW_TAG_variable &&
+		    die_name(&child) &&
+		    strcmp(die_name(&child), colons + 2) == 0)
+			return variable_value(d, e->object, NULL, &child);
+	while (dwarf_siblingof(&child, &child) == 0);
+	return NULL;
+}
+
+static struct value *
+bare_symbol(struct debug *d, const char *name)
+{
+	struct symbol sym;
+	struct value *v;
+	struct type *t;
+
+	for (size_t i = 0; i < d->objects.len; i++) {
+		struct object *o = d->objects.items[i];
+		bool text, data;
+
+		if (!o->here)
+			continue;
+		text = symfile_named(o->symbols, name, 0, &sym) && !sym.is_plt;
+		data = !text && symfile_data_named(o->symbols, name, &sym);
+		if (!text && !data)
+			continue;
+		t = type_new(d, text ? TYPE_NODEBUG_TEXT : TYPE_NODEBUG_DATA,
+			     text ? "<text variable, no debug info>" :
+			     "<data variable, no debug info>", 1, false);
+		v = value_at(d, t, sym.start + o->bias);
+		v->text = arena_text(&d->scratch, name);
+		return v;
+	}
+	return NULL;
+}
+
+static struct value *
+visible(struct debug *d, const struct frame *f, const char *name)
+{
+	Dwarf_Die *unit = f && f->at->scope_len ?
+		&f->at->scopes[f->at->scope_len - 1] : NULL;
+	struct value *v;
+	struct entry *e = NULL;
+	Dwarf_Die die;
+
+	if (f && f->at->object &&
+	    scope_find(d, f, name, WANT_VALUE, &die)) {
+		if (dwarf_tag(&die) == DW_TAG_enumerator)
+			return enumerator_value(d, f->at->object, &die);
+		return variable_value(d, f->at->object, f, &die);
+	}
+	if (f && (v = member_of_this(d, f, name)) != NULL)
+		return v;
+	if (f && frame_is_cxx(d))
+		e = find_in_scopes(d, f, name, unit);
+	if (!e)
+		e = index_find(d, name, WANT_VALUE, unit);
+	if (!e)
+		return NULL;
+	if (dwarf_tag(&e->die) == DW_TAG_enumerator)
+		return enumerator_value(d, e->object, &e->die);
+	return entry_as_value(d, e);
+}
+
+struct value *
+symbol_value(struct debug *d, const char *name)
+{
+	const struct frame *f = frame_selected(d);
+	const char *reason;
+	struct value *v;
+
+	fail_clear();
+	if (str_starts(name, "::"))
+		name += 2;
+	v = visible(d, f, name);
+	if (v)
+		return v;
+	reason = fail_last()->reason;
+	if (f && *reason && fail_last()->kind != FAIL_NONE)
+		return NULL;
+	v = static_of_function(d, name);
+	if (!v)
+		v = bare_symbol(d, name);
+	if (!v)
+		(void)fail(FAIL_MISSING, "No symbol \"%s\" in current "
+			   "context.", name);
+	return v;
+}

@@ -1,0 +1,90 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# debug-compare: the same questions about a core to gdb, the oracle, and to the
+# debug room; sourced by the tests behind lib.sh.
+
+PRINT=$BUILD/tests/tools/debug-print
+
+# make_core CORE BREAKPOINT PROGRAM ARG...: the program stopped there, by gdb
+make_core()
+{
+	local core=$1 at=$2
+
+	shift 2
+	gdb -nx -batch -ex 'set debuginfod enabled off' \
+		-ex 'set startup-with-shell off' -ex 'set breakpoint pending on' -ex "break $at" \
+		-ex run -ex "gcore $core" --args "$@" >"$core.log" 2>&1 \
+		</dev/null
+	[ -s "$core" ] || broken "gdb made no core: $(tail -n 3 "$core.log")"
+}
+
+# ask_gdb PROGRAM CORE COMMANDS: answers, each behind a line "@@ COMMAND"
+ask_gdb()
+{
+	local line args=()
+
+	while read -r line; do
+		[ -n "$line" ] || continue
+		args+=(-ex "echo @@ $line\\n")
+		case $line in
+		locals) args+=(-ex 'info locals') ;;
+		args) args+=(-ex 'info args') ;;
+		regs) args+=(-ex 'info registers') ;;
+		echo*) ;;
+		*) args+=(-ex "$line") ;;
+		esac
+	done <"$3"
+	gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'set width 0' \
+		-ex 'set confirm off' "$1" "$2" "${args[@]}" 2>&1 </dev/null |
+		sed -n '/^@@ /,$p' |
+		sed -E 's/^\$[0-9]+ = //; s/^\$[0-9]+ = //'
+}
+
+ask_us()
+{
+	local line
+
+	while read -r line; do
+		[ -n "$line" ] || continue
+		printf 'echo @@ %s\n%s\n' "$line" "$line"
+	done <"$3" | "$PRINT" "$2" "$1" 2>&1
+}
+
+# answers FILE: one line for each command, its answer's lines joined; those of
+# locals in order of names: gdb shows a block's in no order of their own
+answers()
+{
+	awk '
+	function flush(   i, j, t) {
+		if (head == "")
+			return
+		if (head ~ /^@@ locals/)
+			for (i = 2; i <= n; i++)
+				for (j = i; j > 1 && line[j - 1] > line[j];
+				     j--) {
+					t = line[j]
+					line[j] = line[j - 1]
+					line[j - 1] = t
+				}
+		if (head !~ /^@@ (frame|thread|up|down)/)
+			for (i = 1; i <= n; i++)
+				print substr(head, 4) " => " line[i]
+	}
+	/^@@ / { flush(); head = $0; n = 0; next }
+	{ line[++n] = $0 }
+	END { flush() }' "$1"
+}
+
+# compare PROGRAM CORE COMMANDS NAME: differences go to NAME.diff; counts in
+# EQUAL and DIFFERENT
+compare()
+{
+	ask_gdb "$1" "$2" "$3" >"$TMP/$4.gdb.raw"
+	ask_us "$1" "$2" "$3" >"$TMP/$4.our.raw"
+	answers "$TMP/$4.gdb.raw" >"$TMP/$4.gdb"
+	answers "$TMP/$4.our.raw" >"$TMP/$4.our"
+	diff -U0 "$TMP/$4.gdb" "$TMP/$4.our" | grep '^[-+][^-+]' \
+		>"$TMP/$4.diff"
+	EQUAL=$(grep -cxFf "$TMP/$4.our" "$TMP/$4.gdb")
+	DIFFERENT=$(grep -c '^-' "$TMP/$4.diff")
+}
