@@ -524,6 +524,7 @@ facts()
 		losses && /^  .*: [0-9]+ samples / {
 			sub(/^.*: /, "")
 			lost += $1
+			next
 		}
 		/^[^ ]/ { losses = 0 }
 		/^Data Collection Duration: / { duration = $4 }

@@ -198,12 +198,13 @@ collection_read_usage(struct collection *c)
 }
 
 void
-collection_take_sample(struct collection *c, const char *label)
+collection_take_sample(struct collection *c, const char *label,
+		       uint64_t time_ns)
 {
 	const uint64_t now = collection_read_usage(c);
 
 	usage_read_switches(&c->switches, c->target, &c->usage, USAGE_SOME);
-	experiment_sample(c->exp, now, label, &c->usage);
+	experiment_sample(c->exp, time_ns ? time_ns : now, label, &c->usage);
 }
 
 /* ---- how far it is ------------------------------------------------------- */

@@ -35,8 +35,9 @@ void collection_remove(struct collection *c);
 int collection_write_notes(struct collection *c);
 void collection_write_engine(struct collection *c);
 void collection_write_threads(struct collection *c);
-/* A resource sample, now. */
-void collection_take_sample(struct collection *c, const char *label);
+/* A resource sample, of then, or of now: 0. */
+void collection_take_sample(struct collection *c, const char *label,
+			    uint64_t time_ns);
 /* What is to be in the first and the last one, but for switches; when. */
 uint64_t collection_read_usage(struct collection *c);
 

@@ -156,6 +156,14 @@ remote_drain(void *engine, bool final)
 	sampler_share(&e->sampler);
 }
 
+static void
+remote_catch_up(void *engine)
+{
+	struct remote *e = engine;
+
+	sampler_catch_up(&e->sampler);
+}
+
 static int
 remote_run(void *engine, bool on)
 {
@@ -243,4 +251,5 @@ remote_start(struct recorder *rec, const struct recorder_options *o,
 const struct engine_ops engine_remote = {
 	.name = "remote", .start = remote_start, .pollfds = remote_pollfds,
 	.drain = remote_drain, .run = remote_run, .stop = remote_stop,
+	.catch_up = remote_catch_up,
 };

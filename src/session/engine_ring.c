@@ -106,6 +106,16 @@ ring_run(void *engine, bool on)
 	return 0;
 }
 
+/* In the thread form what a thread has behind its tick is less than a period. */
+static void
+catch_up(void *engine)
+{
+	struct ring *r = engine;
+
+	if (r->traits->form == CLOCK_FORM_CPU)
+		ring_catch_up(r);
+}
+
 static size_t
 ring_not_sampled(void *engine)
 {
@@ -164,5 +174,5 @@ ring_start(struct recorder *rec, const struct recorder_options *o,
 const struct engine_ops engine_ring = {
 	.name = "ring", .start = ring_start, .pollfds = ring_pollfds,
 	.drain = ring_drain, .run = ring_run, .stop = ring_stop,
-	.not_sampled = ring_not_sampled, .rounds = true,
+	.catch_up = catch_up, .not_sampled = ring_not_sampled, .rounds = true,
 };

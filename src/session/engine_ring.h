@@ -28,7 +28,8 @@ struct thread_tail {		/* where a thread was seen last */
 	/* the CPU form's: */
 	unsigned ticks;			/* of this round */
 	unsigned round;			/* that had a tick of it last */
-	uint64_t clock_ns;		/* its clock, at that drain */
+	struct reading clock;		/* its own, at that drain, */
+	uint64_t then_ns;		/* ... and when that tick came */
 	uint64_t weight_ns;
 };
 
@@ -41,7 +42,6 @@ struct ring {
 	struct tick *ticks;
 	size_t tick_count, tick_cap;
 	unsigned round;			/* of those that had any tick */
-	uint64_t round_ns;		/* when the last one was drained */
 	size_t booked_ticks;		/* of the last round that had any */
 	struct rest {			/* of threads, at the end */
 		pid_t tid;
@@ -80,6 +80,8 @@ void ring_keep_tick(struct ring *r, const struct clock_record *rec,
 void ring_book_round(struct ring *r);
 /* What it has used by now and is not booked; UINT64_MAX: unknown. */
 uint64_t ring_left(const struct ring *r);
+/* What threads used behind their last ticks, at a resource sample. */
+void ring_catch_up(struct ring *r);
 /* What the process used behind its last tick. */
 void ring_book_behind(struct ring *r, uint64_t rest_ns);
 /* What the process clock advanced beyond what is booked, until the newest

@@ -36,6 +36,22 @@ recorder_thread_clock(const struct recorder *rec, pid_t tid, uint64_t *cpu_ns,
 	return roll_clock(waits_roll(rec->waits), tid, cpu_ns);
 }
 
+bool
+recorder_seen_clock(const struct recorder *rec, pid_t tid, uint64_t *cpu_ns,
+		    uint64_t *time_ns, uint64_t *booked_ns)
+{
+	const struct roll *r = waits_roll(rec->waits);
+	const struct waiter *th = r ? roll_find(r, tid) : NULL;
+
+	if (!th || th->last.cpu_ns < th->base.cpu_ns)
+		return false;
+	*booked_ns = 0;
+	(void)map_get(&rec->booked, (uint64_t)tid, booked_ns);
+	*cpu_ns = th->last.cpu_ns - th->base.cpu_ns;
+	*time_ns = th->looked_at;
+	return true;
+}
+
 /* ---- what is left of the process's clock ----------------------------------- */
 
 struct share_out {

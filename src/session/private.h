@@ -223,6 +223,10 @@ struct engine_ops {
 	/* Take what is there; final: everything. */
 	void (*drain)(void *engine, bool final);
 	int (*run)(void *engine, bool on);
+	/* A resource sample is taken: what is pending for threads of which a
+	 * stack is known is theirs, there. NULL: that is no more than an
+	 * interval of each. */
+	void (*catch_up)(void *engine);
 	/* What was drained is in the files. NULL: nothing to do. */
 	void (*settle)(void *engine);
 	/* How full, in percent, the last drain found what samples wait in.
@@ -318,9 +322,12 @@ uint64_t recorder_look_due(const struct recorder *rec);
 /* ... or now, since we are awake? */
 bool recorder_look_wanted(const struct recorder *rec, uint64_t now);
 bool recorder_look(struct recorder *rec);
-/* It counts from here, once the engine's clocks are on, and to there. */
+/* A resource sample is taken: what is held until now is written. */
+void recorder_settle(struct recorder *rec);
+/* It counts from here, once the engine's clocks are on, and to there; returns
+ * when that was, 0: it had ended. */
 void recorder_begin_waits(struct recorder *rec);
-void recorder_end_waits(struct recorder *rec);
+uint64_t recorder_end_waits(struct recorder *rec);
 /* Time without a processor so far, by state. */
 void recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT]);
 /* For a sample without a user stack (a process on its way out). */
@@ -339,6 +346,10 @@ enum { RECORDER_NO_THREAD = 0 };
  * waits are recorded; false: no such clock. */
 bool recorder_thread_clock(const struct recorder *rec, pid_t tid,
 			   uint64_t *cpu_ns, uint64_t *booked_ns);
+/* ... the clock as of the last look at it. */
+bool recorder_seen_clock(const struct recorder *rec, pid_t tid,
+			 uint64_t *cpu_ns, uint64_t *time_ns,
+			 uint64_t *booked_ns);
 /* ... and of all that live: what is not booked. */
 uint64_t recorder_unbooked_of_threads(struct recorder *rec);
 /* Of what is left of the process's clock: what no thread that lives lacks, nor

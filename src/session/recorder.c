@@ -197,6 +197,14 @@ recorder_look(struct recorder *rec)
 }
 
 void
+recorder_settle(struct recorder *rec)
+{
+	waits_settle(rec->waits);
+	if (rec->engine.ops->catch_up)
+		rec->engine.ops->catch_up(rec->engine.self);
+}
+
+void
 recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT])
 {
 	if (rec->waits)
@@ -210,13 +218,14 @@ recorder_begin_waits(struct recorder *rec)
 }
 
 /* Failed stacks are told, always. */
-void
+uint64_t
 recorder_end_waits(struct recorder *rec)
 {
+	const uint64_t end = waits_end(rec->waits);
 	char looks[24], cut[24], every[24], guessed[24];
 
-	if (!waits_end(rec->waits))
-		return;
+	if (!end)
+		return 0;
 	(void)snprintf(looks, sizeof looks, "%llu",
 		       (unsigned long long)rec->counts.looks);
 	(void)snprintf(cut, sizeof cut, "%llu",
@@ -229,13 +238,14 @@ recorder_end_waits(struct recorder *rec)
 			 (const char *const[]){ "looks", looks, "cut", cut,
 						"every_us", every,
 						"guessed_us", guessed, NULL });
+	return end;
 }
 
 int
 recorder_run(struct recorder *rec, bool on)
 {
 	if (!on) {
-		recorder_end_waits(rec);
+		(void)recorder_end_waits(rec);
 		creators_end(rec->creators);
 	}
 	calls_run(rec->calls, on);
@@ -267,7 +277,7 @@ recorder_stop(struct recorder *rec, struct str *clean)
 {
 	if (!rec->engine.self)
 		return;
-	recorder_end_waits(rec);
+	(void)recorder_end_waits(rec);
 	creators_end(rec->creators);
 	recorder_end_calls(rec, clean);	/* before what it may be in */
 	rec->engine.ops->stop(rec->engine.self, clean);

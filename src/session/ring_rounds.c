@@ -11,8 +11,9 @@
  * A drain gives what was taken until some time before it, mostly the drain
  * before, so the clock is that of then, between two readings. A < 1 keeps few
  * samples from swinging, and the last round (A = 1) books the rest to the
- * nanosecond; without a tick of its own it goes to the stacks of before. Ticks in step with the scheduler's hit
- * a thread too often, or too rarely (1.33 of a process's CPU time at 10.000
+ * nanosecond; without a tick of its own it goes to the stacks of before. So it
+ * is at a resource sample, too, for each thread that had a tick. Ticks in step
+ * with the scheduler's hit a thread too often, or too rarely (1.33 of a process's CPU time at 10.000
  * ms, which the clock now evades; a fifth of a thread's that runs for 10 us at
  * a time): A = 1/2 corrects up to 2, and less than 1 wholly.
  */
@@ -100,15 +101,15 @@ weigh_thread(struct ring *r, pid_t tid, struct thread_tail *tail)
 		return false;
 
 	const uint64_t most = beyond(now, booked) / tail->ticks;
-	const uint64_t then = r->final ? now :
-		clock_then(r, (struct reading){ r->round_ns, tail->clock_ns },
-			   (struct reading){ r->now.time_ns, now });
+	const struct reading reading = { r->now.time_ns, now };
 
+	tail->then_ns = r->final ? now : clock_then(r, tail->clock, reading);
 	tail->weight_ns = lately || r->final ?
-		mixed(r, beyond(then, booked), tail->ticks) : r->period_ns;
+		mixed(r, beyond(tail->then_ns, booked), tail->ticks) :
+		r->period_ns;
 	if (tail->weight_ns > most)
 		tail->weight_ns = most;
-	tail->clock_ns = now;
+	tail->clock = reading;
 	tail->round = r->round;
 	return true;
 }
@@ -195,37 +196,75 @@ ring_book_round(struct ring *r)
 		r->booked_ns += weight;
 	}
 	forget_ended(r);
-	r->round_ns = r->now.time_ns;
 	r->tick_count = 0;
 }
 
-/* ---- the end ---------------------------------------------------------------- */
+/* ---- what is behind the ticks of threads ---------------------------------- */
+
+/* A thread's own clock: at the end, as it is; else as it was when the newest
+ * ticks came, by the last look at it. */
+static uint64_t
+tail_lacks(const struct ring *r, pid_t tid, const struct thread_tail *tail)
+{
+	struct reading seen;
+	uint64_t booked;
+
+	if (r->final)
+		return recorder_thread_clock(r->rec, tid, &seen.clock_ns,
+					     &booked) ?
+			beyond(seen.clock_ns, booked) : 0;
+	if (!recorder_seen_clock(r->rec, tid, &seen.clock_ns, &seen.time_ns,
+				 &booked))
+		return 0;
+	if (tail->round == r->round && tail->clock.time_ns == r->now.time_ns)
+		return beyond(tail->then_ns, booked);
+	return beyond(clock_then(r, tail->clock, seen), booked);
+}
 
 /* Each thread's own, where it was seen last. Returns what it booked, or would
  * with that scale. */
 static uint64_t
 book_tails(struct ring *r, double scale, bool really)
 {
-	uint64_t tid, at, clock_ns, booked, sum = 0;
+	const uint64_t time_ns = r->final ? now_ns() : clock_drained(r->clock);
+	uint64_t tid, at, sum = 0;
 	size_t i = 0;
 
 	while (map_next(&r->tails, &i, &tid, &at)) {
 		const struct thread_tail *tail = (void *)(uintptr_t)at;
-
-		if (!recorder_thread_clock(r->rec, (pid_t)tid, &clock_ns,
-					   &booked))
-			continue;
-
 		const uint64_t ns = (uint64_t)(scale * (double)
-					       beyond(clock_ns, booked));
+				tail_lacks(r, (pid_t)tid, tail));
 
 		if (really)
-			recorder_book(r->rec, now_ns(), (pid_t)tid,
+			recorder_book(r->rec, time_ns, (pid_t)tid,
 				      tail->state, ns, tail->frinfo);
 		sum += ns;
 	}
 	return sum;
 }
+
+/* ... which is no more than the process's clock has left. */
+static uint64_t
+book_all_tails(struct ring *r, uint64_t rest_ns)
+{
+	const uint64_t lack = book_tails(r, 1, false);
+
+	return book_tails(r, lack > rest_ns ?
+			  (double)rest_ns / (double)lack : 1, true);
+}
+
+/* A thread may run for less than a period between two ticks: many of them have
+ * much behind their last ones. */
+void
+ring_catch_up(struct ring *r)
+{
+	uint64_t rest;
+
+	if (ring_unbooked(r, &rest))
+		r->booked_ns += book_all_tails(r, rest);
+}
+
+/* ---- the end ---------------------------------------------------------------- */
 
 /* Of threads without ticks, as far as clocks tell; else of those that ended:
  * more of the same. */
@@ -253,10 +292,7 @@ book_others(struct ring *r, uint64_t rest_ns)
 void
 ring_book_behind(struct ring *r, uint64_t rest_ns)
 {
-	const uint64_t lack = book_tails(r, 1, false);
-	const double scale = lack > rest_ns ?
-		(double)rest_ns / (double)lack : 1;
-	const uint64_t done = book_tails(r, scale, true);
+	const uint64_t done = book_all_tails(r, rest_ns);
 
 	if (rest_ns > done)
 		book_others(r, rest_ns - done);

@@ -85,6 +85,8 @@ void sampler_book_sample(struct sampler *s, struct seen *th);
 /* It runs and runs, and cannot be looked at. */
 void sampler_book_gap(struct sampler *s, struct seen *th, const char *cause);
 void sampler_book_ended(struct sampler *s, struct seen *th);
+/* At a resource sample: what is pending where a stack is known. */
+void sampler_catch_up(struct sampler *s);
 /* What the process has used beyond what is pending: nobody's. */
 void sampler_book_unseen(struct sampler *s);
 /* All that is pending now. */

@@ -176,6 +176,20 @@ sampler_book_ended(struct sampler *s, struct seen *th)
 	book_rest(s, th, weight_of(s, th));
 }
 
+void
+sampler_catch_up(struct sampler *s)
+{
+	uint64_t tid, slot;
+	size_t at = 0;
+
+	while (map_next(&s->threads, &at, &tid, &slot)) {
+		struct seen *th = (struct seen *)(uintptr_t)slot;
+
+		if (th->frinfo)
+			book_rest(s, th, weight_of(s, th));
+	}
+}
+
 /* Rests are not more than what is left of the process's clock, nor, but for
  * an interval of each thread, less. */
 static double

@@ -47,7 +47,10 @@ start_recording(struct collection *c, enum collection_way way)
 	    !(c->rec = recorder_new(&o, c->settings.engine)))
 		return -1;
 
-	const uint64_t began = collection_read_usage(c);
+	(void)collection_read_usage(c);
+
+	/* with nothing between: many threads wait through it */
+	const uint64_t began = now_ns();
 
 	if (c->rec)
 		recorder_begin_waits(c->rec);
@@ -170,6 +173,14 @@ plan_drain(struct collection *c, uint64_t now)
 	c->next_drain_ns = now + c->drain_ns;
 }
 
+/* What is between two samples is a whole. */
+static void
+settle(struct collection *c)
+{
+	if (c->rec)
+		recorder_settle(c->rec);
+}
+
 bool
 collection_work(struct collection *c)
 {
@@ -185,7 +196,8 @@ collection_work(struct collection *c)
 	if (now >= c->next_sample_ns) {
 		if (!c->paused && !target_gone(c->target)) {
 			(void)mapper_sync(c->mapper, now);
-			collection_take_sample(c, "periodic");
+			settle(c);
+			collection_take_sample(c, "periodic", 0);
 		}
 		c->next_sample_ns = now + c->settings.sample_period_ns;
 	}
@@ -204,9 +216,11 @@ collection_pause(struct collection *c, const char *who)
 {
 	if (c->paused)
 		return 0;
-	if (c->rec)
-		recorder_end_waits(c->rec);
-	collection_take_sample(c, "collector_pause");
+
+	/* many threads take a while, which is in no account */
+	const uint64_t end = c->rec ? recorder_end_waits(c->rec) : 0;
+
+	collection_take_sample(c, "collector_pause", end);
 	if (c->rec && recorder_run(c->rec, false) < 0)
 		return -1;
 	c->paused = true;
@@ -228,7 +242,7 @@ collection_resume(struct collection *c)
 	    (c->rec && recorder_run(c->rec, true) < 0))
 		return -1;
 	c->paused = false;
-	collection_take_sample(c, "collector_resume");
+	collection_take_sample(c, "collector_resume", 0);
 	return experiment_flush(c->exp);
 }
 
@@ -237,7 +251,11 @@ collection_sample(struct collection *c, const char *label)
 {
 	if (!c->paused) {
 		(void)mapper_sync(c->mapper, now_ns());
-		collection_take_sample(c, label && *label ? label : "manual");
+		if (c->rec)
+			recorder_drain(c->rec, false);
+		settle(c);
+		collection_take_sample(c, label && *label ? label : "manual",
+				       0);
 	}
 	return experiment_flush(c->exp);
 }
@@ -265,7 +283,7 @@ void
 collection_stop_sample(struct collection *c)
 {
 	if (c->settings.dbx_sample && !c->paused)
-		collection_take_sample(c, "dbxsample");
+		collection_take_sample(c, "dbxsample", 0);
 }
 
 void
@@ -283,10 +301,10 @@ collection_stop(struct collection *c)
 	if (c->stopped)
 		return;
 	c->stopped = true;
-	if (c->rec)
-		recorder_end_waits(c->rec);
 
-	const uint64_t end = collection_read_usage(c);
+	const uint64_t ended = c->rec ? recorder_end_waits(c->rec) : 0;
+	const uint64_t read = collection_read_usage(c);
+	const uint64_t end = ended ? ended : read;
 
 	if (c->rec)
 		recorder_stop(c->rec, &c->trouble);

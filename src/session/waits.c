@@ -18,6 +18,7 @@ enum {
 	PORTION_NS = 3 * 1000 * 1000,	/* then others have their turn */
 	NEW_NS = 500 * 1000,		/* ... for looks at new ones */
 	NEW_LOOKS = 3,			/* ... and so many at each */
+	SETTLE_NS = 1000 * 1000,	/* ... for looks at resource samples */
 	FEW = 64,			/* threads */
 	RECORD_NS = 1000 * 1000 * 1000,	/* until a record is read */
 };
@@ -30,7 +31,7 @@ struct waits {
 	struct pace pace;
 	pid_t *plan;		/* of this look */
 	size_t plan_len, plan_at, plan_cap;
-	uint64_t cost_ns;	/* ... so far, of our CPU time */
+	uint64_t cost_ns;	/* since the last one, of our CPU time */
 	struct accounts accounts;
 	struct census census;
 	uint64_t all_at;	/* when all were looked at last; 0: not yet */
@@ -77,7 +78,6 @@ plan_look(struct waits *w)
 	size_t i = 0;
 
 	w->plan_len = w->plan_at = 0;
-	w->cost_ns = 0;
 	w->plan = xgrow(w->plan, &w->plan_cap, w->roll.threads.len + 1,
 			sizeof *w->plan);
 	while (map_next(&w->roll.threads, &i, &tid, &at))
@@ -163,6 +163,7 @@ look(struct waits *w, uint64_t until)
 	pace_next(&w->pace, now, w->opt->interval_ns, w->roll.threads.len,
 		  w->moved, w->cost_ns);
 	w->moved = false;
+	w->cost_ns = 0;
 	return true;
 }
 
@@ -228,6 +229,42 @@ waits_work(struct waits *w)
 
 	return !w || !w->on || now < w->pace.early_ns ||
 		target_gone(w->opt->target) || look(w, now + PORTION_NS);
+}
+
+/* ---- resource samples ------------------------------------------------------ */
+
+/* Who had a turn is looked at, as far as there is time. */
+static void
+settle(struct waits *w, struct waiter *th, uint64_t until)
+{
+	struct task_turns t;
+
+	if (account_can_wait(th))
+		return;
+	if ((now_ns() < until && !look_at(w, th)) ||
+	    look_at_turns(w->opt->target, &th->of, &t) < 0) {
+		note_gone(th);
+		return;
+	}
+
+	w->moved |= t.switches != th->last.switches;
+	account_settle(&w->accounts, th, now_ns(), &t,
+		       account_is_as_before(th, &t) ||
+		       look_is_blocked(&w->looker, &th->of));
+}
+
+void
+waits_settle(struct waits *w)
+{
+	const uint64_t began = thread_cpu_ns(), until = now_ns() + SETTLE_NS;
+	uint64_t tid, at;
+	size_t i = 0;
+
+	if (!w || !w->on || target_gone(w->opt->target))
+		return;
+	while (map_next(&w->roll.threads, &i, &tid, &at))
+		settle(w, (struct waiter *)(uintptr_t)at, until);
+	w->cost_ns += thread_cpu_ns() - began;
 }
 
 /* ---- what others know ----------------------------------------------------------- */
@@ -344,14 +381,14 @@ finish(struct waits *w, struct waiter *th, uint64_t now)
 	th->ended = true;
 }
 
-bool
+uint64_t
 waits_end(struct waits *w)
 {
 	uint64_t tid, at;
 	size_t i = 0;
 
 	if (!w || !w->on)
-		return false;
+		return 0;
 	/* many would take long, and the clocks are still on */
 	if (w->roll.threads.len < FEW)
 		(void)look(w, UINT64_MAX);
@@ -364,7 +401,7 @@ waits_end(struct waits *w)
 	while (map_next(&w->roll.threads, &i, &tid, &at))
 		finish(w, (struct waiter *)(uintptr_t)at, now);
 	census_book(&w->census, &w->accounts, &w->roll, now, more);
-	return true;
+	return now;
 }
 
 struct waits *

@@ -19,9 +19,9 @@ struct waits *waits_new(struct recorder *rec,
 void waits_free(struct waits *w);
 /* All wall time of all threads counts from now on. */
 void waits_begin(struct waits *w);
-/* What is pending is booked, and nothing after it counts. false: it had ended
- * already. */
-bool waits_end(struct waits *w);
+/* What is pending is booked, and nothing after it counts. Returns when that
+ * was. 0: it had ended already. */
+uint64_t waits_end(struct waits *w);
 /* now_ns() when waits_work wants to be woken; it may have something to do
  * earlier, if we are awake. false: and more of it, when others have had their
  * turn. */
@@ -31,6 +31,8 @@ uint64_t waits_deadline(const struct waits *w);
 uint64_t waits_every_ns(const struct waits *w);
 bool waits_wanted(const struct waits *w, uint64_t now);
 bool waits_work(struct waits *w);
+/* A resource sample is taken: what is held is written. */
+void waits_settle(struct waits *w);
 /* Now we are awake. */
 void waits_count(struct waits *w);
 
@@ -99,7 +101,7 @@ bool look_is_blocked(const struct looker *k, const struct looked_at *th);
 
 /* ---- waits_account.c ------------------------------------------------------ */
 
-enum { HELD_MAX = 8 };
+enum { HELD_MAX = 8, LATE_MAX = 8 };
 
 struct waiter {			/* a thread */
 	struct looked_at of;
@@ -112,12 +114,17 @@ struct waiter {			/* a thread */
 	uint64_t faults, fault_turns;	/* when it was found blocked last */
 	uint64_t fault_ns;	/* what one takes; 0 not known */
 	uint64_t unplaced_ns;	/* of what it waited: nobody knows where */
+	struct late_time {	/* ... and is before a resource sample */
+		uint64_t ns, at;
+	} late[LATE_MAX];
+	size_t late_len;
 	uint64_t before_ns;	/* of what it waited: at most, before since_ns */
 	bool waited;		/* and that is known */
 	unsigned looks;
 	bool met;		/* its birth is a guess */
 	char name[16];		/* then; "": not asked */
 	bool blocked;		/* at the last look */
+	uint64_t wants_since;	/* else it runs, or wants to, in this turn */
 	bool known;		/* once it was; in this, with this stack: */
 	enum mstate state;
 	uint64_t frinfo;
@@ -153,6 +160,15 @@ void account_end(struct accounts *a, struct waiter *th, uint64_t end);
 /* It lives, blocked or not, and is not recorded any more. */
 void account_stop(struct accounts *a, struct waiter *th, uint64_t now,
 		  const struct task_turns *t, bool blocked);
+/* What is between two resource samples is a whole: all of its time is written.
+ * blocked: as before, or in something that is not known. */
+void account_settle(struct accounts *a, struct waiter *th, uint64_t now,
+		    const struct task_turns *t, bool blocked);
+/* It need not: it has stood still since it was written, in one wait, which is
+ * laid over all of its time. */
+bool account_can_wait(const struct waiter *th);
+/* It is blocked in what the last look has seen. */
+bool account_is_as_before(const struct waiter *th, const struct task_turns *t);
 /* Of so much time without a processor what it waited for one, as on the
  * whole. */
 uint64_t account_part_waited(const struct waiter *th, uint64_t ns);

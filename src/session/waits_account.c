@@ -17,13 +17,20 @@
  *
  * The count of who runs lags by a tick of the scheduler, and a wait for a
  * processor is counted when it ends, as a whole. So what is not counted yet is
- * taken for blocked time only when the thread is found blocked, and at the end
- * for such a wait where it is not. What began before us and ended since is not
- * all ours: nobody has had more time than has passed.
+ * taken for blocked time only when the thread is found blocked, and at the end,
+ * or at a resource sample, for such a wait where it is not: the count is ahead
+ * of the kernel's then, which comes after it. What began before us and ended
+ * since is not all ours: nobody has had more time than has passed.
  *
- * Time is held back for a while, to be one packet for each place and state.
+ * Time is held back for a while, to be one packet for each place and state, but
+ * not beyond a resource sample: what is between two of them is a whole.
  */
 #include "waits.h"
+
+enum {
+	SURE_LOOKS = 6,		/* of who never is blocked */
+	HARDLY = 20,		/* ... but for this part */
+};
 
 #define HOLD_NS		UINT64_C(1000000000)	/* until it is written */
 #define HOLD_MAX_NS	UINT64_C(16000000000)	/* ... of who waits for long */
@@ -31,17 +38,21 @@
 /* ---- packets --------------------------------------------------------------- */
 
 static void
+write_one(struct accounts *a, const struct waiter *th, uint64_t now,
+	  const struct held_time *h)
+{
+	if (!h->ns)		/* it was taken back */
+		return;
+	a->booked[h->state] += h->ns;
+	recorder_wait(a->rec, now, th->of.tid, h->state, h->ns,
+		      h->frinfo ? h->frinfo : a->unseen_frinfo);
+}
+
+static void
 write_held(struct accounts *a, struct waiter *th, uint64_t now)
 {
-	for (size_t i = 0; i < th->held_len; i++) {
-		const struct held_time *h = &th->held[i];
-
-		if (!h->ns)		/* it was taken back */
-			continue;
-		a->booked[h->state] += h->ns;
-		recorder_wait(a->rec, now, th->of.tid, h->state, h->ns,
-			      h->frinfo ? h->frinfo : a->unseen_frinfo);
-	}
+	for (size_t i = 0; i < th->held_len; i++)
+		write_one(a, th, now, &th->held[i]);
 	th->held_len = 0;
 	th->held_since = now;
 }
@@ -65,17 +76,25 @@ hold(struct accounts *a, struct waiter *th, uint64_t now, enum mstate state,
 	th->held[th->held_len++] = (struct held_time){ state, frinfo, ns };
 }
 
+/* No turn since what was written. */
+static bool
+is_still(const struct waiter *th)
+{
+	return th->turns_written == th->last.switches;
+}
+
 /* Who waits for long says so in fewer packets. */
 static void
 write_when_due(struct accounts *a, struct waiter *th, uint64_t now)
 {
-	const bool still = th->turns_written == th->last.switches;
-	const uint64_t span = still ? th->hold_ns : HOLD_NS;
+	const bool still = is_still(th);
+	const uint64_t held = th->hold_ns ? th->hold_ns : HOLD_NS;
+	const uint64_t span = still ? held : HOLD_NS;
 
 	if (now - th->held_since < span)
 		return;
-	th->hold_ns = !still ? HOLD_NS : th->hold_ns < HOLD_MAX_NS ?
-		th->hold_ns * 2 : HOLD_MAX_NS;
+	th->hold_ns = !still ? HOLD_NS : held < HOLD_MAX_NS ?
+		held * 2 : HOLD_MAX_NS;
 	th->turns_written = th->last.switches;
 	write_held(a, th, now);
 }
@@ -86,8 +105,28 @@ write_when_due(struct accounts *a, struct waiter *th, uint64_t now)
 static void
 place_waited(struct accounts *a, struct waiter *th, uint64_t now)
 {
-	hold(a, th, now, MSTATE_WAIT_CPU, th->unplaced_ns,
-	     th->run_frinfo && !th->blocked ? th->run_frinfo : th->frinfo);
+	const uint64_t frinfo =
+		th->run_frinfo && !th->blocked ? th->run_frinfo : th->frinfo;
+
+	for (size_t i = 0; i < th->late_len; i++)
+		write_one(a, th, th->late[i].at, &(struct held_time){
+				  MSTATE_WAIT_CPU, frinfo, th->late[i].ns });
+	hold(a, th, now, MSTATE_WAIT_CPU, th->unplaced_ns, frinfo);
+	th->unplaced_ns = th->late_len = 0;
+}
+
+/* A resource sample is taken, and no stack is known. */
+static void
+place_later(struct waiter *th, uint64_t now)
+{
+	struct late_time *l = &th->late[th->late_len];
+
+	if (th->late_len < LATE_MAX)
+		*l = (struct late_time){ .ns = 0 }, th->late_len++;
+	else
+		l--;
+	l->ns += th->unplaced_ns;
+	l->at = now;
 	th->unplaced_ns = 0;
 }
 
@@ -130,8 +169,10 @@ count_waited(struct accounts *a, struct waiter *th, uint64_t now,
 static uint64_t
 counted(const struct waiter *th, const struct task_turns *t)
 {
+	const uint64_t waited = t->wait_ns - th->base.wait_ns;
+
 	return th->blocked_ns + t->cpu_ns - th->base.cpu_ns +
-		t->wait_ns - th->base.wait_ns;
+		(waited > th->waited_ns ? waited : th->waited_ns);
 }
 
 static uint64_t
@@ -263,6 +304,25 @@ trim(struct waiter *th, uint64_t now, const struct task_turns *t)
 
 /* ---- a look ------------------------------------------------------------------------ */
 
+/* The same turn as at the last look. */
+static bool
+same_turn(const struct waiter *th, const struct task_turns *t)
+{
+	return t->switches == th->last.switches && t->cpu_ns == th->last.cpu_ns;
+}
+
+/* In this turn looks have found it so since then. */
+static void
+note_wants(struct waiter *th, uint64_t now, const struct task_turns *t,
+	   bool blocked)
+{
+	if (blocked)
+		th->wants_since = 0;
+	else if (!th->wants_since || !same_turn(th, t))
+		th->wants_since = now;
+	th->blocked = blocked;
+}
+
 void
 account_look(struct accounts *a, struct waiter *th, uint64_t now,
 	     const struct task_turns *t, const struct look *look)
@@ -273,8 +333,7 @@ account_look(struct accounts *a, struct waiter *th, uint64_t now,
 		add_blocked(a, th, now, account_new_blocked(th, now, t));
 	else if (look->blocked)
 		see_blocked(a, th, now, t, look);
-	if (look)
-		th->blocked = look->blocked;
+	note_wants(th, now, t, look ? look->blocked : th->blocked);
 	count_waited(a, th, now, t);
 	th->last = *t;
 	th->looked_at = now;
@@ -300,6 +359,13 @@ account_part_waited(const struct waiter *th, uint64_t ns)
 
 	return all ? (uint64_t)((double)ns * (double)th->waited_ns /
 				(double)all) : ns;
+}
+
+/* So long it does wait for a processor, by looks. */
+static uint64_t
+surely_waits(const struct waiter *th, uint64_t now, const struct task_turns *t)
+{
+	return th->wants_since && same_turn(th, t) ? now - th->wants_since : 0;
 }
 
 /* Nobody counted it yet, and it is not blocked: it runs, and its clock lags, or
@@ -352,13 +418,6 @@ account_end(struct accounts *a, struct waiter *th, uint64_t end)
 	write_held(a, th, end);
 }
 
-/* The same turn as at the last look. */
-static bool
-same_turn(const struct waiter *th, const struct task_turns *t)
-{
-	return t->switches == th->last.switches && t->cpu_ns == th->last.cpu_ns;
-}
-
 void
 account_stop(struct accounts *a, struct waiter *th, uint64_t now,
 	     const struct task_turns *t, bool blocked)
@@ -366,16 +425,83 @@ account_stop(struct accounts *a, struct waiter *th, uint64_t now,
 	trim(th, now, t);
 
 	const uint64_t open = account_new_blocked(th, now, t);
-	const bool same = same_turn(th, t);
 
 	count_waited(a, th, now, t);
 	guess_place(th);
 	if (blocked)
 		add_blocked(a, th, now, open);
 	else
-		divide(a, th, now, open, same && !th->blocked ?
-		       now - th->looked_at : 0);
+		divide(a, th, now, open, surely_waits(th, now, t));
 	place_waited(a, th, now);
 	write_held(a, th, now);
 	th->last = *t;
+}
+
+/* ---- a resource sample ------------------------------------------------------ */
+
+bool
+account_can_wait(const struct waiter *th)
+{
+	return th->ended || th->gone_ns || !th->looks ||
+		(th->blocked && is_still(th));
+}
+
+bool
+account_is_as_before(const struct waiter *th, const struct task_turns *t)
+{
+	return th->blocked && same_turn(th, t);
+}
+
+/* By all that is known of it. */
+static bool
+hardly_blocks(const struct waiter *th)
+{
+	return th->known ? th->blocked_ns < th->waited_ns / HARDLY :
+		th->looks >= SURE_LOOKS;
+}
+
+/* Of what nobody counted yet, of one that is not blocked: it may have been, and
+ * what in the next look tells that finds it so (many page faults). Waits are as
+ * long as it is used to, or since the beginning. */
+static uint64_t
+must_have_waited(const struct waiter *th, uint64_t now, uint64_t open,
+		 const struct task_turns *t)
+{
+	const uint64_t turns = t->switches - th->base.switches;
+	const uint64_t usual = turns ? 2 * th->waited_ns / turns :
+		th->known ? 0 : open;
+	const uint64_t most = surely_waits(th, now, t) + usual;
+
+	return open <= LAG_NS ? 0 :
+		open <= most || hardly_blocks(th) ? open : most;
+}
+
+void
+account_settle(struct accounts *a, struct waiter *th, uint64_t now,
+	       const struct task_turns *t, bool blocked)
+{
+	const bool as_before = account_is_as_before(th, t);
+
+	trim(th, now, t);
+	count_waited(a, th, now, t);
+
+	const uint64_t open = account_new_blocked(th, now, t);
+	const uint64_t wait = blocked ? 0 : must_have_waited(th, now, open, t);
+
+	th->waited_ns += wait;
+	th->unplaced_ns += wait;
+	if (as_before)
+		add_blocked(a, th, now, open);
+	/* else the next look tells what in */
+	note_wants(th, now, t, blocked);
+	th->blocked = as_before;
+	if (th->run_frinfo || th->frinfo)
+		place_waited(a, th, now);
+	else
+		place_later(th, now);
+	th->last = *t;
+	th->looked_at = now;
+	th->turns_written = t->switches;
+	th->hold_ns = HOLD_NS;
+	write_held(a, th, now);
 }

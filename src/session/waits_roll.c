@@ -151,6 +151,7 @@ meet(struct roll *r, pid_t tid, uint64_t now, bool all)
 			birth_of(r, th, now);
 	if (all && look_at_turns(r->target, &th->of, &th->base) == 0)
 		th->last = th->base;
+	th->turns_written = th->base.switches;
 }
 
 void

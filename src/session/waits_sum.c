@@ -49,13 +49,16 @@ add_thread(struct tally *t, const struct waiter *th, uint64_t now,
 	   uint64_t sum[MSTATE_COUNT])
 {
 	const uint64_t end = th->gone_ns ? th->gone_ns : now;
+	uint64_t unplaced = th->unplaced_ns;
 
 	for (size_t i = 0; i < th->held_len; i++) {
 		sum[th->held[i].state] += th->held[i].ns;
 		t->counted_ns += th->held[i].ns;
 	}
-	sum[MSTATE_WAIT_CPU] += th->unplaced_ns;
-	t->counted_ns += th->unplaced_ns;
+	for (size_t i = 0; i < th->late_len; i++)
+		unplaced += th->late[i].ns;
+	sum[MSTATE_WAIT_CPU] += unplaced;
+	t->counted_ns += unplaced;
 	if (th->ended || !th->looks)
 		return;
 	t->lives_ns += span(th->since_ns, end);
