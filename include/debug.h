@@ -94,6 +94,16 @@ void debug_free(struct debug *d);
  * Debug information of objects that are still there stays. */
 void debug_changed(struct debug *d);
 
+/* ---- live.c: registers as ptrace(2) has them -------------------------------- */
+
+/* Of NT_PRSTATUS and NT_FPREGSET (m 0: not known). */
+void debug_regs_of_thread(const void *general, size_t n, const void *floats,
+			  size_t m, struct debug_regs *out);
+/* Set one, by DWARF's number, in NT_PRSTATUS of size bytes. false: it is not
+ * there. */
+bool debug_regs_to_thread(int reg, const void *bytes, size_t n, void *general,
+			  size_t size);
+
 /* ---- frames --------------------------------------------------------------- */
 
 struct debug_frame {

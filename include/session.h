@@ -267,6 +267,9 @@ struct session_step {
 };
 int session_step(struct session *s, pid_t tid, uint64_t start, uint64_t end,
 		 struct session_step *at);
+/* How often it was let run, stepped or changed: what was known is of before
+ * then. */
+uint64_t session_moves(const struct session *s);
 /* Where it stands; nothing runs. */
 int session_at(struct session *s, pid_t tid, struct session_step *at);
 /* The address behind the call at pc; 0: no call is there. */

@@ -253,6 +253,7 @@ session_stop(struct session *s)
 int
 session_cont(struct session *s)
 {
+	s->moves++;
 	if (client_ask_simple(s, WIRE_CONT, 0) < 0)
 		return -1;
 	s->held = false;

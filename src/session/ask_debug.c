@@ -30,6 +30,7 @@ session_write(struct session *s, uint64_t addr, const void *buf, size_t n)
 {
 	struct wire_message request, answer;
 
+	s->moves++;
 	wire_init(&request, WIRE_WRITE);
 	wire_put(&request, addr);
 	wire_put_bytes(&request, buf, n);
@@ -68,6 +69,7 @@ session_set_regset(struct session *s, pid_t tid, unsigned type,
 {
 	struct wire_message request, answer;
 
+	s->moves++;
 	wire_init(&request, WIRE_SET_REGSET);
 	wire_put(&request, (uint64_t)tid);
 	wire_put(&request, type);
@@ -85,6 +87,7 @@ session_step(struct session *s, pid_t tid, uint64_t start, uint64_t end,
 {
 	struct wire_message request, answer;
 
+	s->moves += start <= end;
 	wire_init(&request, WIRE_STEP);
 	wire_put(&request, (uint64_t)tid);
 	wire_put(&request, start);
@@ -122,4 +125,10 @@ session_behind_call(struct session *s, uint64_t pc, uint64_t *behind)
 	*behind = r == 0 ? wire_take(&answer) : 0;
 	wire_fini(&answer);
 	return r;
+}
+
+uint64_t
+session_moves(const struct session *s)
+{
+	return s->moves;
 }

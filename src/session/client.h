@@ -15,6 +15,7 @@ struct session {
 	bool launched, held, collecting, paused, ended, tracer_gone;
 	bool partial;		/* the disk refused a part of what ended */
 	int status;		/* of a launched program, -1 unknown */
+	uint64_t moves;		/* how often it may have changed */
 	struct vec events;	/* struct session_event */
 };
 

@@ -1,40 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Commands for code, memory and registers of a process: list, dis, examine,
- * regs.
+ * Commands for the code of a process: list, dis.
  */
 #include "private.h"
 
 #include <ctype.h>
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/user.h>
 
 /* ---- addresses ----------------------------------------------------------- */
 
-/* A number, a function, or the pc. */
+/* An expression; without debug information of use: a number, a function. */
 static int
 address_of(struct shell *sh, const char *word, uint64_t *addr)
 {
-	struct place p;
-	char *end;
+	uint64_t size;
 
-	if (strcmp(word, "$pc") == 0) {
-		if (place_now(sh, thread_now(sh), &p) < 0)
-			return -1;
-		*addr = p.pc;
-		return 0;
-	}
-	if (*word == '&')
-		word++;
-	errno = 0;
-	*addr = strtoull(word, &end, 0);
-	if (!errno && end != word && !*end)
-		return 0;
-	*addr = live_address(live_of(sh), word);
-	return *addr ? 0 : -1;
+	return debug_address(debuggee_now(sh), word, addr, &size);
 }
 
 static void
@@ -48,8 +31,8 @@ cut_blanks(char *text)
 
 /* "/10", "/10i", "/x": at the end of a word or alone; what is before it stays.
  * false: no such thing. */
-static bool
-take_format(char *text, long long *count, char *letter)
+bool
+code_take_format(char *text, long long *count, char *letter)
 {
 	char *slash = strrchr(text, '/');
 	char *end;
@@ -69,6 +52,7 @@ take_format(char *text, long long *count, char *letter)
 		*letter = *end;
 	else if (*end)
 		return false;
+	cut_blanks(text);
 	return true;
 }
 
@@ -122,8 +106,8 @@ no_code(const struct shell *sh, uint64_t addr)
 	return FAILED;
 }
 
-static enum result
-print_code(struct shell *sh, uint64_t addr, long long count)
+enum result
+code_print(struct shell *sh, uint64_t addr, long long count)
 {
 	struct listing l = { .out = sh->out, .left = count };
 	struct session_step at;
@@ -161,227 +145,13 @@ cmd_dis(struct shell *sh, size_t n, char **words)
 	char *text = words_joined(n - 1, words + 1);
 	enum result r = USAGE;
 
-	if (take_format(text, &count, &letter) && letter == 'i') {
+	if (code_take_format(text, &count, &letter) && letter == 'i') {
 		cut_blanks(text);
 		r = address_of(sh, *text ? text : "$pc", &addr) < 0 ? FAILED :
-			print_code(sh, addr, count);
+			code_print(sh, addr, count);
 	}
 	free(text);
 	return r;
-}
-
-/* ---- examine ------------------------------------------------------------- */
-
-/* dbx's: how many bytes a unit has, and how it is printed. */
-struct unit {
-	char letter;
-	unsigned bytes;
-	const char *format;	/* of a number; NULL: see print_unit */
-	unsigned on_a_line;
-};
-
-static const struct unit units[] = {
-	{ 'X', 4, "0x%08llx", 4 }, { 'x', 2, "0x%04llx", 8 },
-	{ 'D', 4, "%lld", 4 }, { 'd', 2, "%lld", 8 },
-	{ 'O', 4, "0%011llo", 4 }, { 'o', 2, "0%06llo", 8 },
-	{ 'b', 1, "0%03llo", 8 }, { 'c', 1, NULL, 8 },
-	{ 'g', 8, "0x%016llx", 2 }, { 'F', 8, NULL, 2 }, { 'f', 4, NULL, 4 },
-	{ 's', 0, NULL, 1 },
-};
-
-static const struct unit *
-unit_of(char letter)
-{
-	for (size_t i = 0; i < ARRAY_LEN(units); i++)
-		if (units[i].letter == letter)
-			return &units[i];
-	return NULL;
-}
-
-static uint64_t
-whole(const unsigned char *bytes, unsigned n, bool is_signed)
-{
-	uint64_t value = 0;
-
-	memcpy(&value, bytes, n);	/* little end first, as all we know */
-	if (is_signed && n < sizeof value && value >> (8 * n - 1))
-		value |= UINT64_MAX << (8 * n);
-	return value;
-}
-
-static void
-print_unit(const struct unit *u, const unsigned char *at, FILE *out)
-{
-	float single;
-	double twice;
-
-	if (u->format) {
-		fprintf(out, u->format, (unsigned long long)
-			whole(at, u->bytes, u->letter == 'd' ||
-			      u->letter == 'D'));
-	} else if (u->letter == 'c') {
-		fprintf(out, isprint(*at) ? "'%c'" : "'\\%03o'", *at);
-	} else if (u->letter == 'f') {
-		memcpy(&single, at, sizeof single);
-		fprintf(out, "%.9g", (double)single);
-	} else {
-		memcpy(&twice, at, sizeof twice);
-		fprintf(out, "%.17g", twice);
-	}
-}
-
-static enum result
-print_units(struct shell *sh, const struct unit *u, uint64_t addr,
-	    long long count)
-{
-	const size_t bytes = (size_t)count * u->bytes;
-	unsigned char *memory = xcalloc(1, bytes);
-
-	if (session_read(sh->session, addr, memory, bytes) < 0) {
-		free(memory);
-		return FAILED;
-	}
-	for (long long i = 0; i < count; i++) {
-		const bool first = i % u->on_a_line == 0;
-		const bool last = i % u->on_a_line == u->on_a_line - 1 ||
-			i + 1 == count;
-
-		if (first)
-			fprintf(sh->out, "0x%012llx:",
-				(unsigned long long)(addr + (uint64_t)i *
-						     u->bytes));
-		fputc('\t', sh->out);
-		print_unit(u, memory + (size_t)i * u->bytes, sh->out);
-		if (last)
-			fputc('\n', sh->out);
-	}
-	free(memory);
-	return DONE;
-}
-
-/* In pieces, since what follows it may be no memory. *addr: behind it. */
-static enum result
-print_string(struct shell *sh, uint64_t *addr)
-{
-	enum { LONGEST = 4096, PIECE = 64 };
-	struct str s = {0};
-	char piece[PIECE];
-	const uint64_t start = *addr;
-	bool ended = false;
-
-	while (!ended && s.len < LONGEST) {
-		const size_t n = PIECE - *addr % PIECE;
-
-		if (session_read(sh->session, *addr, piece, n) < 0) {
-			str_fini(&s);
-			return FAILED;
-		}
-
-		const size_t len = strnlen(piece, n);
-
-		str_addn(&s, piece, len);
-		ended = len < n;
-		*addr += len + ended;
-	}
-
-	char *text = str_tame(str_take(&s));
-
-	fprintf(sh->out, "0x%012llx:\t\"%s\"%s\n", (unsigned long long)start,
-		text, ended ? "" : " ...");
-	free(text);
-	return DONE;
-}
-
-static enum result
-examine(struct shell *sh, uint64_t addr, char letter, long long count)
-{
-	const struct unit *u = unit_of(letter);
-
-	if (letter == 'i')
-		return print_code(sh, addr, count);
-	if (!u) {
-		fail(FAIL_USAGE, "examine: format '%c' is not known", letter);
-		fail_remedy("i s c b x X d D o O g f F, as in x main/8i");
-		return FAILED;
-	}
-	if (u->bytes)
-		return print_units(sh, u, addr, count);
-	for (long long i = 0; i < count; i++)
-		if (print_string(sh, &addr) == FAILED)
-			return FAILED;
-	return DONE;
-}
-
-static enum result
-cmd_examine(struct shell *sh, size_t n, char **words)
-{
-	long long count = 1;
-	char letter = 'X';
-	uint64_t addr;
-	char *text = words_joined(n - 1, words + 1);
-	enum result r = USAGE;
-
-	if (n > 1 && take_format(text, &count, &letter)) {
-		cut_blanks(text);
-		r = address_of(sh, *text ? text : "$pc", &addr) < 0 ? FAILED :
-			examine(sh, addr, letter, count);
-	}
-	free(text);
-	return r;
-}
-
-/* ---- regs ---------------------------------------------------------------- */
-
-#if defined(__x86_64__)
-
-static enum result
-print_registers(struct shell *sh, const struct user_regs_struct *r)
-{
-	const struct { const char *name; unsigned long long value; } all[] = {
-		{ "rax", r->rax }, { "rbx", r->rbx }, { "rcx", r->rcx },
-		{ "rdx", r->rdx }, { "rsi", r->rsi }, { "rdi", r->rdi },
-		{ "rbp", r->rbp }, { "rsp", r->rsp }, { "r8", r->r8 },
-		{ "r9", r->r9 }, { "r10", r->r10 }, { "r11", r->r11 },
-		{ "r12", r->r12 }, { "r13", r->r13 }, { "r14", r->r14 },
-		{ "r15", r->r15 }, { "rip", r->rip }, { "eflags", r->eflags },
-		{ "cs", r->cs }, { "ss", r->ss }, { "ds", r->ds },
-		{ "es", r->es }, { "fs", r->fs }, { "gs", r->gs },
-		{ "fs_base", r->fs_base }, { "gs_base", r->gs_base },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		fprintf(sh->out, "%-8s 0x%016llx  %lld\n", all[i].name,
-			all[i].value, (long long)all[i].value);
-	return DONE;
-}
-
-#else
-
-static enum result
-print_registers(struct shell *sh, const struct user_regs_struct *r)
-{
-	for (size_t i = 0; i < ARRAY_LEN(r->regs); i++)
-		fprintf(sh->out, "x%-7zu 0x%016llx  %lld\n", i, r->regs[i],
-			(long long)r->regs[i]);
-	fprintf(sh->out, "%-8s 0x%016llx\n%-8s 0x%016llx\n%-8s 0x%016llx\n",
-		"sp", r->sp, "pc", r->pc, "pstate", r->pstate);
-	return DONE;
-}
-
-#endif
-
-static enum result
-cmd_regs(struct shell *sh, size_t n, char **words)
-{
-	struct user_regs_struct regs = {0};
-
-	(void)words;
-	if (n != 1)
-		return USAGE;
-	if (session_regset(sh->session, thread_now(sh), NT_PRSTATUS, &regs,
-			   sizeof regs) < 0)
-		return FAILED;
-	return print_registers(sh, &regs);
 }
 
 /* ---- list ---------------------------------------------------------------- */
@@ -492,15 +262,7 @@ const struct command code_commands[] = {
 	{ "dis", "[ADDRESS|FUNCTION] [/COUNT]", "print instructions; those "
 	  "at which the thread stands, if nothing is said", NEEDS_TARGET,
 	  cmd_dis, "dis main /5" },
-	{ "examine", "ADDRESS|FUNCTION [/[COUNT][FORMAT]]", "print memory "
-	  "(i: instructions, s: strings, c: characters, x X: hexadecimal of 2 "
-	  "and 4 bytes, g: of 8, d D o O b f F)", NEEDS_TARGET, cmd_examine,
-	  "examine main /8i" },
 	{ "list", "[N[,M] | FUNCTION]", "print lines of the source",
 	  NEEDS_TARGET, cmd_list, "list main" },
-	{ "regs", "", "print the registers of the thread",
-	  NEEDS_TARGET | NEEDS_STOPPED, cmd_regs, "regs" },
-	{ "x", "ADDRESS|FUNCTION [/[COUNT][FORMAT]]", "the same as examine",
-	  NEEDS_TARGET, cmd_examine, "x main /8i" },
 	{ 0 }
 };

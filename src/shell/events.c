@@ -21,7 +21,7 @@ words_joined(size_t n, char **words)
 }
 
 struct event {			/* as it was written */
-	const char *name, *place, *body;
+	const char *name, *place, *body, *condition;
 	bool temp, trap, disable;
 	long long count, thread;
 	bool wrong;
@@ -65,6 +65,24 @@ take_number(const char *option, size_t *n, char **words, bool *wrong)
 	return 0;
 }
 
+static const char *
+take_word(const char *option, size_t *n, char **words, bool *wrong)
+{
+	for (size_t i = 1; i < *n; i++) {
+		const char *word = words[i + 1];
+
+		if (strcmp(words[i], option) != 0)
+			continue;
+		if (!word) {
+			*wrong = true;
+			return NULL;
+		}
+		cut(n, words, i, 2);
+		return word;
+	}
+	return NULL;
+}
+
 /* Rearranges the words: a copy of the pointers. has_body: the last word. */
 static struct event
 take_event(size_t n, char **words, bool has_body)
@@ -78,6 +96,7 @@ take_event(size_t n, char **words, bool has_body)
 	e.disable = take("-disable", &n, words);
 	e.count = take_number("-count", &n, words, &e.wrong);
 	e.thread = take_number("-thread", &n, words, &e.wrong);
+	e.condition = take_word("-if", &n, words, &e.wrong);
 	e.name = n > 1 ? words[1] : "";
 	e.place = n > 2 ? words[2] : NULL;
 	e.wrong |= n > 3;
@@ -116,6 +135,8 @@ shown(const char *command, const struct event *e)
 		str_addf(&s, " -count %lld", e->count);
 	if (e->thread)
 		str_addf(&s, " -thread %lld", e->thread);
+	if (e->condition)
+		str_addf(&s, " -if '%s'", e->condition);
 	if (e->body) {
 		char *body = one_line(e->body);
 
@@ -209,6 +230,7 @@ add(struct shell *sh, const char *command, const struct event *e,
 	h->once = e->temp;
 	h->may_trap = e->trap;
 	h->disabled = e->disable;
+	h->condition = e->condition ? xstrdup(e->condition) : NULL;
 	h->count = e->count;
 	h->thread = (pid_t)e->thread;
 	h->period_ns = period;
@@ -458,7 +480,7 @@ cmd_status(struct shell *sh, size_t n, char **words)
 
 #define EVENT_WORDS "in FUNCTION | at FILE:LINE|&ADDRESS | " \
 	"returns FUNCTION | timer SECONDS | exit | attach | detach"
-#define MODIFIERS "[-temp] [-count N] [-thread TID] [-disable] [-trap]"
+#define MODIFIERS "[-if EXPR] [-temp] [-count N] [-thread TID] [-disable] [-trap]"
 
 const struct command event_commands[] = {
 	{ "delete", "N... | all | -temp", "remove handlers", 0, cmd_delete,

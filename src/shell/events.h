@@ -6,6 +6,7 @@
 #ifndef SONDE_SHELL_EVENTS_H
 #define SONDE_SHELL_EVENTS_H
 
+#include "debug.h"
 #include "private.h"
 
 enum event_kind { EVENT_TIMER, EVENT_PLACE, EVENT_RETURNS, EVENT_EXIT,
@@ -21,6 +22,7 @@ struct handler {		/* stop, when, trace */
 	bool disabled;
 	long long count, hits;	/* only each count-th hit counts; 0: each */
 	pid_t thread;		/* of this one only; 0: of any */
+	char *condition;	/* -if; NULL: none */
 	char *what;		/* as typed, for `status` */
 	char *body;		/* of when */
 	uint64_t period_ns, due_ns;	/* timer */
@@ -61,6 +63,19 @@ char *source_line(const char *path, int line);
 void source_print(const char *path, int line, FILE *out);
 /* The thread that commands are about. */
 pid_t thread_now(const struct shell *sh);
+
+/* ---- debuggee.c: what debug information says of the thread --------------------------- */
+
+/* Of the thread that commands are about, as it is now; its frame stays selected
+ * while it does not move. NULL: there is no process. */
+struct debug *debuggee_now(struct shell *sh);
+void debuggee_free(struct shell *sh);
+
+/* Expressions of display, at a stop. */
+void displays_show(struct shell *sh);		/* cmd_data.c */
+/* ---- cmd_code.c: "/10", "/10i", "/x" at the end is cut off. false: no such thing */
+bool code_take_format(char *text, long long *count, char *letter);
+enum result code_print(struct shell *sh, uint64_t addr, long long count);
 
 /* ---- until.c: a breakpoint for one thread, once ------------------------------------- */
 

@@ -13,6 +13,7 @@ handler_free(struct handler *h)
 {
 	free(h->what);
 	free(h->body);
+	free(h->condition);
 	free(h->place);
 	free(h->spots);
 	free(h->pending);
@@ -177,11 +178,34 @@ handler_fire(struct shell *sh, struct handler *h)
 	return over || sh->wait_over || sh->quitting;
 }
 
+/* One that cannot be evaluated is told, and counts: nothing is missed. */
+static bool
+condition_holds(struct shell *sh, const struct handler *h, pid_t tid)
+{
+	const pid_t thread = sh->thread;
+	bool truth = true;
+	struct debug *d;
+
+	if (!h->condition)
+		return true;
+	if (tid)
+		sh->thread = tid;
+	d = debuggee_now(sh);
+	if (!d || debug_truth(d, h->condition, &truth) < 0) {
+		fail_in("(%d) -if %s", h->number, h->condition);
+		shell_print_failure(sh);
+		truth = true;
+	}
+	sh->thread = thread;
+	return truth;
+}
+
 /* Is this hit one that counts? */
 static bool
-counts(struct handler *h, pid_t tid)
+counts(struct shell *sh, struct handler *h, pid_t tid)
 {
-	if (h->disabled || (h->thread && tid != h->thread))
+	if (h->disabled || (h->thread && tid != h->thread) ||
+	    !condition_holds(sh, h, tid))
 		return false;
 	h->hits++;
 	if (!h->count)
@@ -247,11 +271,11 @@ static bool
 is_met(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
 {
 	if (h->kind == EVENT_PLACE)
-		return waits_at(h, address) && counts(h, tid);
+		return waits_at(h, address) && counts(sh, h, tid);
 	if (h->kind != EVENT_RETURNS)
 		return false;
 	if (has_returned(sh, h, address, tid))
-		return counts(h, tid);
+		return counts(sh, h, tid);
 	if (waits_at(h, address) && !h->disabled &&
 	    (!h->thread || h->thread == tid))
 		wait_for_return(sh, h, tid);
@@ -306,7 +330,7 @@ handlers_hear(struct shell *sh, enum event_kind kind)
 	for (int number = 1; number < sh->next_handler; number++) {
 		struct handler *h = handler_numbered(sh, number);
 
-		if (h && h->kind == kind && counts(h, 0))
+		if (h && h->kind == kind && counts(sh, h, 0))
 			over = handler_fire(sh, h) || over;
 	}
 	return over;

@@ -231,6 +231,44 @@ live_each_object(struct live *l, bool (*visit)(void *arg, struct symfile *sf),
 			return;
 }
 
+/* All that is mapped of it, and where by its code. */
+static struct live_object
+object_at(struct live *l, size_t i)
+{
+	const struct module *m = &l->mods.items[i];
+	struct live_object o = {
+		.path = m->path, .start = m->start, .end = m->end,
+		.sf = symbols_of(l, m),
+	};
+
+	o.bias = m->start - to_vaddr(o.sf, m, m->start);
+	for (size_t k = 0; k < l->mods.len; k++) {
+		const struct module *other = &l->mods.items[k];
+
+		if (strcmp(other->path, m->path) != 0)
+			continue;
+		if (other->start < o.start)
+			o.start = other->start;
+		if (other->end > o.end)
+			o.end = other->end;
+	}
+	return o;
+}
+
+size_t
+live_objects(struct live *l, struct live_object **out, size_t *cap)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->mods.len; i++) {
+		if (!is_new_object(l, i))
+			continue;
+		*out = xgrow(*out, cap, n + 1, sizeof **out);
+		(*out)[n++] = object_at(l, i);
+	}
+	return n;
+}
+
 struct visit {
 	bool (*visit)(void *arg, const char *name);
 	void *arg;

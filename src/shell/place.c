@@ -180,6 +180,7 @@ place_print(struct shell *sh, const struct place *p)
 	if (p->file)
 		source_print(p->file, p->line, sh->out);
 	free(function);
+	displays_show(sh);
 }
 
 /* The thread that commands are about; it stands. */

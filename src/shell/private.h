@@ -55,7 +55,7 @@ extern const struct family families[];		/* ended by title NULL */
 extern const struct command target_commands[], look_commands[],
 	collector_commands[], collector_subcommands[], shell_commands[],
 	event_commands[], experiment_commands[], step_commands[],
-	code_commands[];
+	code_commands[], data_commands[];
 
 struct source {			/* where lines come from, for messages */
 	const char *name;	/* NULL: the keyboard */
@@ -81,6 +81,8 @@ struct shell {
 		pid_t tid;
 		uint64_t address, least_sp;
 	} until;
+	struct vec displays;	/* expressions (char *) */
+	struct debuggee *debuggee;	/* NULL: none yet */
 	struct vec spots;	/* struct spot: breakpoints of the session */
 	char *list_file;	/* that list goes on in; NULL */
 	int list_line;
@@ -207,6 +209,12 @@ uint64_t live_run_time(struct live *l, struct symfile *sf, uint64_t vaddr);
 /* Each object that has code, until visit is false. */
 void live_each_object(struct live *l,
 		      bool (*visit)(void *arg, struct symfile *sf), void *arg);
+struct live_object {		/* views; see debug_object */
+	const char *path;
+	uint64_t start, end, bias;
+	struct symfile *sf;
+};
+size_t live_objects(struct live *l, struct live_object **out, size_t *cap);
 void live_each_function(struct live *l,
 			bool (*visit)(void *arg, const char *name), void *arg);
 /* The same for a program that does not run; not its libraries. */

@@ -16,6 +16,7 @@ const struct family families[] = {
 	{ "stepping", step_commands },
 	{ "looking", look_commands },
 	{ "code", code_commands },
+	{ "data", data_commands },
 	{ "events", event_commands },
 	{ "collecting", collector_commands },
 	{ "experiments", experiment_commands },

@@ -264,6 +264,56 @@ take_next(struct scan *s, struct words *w)
 	return 0;
 }
 
+/* Commands of which the rest is one expression of C: < and > compare, quotes
+ * and braces are its own, $ is a register. */
+static bool
+takes_expression(const char *command)
+{
+	static const char *const all[] = { "print", "whatis", "assign",
+		"display", "examine", "x" };
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (strcmp(all[i], command) == 0)
+			return true;
+	return false;
+}
+
+/* A character or a string is not ended by what it holds. */
+static int
+skip_literal(struct scan *s)
+{
+	const char quote = s->text[s->at++];
+
+	while (here(s) && here(s) != quote)
+		s->at += here(s) == '\\' && s->text[s->at + 1] ? 2 : 1;
+	if (!here(s))
+		return missing(s, quote);
+	s->at++;
+	return 0;
+}
+
+static int
+take_expression(struct scan *s, struct words *w)
+{
+	size_t start, end;
+
+	skip_blanks(s);
+	start = s->at;
+	while (here(s) && here(s) != ';' && !at_line_end(s)) {
+		if (here(s) == '"' || here(s) == '\'') {
+			if (skip_literal(s) < 0)
+				return -1;
+		} else if (!skip_continuation(s)) {
+			s->at++;
+		}
+	}
+	for (end = s->at; end > start && strchr(" \t", s->text[end - 1]);)
+		end--;
+	if (end > start)
+		push(w, xstrndup(s->text + start, end - start));
+	return 0;
+}
+
 static int
 take_command(struct scan *s, struct words *w)
 {
@@ -276,8 +326,12 @@ take_command(struct scan *s, struct words *w)
 			break;
 		if (take_next(s, w) < 0)
 			return -1;
-		if (w->len == 1 && !w->rest)
+		if (w->len == 1 && !w->rest) {
 			w->rest = s->at - start;
+			if (takes_expression(w->items[0]) &&
+			    take_expression(s, w) < 0)
+				return -1;
+		}
 	}
 	w->raw = xstrndup(s->text + start, s->at - start);
 	if (here(s) == '#')
