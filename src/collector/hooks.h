@@ -316,6 +316,8 @@ bool trace_is_readable(uint64_t address);
 /* Slots as they were; hooks that are still called pass through; the area goes.
  * -EBUSY: a thread does not come out of it. */
 int64_t trace_end(const struct collector_call *call);
+/* Slots as they were that others have left, by an area of its own. */
+int64_t trace_unhook(const struct collector_call *call);
 /* No hook uses what guest.origin led to, which is NULL by now. */
 bool trace_is_left(const struct collector_call *call);
 /* Shall children have what hooks use? A thread is inside one. */

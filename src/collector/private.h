@@ -65,6 +65,7 @@ struct guest_state {
 extern struct guest_state guest;
 extern struct collector_owner sonde_owner;
 extern struct collector_moved sonde_moved[COLLECTOR_MOVED];
+extern uint32_t sonde_hooked;
 
 static inline int64_t
 sys6(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,

@@ -159,6 +159,8 @@ int owner_check(struct plan *p, struct collector_call *call);
  * ended? Then that is *o, and its entry. */
 bool owner_left(const struct plan *p, struct collector_owner *o,
 		uint64_t *entry);
+/* Does the library with this entry work for somebody, whoever that is? */
+bool owner_works(const struct plan *p, uint64_t entry);
 /* The guest said so: -1 with the same words. */
 int owner_refused(const struct plan *p);
 /* This thread obeys a command. */
