@@ -159,6 +159,8 @@ bool hot_stack_trail(struct record_area *area, const struct step_regs *from,
 /* Is the address on the stack above sp, as far as that is there for certain? */
 bool hot_stack_has(struct record_area *area, uint32_t tid, uint64_t sp,
 		   uint64_t address);
+/* Is that much of the stack below sp, by what is known without a call? */
+bool hot_stack_is_roomy(struct record_area *area, uint64_t sp, uint64_t least);
 
 /* ---- setup.c ------------------------------------------------------------------- */
 
