@@ -19,13 +19,15 @@
 
 #include <stdint.h>
 
-enum { COLLECTOR_VERSION = 5 };
+enum { COLLECTOR_VERSION = 6 };
 
 #define COLLECTOR_MAGIC UINT64_C(0x7473657567656473)	/* "sdeguest" */
 
 struct collector_identity {
-	/* From the entry: struct collector_moved x COLLECTOR_MOVED. */
-	int32_t moved, pad;
+	/* From the entry: struct collector_moved x COLLECTOR_MOVED, and a
+	 * uint32_t that is 1 once slots may lead to hooks: they may go on to
+	 * do so after a recording that was killed, and in a fork's child. */
+	int32_t moved, hooked;
 	/* From the entry: the name that its link map shall have, and the
 	 * struct collector_owner. */
 	int32_t name, owner;
@@ -75,15 +77,18 @@ enum collector_command {
 	COLLECTOR_UNTRACE,	/* slots as they were, area unmapped */
 	COLLECTOR_UNNAME,	/* symbols as they were: no new slot leads to
 				 * a hook */
+	COLLECTOR_UNHOOK,	/* slots as they were that are listed in the
+				 * trace area behind fd (closes fd), which
+				 * nobody traces by */
 };
 
 enum collector_clock { COLLECTOR_PERF_SIGNAL, COLLECTOR_POSIX_TIMER };
 
 struct collector_call {
 	uint32_t version, command;
-	int32_t fd;		/* MAP, TRACE */
+	int32_t fd;		/* MAP, TRACE, UNHOOK */
 	uint32_t clock;		/* START: enum collector_clock */
-	uint64_t size;		/* MAP, TRACE: of the area */
+	uint64_t size;		/* MAP, TRACE, UNHOOK: of the area */
 	uint64_t interval_ns;	/* START */
 	uint64_t vdso_clock;	/* MAP: __vdso_clock_gettime */
 	/* START: of the ticks. Its default action is to do nothing: -EBUSY

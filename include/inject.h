@@ -145,6 +145,14 @@ struct inject_left {
 int inject_left(struct target *t, struct inject_left *left);
 /* In his name: handler out, timers gone, area unmapped. A visit or two. */
 int inject_tidy(struct target *t, struct inject_report *report);
+struct inject_unhooked {
+	size_t out;		/* slots that led to hooks, and do no more */
+	size_t left;		/* that still do; the last failure says why */
+};
+/* Slots that lead to hooks by which nobody traces, as they were. Reads, and
+ * visits only where there are some. */
+int inject_unhook(struct target *t, struct inject_unhooked *n,
+		  struct inject_report *report);
 
 /* ---- tracing.c: calls of functions of the program --------------------------- */
 

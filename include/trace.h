@@ -24,7 +24,7 @@
 #define TRACE_MAGIC	UINT64_C(0x3145434172746e73)	/* "sntrACE1" */
 
 enum {
-	TRACE_VERSION = 7,
+	TRACE_VERSION = 8,
 	TRACE_HEADER_BYTES = 8192,
 	TRACE_CHUNK_BYTES = 65536,
 	TRACE_CHUNKS_MAX = 4096,
@@ -264,6 +264,7 @@ enum trace_loss {
 	TRACE_LOST_SAMPLED,	/* no room to know the block by, until it is
 				 * freed */
 	TRACE_LOST_CONFINED,	/* the program has taken the clock from itself */
+	TRACE_LOST_STACK,	/* no room below, on an alternate stack */
 	TRACE_LOSSES
 };
 

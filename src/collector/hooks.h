@@ -14,6 +14,12 @@
 
 enum { TRACE_THREADS = 8192, TRACE_THREAD_PROBES = 32 };
 
+/* Pages in which a hook has room, by the lower half of their number; changed by
+ * one store. */
+struct trace_room {
+	uint32_t first, pages;	/* none: not known */
+} __attribute__((aligned(8)));
+
 /*
  * A thread, by its pointer: libc gives that to the next one when it has ended.
  * Only the thread itself and its handlers write here, in single instructions:
@@ -28,7 +34,7 @@ struct trace_thread {
 	uint32_t walking;	/* the chunk whose scratch is in use, + 1 */
 	uint32_t stale;		/* of inside, what nobody comes out of */
 	uint64_t serial;	/* of its chunk */
-	uint64_t random;	/* hot_sampled.c; 0: not begun */
+	struct trace_room room;
 	int64_t until;		/* bytes to the next that is chosen; where all
 				 * are it stays at 0 or below */
 };
@@ -69,6 +75,25 @@ hot_is_confined(const struct trace_area *a)
 {
 	return __atomic_load_n(&hot_confined, __ATOMIC_RELAXED) ||
 		__atomic_load_n(&a->confined, __ATOMIC_RELAXED);
+}
+
+/* ---- hot_room.c ---------------------------------------------------------- */
+
+enum { TRACE_STACK_LEAST = 2048 };	/* bytes; a walk takes half of it */
+
+/* Where sp is in none of the pages that are known. */
+bool hot_room_ask(const struct trace_turn *turn, uint64_t sp);
+
+static inline __attribute__((always_inline)) bool
+hot_has_room(const struct trace_turn *turn)
+{
+	const struct trace_room *known = &turn->th->room;
+	uint64_t sp;
+
+	__asm__("movq %%rsp, %0" : "=r"(sp));
+	return __builtin_expect((uint32_t)(sp / PAGE_BYTES) - known->first <
+				known->pages, true) ||
+		hot_room_ask(turn, sp);
 }
 
 /* ---- hot_chunk.c ---------------------------------------------------------------- */
@@ -187,6 +212,18 @@ hot_trace_know(const struct trace_turn *turn)
 		hot_trace_meet(*turn, tid);
 }
 
+/* Why nothing is recorded. */
+static inline enum trace_loss
+hot_trace_hindrance(const struct trace_turn *turn, uint64_t now)
+{
+	if (!now)
+		return TRACE_LOST_CONFINED;
+	if (!hot_trace_is_leased(turn->area, now))
+		return TRACE_LOST_LEASE;
+	hot_trace_know(turn);
+	return hot_has_room(turn) ? TRACE_LOSSES : TRACE_LOST_STACK;
+}
+
 /* now: ticks, of this moment or one before; 0: nobody knows. false: nothing is
  * recorded, and _end is not called. */
 static inline __attribute__((always_inline)) bool
@@ -204,12 +241,11 @@ hot_trace_begin(struct trace_turn *turn, enum trace_family family, uint64_t now)
 					      __ATOMIC_ACQUIRE) : NULL;
 	if (turn->area && __atomic_load_n(&turn->area->on, __ATOMIC_RELAXED) &
 	    1u << family) {
-		if (now && hot_trace_is_leased(turn->area, now)) {
-			hot_trace_know(turn);
+		const enum trace_loss why = hot_trace_hindrance(turn, now);
+
+		if (__builtin_expect(why == TRACE_LOSSES, true))
 			return true;
-		}
-		__atomic_fetch_add(&turn->area->lost[now ? TRACE_LOST_LEASE :
-						     TRACE_LOST_CONFINED], 1,
+		__atomic_fetch_add(&turn->area->lost[why], 1,
 				   __ATOMIC_RELAXED);
 	}
 	hot_trace_end(turn);
@@ -316,6 +352,8 @@ bool trace_is_readable(uint64_t address);
 /* Slots as they were; hooks that are still called pass through; the area goes.
  * -EBUSY: a thread does not come out of it. */
 int64_t trace_end(const struct collector_call *call);
+/* Slots as they were that others have left, by an area of its own. */
+int64_t trace_unhook(const struct collector_call *call);
 /* No hook uses what guest.origin led to, which is NULL by now. */
 bool trace_is_left(const struct collector_call *call);
 /* Shall children have what hooks use? A thread is inside one. */

@@ -18,12 +18,20 @@ enum { WINDOW = 16, STUCK = UINT8_MAX };
 uint64_t hot_sample_bytes;
 uint8_t hot_sampled[TRACE_SAMPLED_COUNTS];
 
+static uint64_t randoms[TRACE_THREADS];	/* by thread; 0: not begun */
+
+static uint64_t *
+random_of(const struct trace_thread *th)
+{
+	return &randoms[th - hot_threads];
+}
+
 /* ---- distances ----------------------------------------------------------- */
 
 static uint64_t
-draw(struct trace_thread *th)
+draw(const struct trace_thread *th)
 {
-	uint64_t z = th->random += GOLDEN;
+	uint64_t z = *random_of(th) += GOLDEN;
 
 	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
@@ -51,7 +59,7 @@ log2_of(uint64_t u)
 /* Exponentially distributed about `bytes`; a part of one is one: then a block
  * of n is passed by with just the probability that n are. */
 static int64_t
-distance(struct trace_thread *th, uint64_t bytes)
+distance(const struct trace_thread *th, uint64_t bytes)
 {
 	const uint64_t u = draw(th) | 1;
 	const uint64_t log = (UINT64_C(64) << 32) - log2_of(u);
@@ -67,9 +75,9 @@ hot_sample_start(uint64_t bytes)
 	uint32_t i;
 
 	for (i = 0; i < TRACE_THREADS; i++) {
-		if (!hot_threads[i].random && !hot_threads[i].until)
+		if (!randoms[i] && !hot_threads[i].until)
 			continue;	/* its page may be nobody's yet */
-		hot_threads[i].random = 0;
+		randoms[i] = 0;
 		hot_threads[i].until = 0;
 	}
 	for (i = 0; i < TRACE_SAMPLED_COUNTS; i++)
@@ -145,9 +153,9 @@ hot_sample_choose(const struct trace_turn *turn, const void *p, uint64_t size)
 
 	if (!turn->area->sampled_at)
 		return true;
-	if (th->random == 0) {		/* its first one counts down as any */
-		th->random = (hot_trace_now() ^ th->pointer ^
-			      (uint64_t)th->tid << 32) | 1;
+	if (*random_of(th) == 0) {	/* its first one counts down as any */
+		*random_of(th) = (hot_trace_now() ^ th->pointer ^
+				  (uint64_t)th->tid << 32) | 1;
 		th->until = distance(th, bytes) -
 			(int64_t)(size ? size : 1);
 		if (th->until > 0)

@@ -337,3 +337,22 @@ hot_stack_has(struct record_area *area, uint32_t tid, uint64_t sp,
 	leave(area, half);
 	return address >= sp && address - sp < stack.size - stack.doubtful;
 }
+
+bool
+hot_stack_is_roomy(struct record_area *area, uint64_t sp, uint64_t least)
+{
+	const struct record_stack *s;
+	const struct record_tables *t;
+	uint32_t half;
+	bool roomy;
+
+	if (on_main_stack(area, sp, thread_pointer()))
+		return true;
+	t = enter(area, &half);
+	if (!t)
+		return false;
+	s = published(t, sp);
+	roomy = s && sp - s->start >= least;
+	leave(area, half);
+	return roomy;
+}

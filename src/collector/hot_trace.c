@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a hook to a record (include/trace.h). No lock, no library call; no
- * system call but while no chunk is free. A handler may come at any point and
- * write records of its own: what a thread shares with its handlers is changed
- * by single instructions.
+ * system call but while no chunk is free, and where a thread stands where it
+ * was not seen before (hot_room.c). A handler may come at any point and write
+ * records of its own: what a thread shares with its handlers is changed by
+ * single instructions.
  */
 #include "hooks.h"
 
@@ -90,6 +91,7 @@ hot_trace_meet(struct trace_turn turn, uint32_t tid)
 		hot_chunk_close(turn.area, chunk_number(th), th->serial);
 	th->place = 0;
 	th->walking = 0;
+	th->room.pages = 0;
 	th->tid = tid;
 	th->token = sonde_owner.token;
 }

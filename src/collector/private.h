@@ -65,6 +65,7 @@ struct guest_state {
 extern struct guest_state guest;
 extern struct collector_owner sonde_owner;
 extern struct collector_moved sonde_moved[COLLECTOR_MOVED];
+extern uint32_t sonde_hooked;
 
 static inline int64_t
 sys6(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
@@ -158,6 +159,8 @@ bool hot_stack_trail(struct record_area *area, const struct step_regs *from,
 /* Is the address on the stack above sp, as far as that is there for certain? */
 bool hot_stack_has(struct record_area *area, uint32_t tid, uint64_t sp,
 		   uint64_t address);
+/* Is that much of the stack below sp, by what is known without a call? */
+bool hot_stack_is_roomy(struct record_area *area, uint64_t sp, uint64_t least);
 
 /* ---- setup.c ------------------------------------------------------------------- */
 

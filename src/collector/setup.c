@@ -29,11 +29,11 @@ __asm__(
 "	.asciz \"sonde-collector.so (in memory)\"\n"
 "	.balign 32\n"
 "	.long sonde_moved - sonde_entry\n"
-"	.long 0\n"
+"	.long sonde_hooked - sonde_entry\n"
 "	.long sonde_name - sonde_entry\n"
 "	.long sonde_owner - sonde_entry\n"
 "	.quad 0x7473657567656473\n"
-"	.long 5\n"
+"	.long 6\n"
 "	.long sonde_leave - sonde_entry\n"
 "	.globl sonde_entry\n"
 "	.hidden sonde_entry\n"
@@ -49,7 +49,7 @@ __asm__(
 "	hlt\n"
 );
 _Static_assert(COLLECTOR_MAGIC == 0x7473657567656473 &&
-	       COLLECTOR_VERSION == 5, "the identity above");
+	       COLLECTOR_VERSION == 6, "the identity above");
 
 /* The compiler calls these on its own. */
 void *
@@ -345,6 +345,8 @@ obey(struct collector_call *call)
 	case COLLECTOR_UNNAME:
 		trace_names_out();
 		return 0;
+	case COLLECTOR_UNHOOK:
+		return trace_unhook(call);
 	default:
 		return -ENOSYS;
 	}

@@ -20,6 +20,8 @@
 
 enum { A_WHILE = 50 };		/* in ms: longer than a thread is kept waiting */
 
+uint32_t sonde_hooked;
+
 static struct trace_area *mapped;	/* NULL: none */
 static uint64_t mapped_size;
 static bool used;		/* hooks may be called for ever */
@@ -341,6 +343,7 @@ trace_begin(const struct collector_call *call)
 	hot_sync_begin(a);
 	hot_sample_start(a->sample_bytes);
 	used = true;
+	sonde_hooked = 1;
 	hot_confined |= a->confined;
 	if (!hot_confined)
 		a->pid = (uint32_t)sys4(__NR_getpid, 0, 0, 0, 0);
@@ -412,6 +415,33 @@ trace_end(const struct collector_call *call)
 	r = sys4(__NR_munmap, (uint64_t)mapped, mapped_size, 0, 0);
 	mapped = NULL;
 	return r;
+}
+
+/*
+ * What a recording that was killed did not know of, and what a child has of its
+ * parent's. Where nothing was ever traced a value is no hook's.
+ */
+int64_t
+trace_unhook(const struct collector_call *call)
+{
+	const int64_t at = sys6(__NR_mmap, 0, call->size,
+				PROT_READ | PROT_WRITE, MAP_SHARED,
+				(uint64_t)call->fd, 0);
+	struct trace_area *a = (struct trace_area *)at;
+	struct trace_patch *p;
+	uint32_t i;
+
+	if (is_error(at))
+		return at;
+	p = patches_of(a);
+	for (i = 0; i < TRACE_FUNCTIONS; i++)
+		a->hooks[i] = (uint64_t)hook_of((enum trace_function)i);
+	for (i = 0; i < a->patches; i++)
+		if (p[i].function < TRACE_FUNCTIONS &&
+		    hot_originals[p[i].function] &&
+		    a->hooks[p[i].function])
+			take_out(a, &p[i]);
+	return sys4(__NR_munmap, (uint64_t)at, call->size, 0, 0);
 }
 
 void

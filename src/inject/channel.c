@@ -169,6 +169,14 @@ fill_meanwhile(struct errand *e)
 
 /* ---- guest_open, guest_close ------------------------------------------------------ */
 
+/* What asks for nothing that the visit's end would not ask for as well. */
+static bool
+takes_away(uint32_t command)
+{
+	return command == COLLECTOR_STOP || command == COLLECTOR_UNMAP ||
+		command == COLLECTOR_UNTRACE || command == COLLECTOR_UNNAME;
+}
+
 int
 guest_command(struct guest *g, struct collector_call *call,
 	      errand_prepare prepare, struct inject_report *report)
@@ -177,8 +185,7 @@ guest_command(struct guest *g, struct collector_call *call,
 		.prepare = prepare, .arg = g, .seed = g->seed,
 		/* Once it is in, a program without it is another one. */
 		.only_present = g->only_present || g->library,
-		.leaves = call->command == COLLECTOR_STOP ||
-			call->command == COLLECTOR_UNMAP,
+		.leaves = takes_away(call->command),
 	};
 
 	call->owner = g->self;

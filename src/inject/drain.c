@@ -77,6 +77,21 @@ guest_outer_tid(struct guest *g, pid_t tid)
 	return (pid_t)outer;
 }
 
+pid_t
+guest_known_tid(struct guest *g, pid_t tid)
+{
+	enum { AGAIN_NS = 20 * 1000 * 1000 };
+	uint64_t outer = (uint64_t)tid;
+
+	if (!g->other_namespace || map_get(&g->tids, (uint64_t)tid, &outer))
+		return (pid_t)outer;
+	if (now_ns() - g->learnt_ns < AGAIN_NS)
+		return 0;
+	tid = guest_outer_tid(g, tid);
+	g->learnt_ns = now_ns();
+	return tid;
+}
+
 /* ---- draining ---------------------------------------------------------------------- */
 
 static bool

@@ -210,6 +210,7 @@ plan_choose_library(struct plan *p, uint64_t entry)
 			continue;
 		leave = entry + (uint64_t)(int64_t)id.leave;
 		p->library = img->bias;
+		p->library_map = img->link_map;
 		p->library_entry = entry - img->bias;
 		p->library_leave = leave - img->text < img->text_end - img->text
 			? leave - img->bias : 0;

@@ -174,6 +174,14 @@ owner_left(const struct plan *p, struct collector_owner *o, uint64_t *entry)
 	return false;
 }
 
+bool
+owner_works(const struct plan *p, uint64_t entry)
+{
+	struct collector_owner o;
+
+	return read_owner(p, entry, &o);
+}
+
 int
 owner_check(struct plan *p, struct collector_call *call)
 {

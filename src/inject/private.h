@@ -159,6 +159,8 @@ int owner_check(struct plan *p, struct collector_call *call);
  * ended? Then that is *o, and its entry. */
 bool owner_left(const struct plan *p, struct collector_owner *o,
 		uint64_t *entry);
+/* Does the library with this entry work for somebody, whoever that is? */
+bool owner_works(const struct plan *p, uint64_t entry);
 /* The guest said so: -1 with the same words. */
 int owner_refused(const struct plan *p);
 /* This thread obeys a command. */
@@ -224,6 +226,7 @@ struct guest {
 	uint64_t passing, passing_end;	/* memory that is about to go */
 	struct map tids;	/* then: theirs -> ours */
 	bool tids_known;	/* no other will be asked for */
+	uint64_t learnt_ns;	/* when guest_known_tid last looked for one */
 	uint64_t *taken;	/* by window: read, not settled; NULL: none */
 	struct tracing *tracing;	/* NULL: nothing is traced */
 };
@@ -237,6 +240,9 @@ void guest_start_call(const struct guest *g, enum guest_clock clock,
 void guest_started(struct guest *g, const struct collector_call *call);
 /* Our number of a thread that the target calls tid; 0: it has ended. */
 pid_t guest_outer_tid(struct guest *g, pid_t tid);
+/* The same, of what may be no thread, or one that ended long ago, as often as
+ * calls come: 0, too, where it was not looked for. */
+pid_t guest_known_tid(struct guest *g, pid_t tid);
 /* The thread of that number in the target's namespace is no more. */
 bool guest_tid_ended(struct guest *g, uint32_t tid);
 pid_t guest_inner_tid(struct guest *g, pid_t tid);

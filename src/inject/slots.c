@@ -180,28 +180,26 @@ is_unbound(const struct table *t, uint64_t type, uint64_t value)
 	return type == R_X86_64_JUMP_SLOT && originals_is_in(t->img, value);
 }
 
-/* at: where the relocation is. */
 static void
-consider(struct table *t, const Elf64_Rela *r, uint64_t at)
+add(const struct table *t, const Elf64_Rela *r, uint64_t at,
+    const struct module *m, struct trace_patch *patch)
+{
+	patch->slot = t->img->bias + r->r_offset;
+	patch->relro = m->prot & MODULE_WRITE ? 0 : m->start;
+	patch->relro_end = m->prot & MODULE_WRITE ? 0 : m->end;
+	if (add_proof(t, r, at, patch) == 0)
+		slots_add(t->s, patch);
+}
+
+/* Of the function f, with this value, in m. */
+static void
+consider(struct table *t, const Elf64_Rela *r, uint64_t at, int f,
+	 uint64_t value, const struct module *m)
 {
 	const uint64_t type = ELF64_R_TYPE(r->r_info);
 	const uint32_t symbol = (uint32_t)ELF64_R_SYM(r->r_info);
 	enum trace_patch_state state = TRACE_PATCH_WANTED;
-	const uint64_t slot = t->img->bias + r->r_offset;
-	const struct module *m;
-	uint64_t value;
-	int f;
 
-	if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
-	     type != R_X86_64_64) || !symbol || r->r_addend)
-		return;
-	f = function_of(t, symbol);
-	if (f == TRACE_FUNCTIONS || !t->s->originals[f] ||
-	    target_read(t->p->t, slot, &value, sizeof value) < 0)
-		return;
-	m = modules_find(&t->p->mods, slot);
-	if (!m || m->prot & MODULE_EXEC)
-		return;
 	if (is_ours(t->p, value)) {
 		value = t->s->originals[f];
 		state = TRACE_PATCH_IN;
@@ -224,16 +222,38 @@ consider(struct table *t, const Elf64_Rela *r, uint64_t at)
 	t->s->silent += traced_always(f);
 	t->s->heap_of_program += t->img == &t->p->images[0] &&
 		trace_family((unsigned)f) == TRACE_HEAP;
+	add(t, r, at, m, &(struct trace_patch){
+		.before = value, .function = (uint32_t)f, .state = state });
+}
 
-	struct trace_patch patch = {
-		.slot = slot, .before = value, .function = (uint32_t)f,
-		.state = state,
-		.relro = m->prot & MODULE_WRITE ? 0 : m->start,
-		.relro_end = m->prot & MODULE_WRITE ? 0 : m->end,
-	};
+/* at: where the relocation is. */
+static void
+look_at(struct table *t, const Elf64_Rela *r, uint64_t at)
+{
+	const uint64_t type = ELF64_R_TYPE(r->r_info);
+	const uint32_t symbol = (uint32_t)ELF64_R_SYM(r->r_info);
+	const uint64_t slot = t->img->bias + r->r_offset;
+	const struct module *m;
+	uint64_t value;
+	int f;
 
-	if (add_proof(t, r, at, &patch) == 0)
-		slots_add(t->s, &patch);
+	if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
+	     type != R_X86_64_64) || !symbol || r->r_addend)
+		return;
+	f = function_of(t, symbol);
+	if (f == TRACE_FUNCTIONS ||
+	    (!t->s->originals[f] && !t->s->only_hooked) ||
+	    target_read(t->p->t, slot, &value, sizeof value) < 0)
+		return;
+	m = modules_find(&t->p->mods, slot);
+	if (!m || m->prot & MODULE_EXEC)
+		return;
+	if (!t->s->only_hooked)
+		consider(t, r, at, f, value, m);
+	else if (is_ours(t->p, value))
+		add(t, r, at, m, &(struct trace_patch){
+			.before = value, .function = (uint32_t)f,
+			.state = TRACE_PATCH_IN });
 }
 
 static void
@@ -254,8 +274,8 @@ read_object(struct table *t)
 					few * sizeof some[0]) < 0)
 				break;
 			for (uint64_t j = 0; j < few; j++)
-				consider(t, &some[j],
-					 from + j * sizeof some[0]);
+				look_at(t, &some[j],
+					from + j * sizeof some[0]);
 			i += few;
 		}
 	}
@@ -271,11 +291,9 @@ slots_add(struct slots *s, const struct trace_patch *patch)
 	s->items[s->len++] = *patch;
 }
 
-void
-slots_find(const struct plan *p, unsigned families, struct slots *s)
+static void
+read_objects(const struct plan *p, struct slots *s)
 {
-	*s = (struct slots){ .families = families };
-	originals_find(p, s);
 	for (size_t i = 0; i < p->nimages; i++) {
 		struct table t = {
 			.p = p, .img = &p->images[i], .s = s,
@@ -287,6 +305,21 @@ slots_find(const struct plan *p, unsigned families, struct slots *s)
 		    t.img->symtab && t.img->strtab)
 			read_object(&t);
 	}
+}
+
+void
+slots_find(const struct plan *p, unsigned families, struct slots *s)
+{
+	*s = (struct slots){ .families = families };
+	originals_find(p, s);
+	read_objects(p, s);
+}
+
+void
+slots_find_hooked(const struct plan *p, struct slots *s)
+{
+	*s = (struct slots){ .only_hooked = true };
+	read_objects(p, s);
 }
 
 void

@@ -10,6 +10,7 @@
 
 struct slots {
 	unsigned families;	/* 1 << enum trace_family */
+	bool only_hooked;	/* items are what leads to a hook already */
 	uint64_t originals[TRACE_FUNCTIONS];	/* 0: nobody defines it */
 	uint64_t definers[TRACE_FUNCTIONS];	/* headers of load objects */
 	struct trace_patch *items;
@@ -30,6 +31,8 @@ struct slots {
 
 /* By reading alone. */
 void slots_find(const struct plan *p, unsigned families, struct slots *s);
+/* Of all families, those that lead to a hook of p's library. */
+void slots_find_hooked(const struct plan *p, struct slots *s);
 void slots_add(struct slots *s, const struct trace_patch *patch);
 void slots_fini(struct slots *s);
 

@@ -45,7 +45,7 @@ owner_of(struct tracing *tr, pid_t inner)
 {
 	enum { NUMBERS = 1 << 22 };	/* the kernel has no more */
 
-	return inner > 0 && inner <= NUMBERS ? guest_outer_tid(tr->g, inner) :
+	return inner > 0 && inner <= NUMBERS ? guest_known_tid(tr->g, inner) :
 		0;
 }
 

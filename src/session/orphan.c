@@ -224,6 +224,29 @@ find_late_orphan(struct look_back *lb)
 	lb->orphan = inject_left(lb->t, &left) == 0 && left.orphan;
 }
 
+/* Of a visit that was killed, or of a parent at the fork. */
+static void
+tidy_hooks(struct look_back *lb)
+{
+	struct inject_report report = {0};
+	struct inject_unhooked n;
+	int r;
+
+	if (!lb->visited && !lb->nborrowed)
+		return;
+	r = inject_unhook(lb->t, &n, &report);
+	look_back_visit(lb, &report);
+	if (!n.out && !n.left)
+		return;
+	str_addf(&lb->tidied, "%s%zu import slots led to hooks by which nobody "
+		 "traced", lb->tidied.len ? "; " : "", n.out + n.left);
+	if (n.left)
+		str_addf(&lb->tidied, ", %zu of which still do, and hand on "
+			 "(%s)", n.left, fail_last()->reason);
+	else
+		str_add(&lb->tidied, r == 0 ? ": as they were" : "");
+}
+
 void
 look_back_tidy(struct look_back *lb)
 {
@@ -233,6 +256,7 @@ look_back_tidy(struct look_back *lb)
 	find_late_orphan(lb);
 	if (lb->orphan)
 		tidy_orphan(lb);
+	tidy_hooks(lb);
 	if (lb->strange)
 		tell_strange(lb);
 	tidy_left(lb);

@@ -60,7 +60,7 @@ void nothing_of_kind(const struct viewer *v, size_t experiment,
 struct calls_lost {
 	bool told;
 	bool heap_traced, sync_traced, io_traced;	/* though none came */
-	uint64_t calls, slots, others, full, lease, disk, confined;
+	uint64_t calls, slots, others, full, lease, disk, confined, tight;
 	uint64_t paused_ns;	/* that long calls were not recorded */
 	uint64_t waited_ns, wait_ms;	/* for room; each at most */
 	uint64_t short_waits;	/* below the threshold: counted only */

@@ -62,7 +62,7 @@ print_calls(const struct experiment_reader *rd, FILE *out)
 {
 	const struct calls_lost calls = calls_lost(rd);
 	const uint64_t lost = calls.full + calls.lease + calls.disk +
-		calls.confined;
+		calls.confined + calls.tight;
 
 	if (!calls.told)
 		return;

@@ -176,6 +176,7 @@ calls_lost(const struct experiment_reader *rd)
 				.disk = count_of(ev, "lost_disk"),
 				.paused_ns = count_of(ev, "paused_ns"),
 				.confined = count_of(ev, "lost_confined"),
+				.tight = count_of(ev, "lost_stack"),
 				.waited_ns = ev->attr(ev, "wait_ms") ?
 					count_of(ev, "waited_ns") : 0,
 				.wait_ms = count_of(ev, "wait_ms"),
@@ -255,6 +256,11 @@ calls_lost_add(const struct viewer *v, const char *so_what, struct str *notes)
 				 "are missing, since the program took the "
 				 "processor's clock from itself: %s.\n", path,
 				 lost.confined, so_what);
+		if (lost.tight)
+			str_addf(notes, "NOT RELIABLE: of %s %" PRIu64 " calls "
+				 "are missing, of handlers on an alternate "
+				 "stack that is full: %s.\n", path, lost.tight,
+				 so_what);
 		if (disk_refused(v, e))
 			str_addf(notes, "NOT RELIABLE: the disk refused "
 				 "records of %s: %s.\n", path, so_what);

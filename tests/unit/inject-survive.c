@@ -393,7 +393,7 @@ was_there(const struct health *h, uint64_t page)
 static bool
 may_be_new(const struct health *now, uint64_t page)
 {
-	const uint64_t arena = 64 << 20, data = 176 * 4096;
+	const uint64_t arena = 64 << 20, data = 192 * 4096;
 	size_t i;
 
 	for (i = 0; i < now->nspans; i++) {
