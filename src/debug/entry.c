@@ -62,9 +62,9 @@ find_site(Dwarf_Die *scope, uint64_t vaddr, Dwarf_Die *site, int depth)
 	return false;
 }
 
-/* Does the site call the function that we are in? Through a pointer it says
- * nothing; another one means tail calls in between, which may have changed
- * everything. */
+/* Does the site call the function that we are in? One through a
+ * pointer does not say; another function means tail calls in between, and they
+ * may have changed everything. */
 static bool
 calls_us(Dwarf_Die *site, const struct physical *callee)
 {
@@ -74,7 +74,7 @@ calls_us(Dwarf_Die *site, const struct physical *callee)
 
 	if (!dwarf_attr(site, DW_AT_call_origin, &attr) &&
 	    !dwarf_attr(site, DW_AT_abstract_origin, &attr))
-		return true;
+		return false;
 	if (!dwarf_formref_die(&attr, &origin))
 		return false;
 	wanted = die_name(&origin);

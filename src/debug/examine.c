@@ -44,6 +44,9 @@ add_instruction(void *arg, const struct symfile_insn *ins)
 	struct listing *l = arg;
 	const uint64_t addr = ins->vaddr + l->object->bias;
 
+	const struct frame *f = frame_selected(l->d);
+
+	str_add(l->out, f && f->at->pc == addr ? "=> " : "   ");
 	add_address(l->d, addr, l->out);
 	str_addf(l->out, "%s\n", ins->text);
 	l->end = addr + ins->length;
@@ -78,7 +81,7 @@ strings(struct debug *d, uint64_t addr, size_t count, struct str *out,
 		size_t n = 0;
 
 		add_address(d, addr, out);
-		print_string_at(&p, addr, 1);
+		print_string_at(&p, addr, 1, 'c');
 		str_add(out, "\n");
 		while (n < ELEMENTS_MAX && c) {
 			if (debug_read(d, addr + n, &c, 1) < 0)
@@ -112,9 +115,6 @@ add_unit(struct printing *p, char format, unsigned size,
 	memcpy(&word, raw, size);
 	if (format == 'x')	/* filled with zeros to the unit */
 		str_addf(p->out, "0x%0*" PRIx64, (int)size * 2, word);
-	else if (format == 'o')
-		str_addf(p->out, "0%0*" PRIo64, (int)((size * 8 + 2) / 3),
-			 word);
 	else if (format == 't')
 		for (int bit = (int)size * 8 - 1; bit >= 0; bit--)
 			str_add(p->out, word >> bit & 1 ? "1" : "0");

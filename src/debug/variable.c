@@ -160,9 +160,11 @@ elsewhere(struct debug *d, struct object *o, Dwarf_Die *die, struct type *t)
 bool
 die_entry(Dwarf_Die *die, uint64_t *vaddr)
 {
-	Dwarf_Addr addr;
+	Dwarf_Addr addr, base, end;
 
-	if (dwarf_entrypc(die, &addr) != 0)
+	/* in parts: it begins with the first one */
+	if (dwarf_entrypc(die, &addr) != 0 &&
+	    dwarf_ranges(die, 0, &base, &addr, &end) <= 0)
 		return false;
 	*vaddr = addr;
 	return true;
