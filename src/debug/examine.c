@@ -38,6 +38,26 @@ struct listing {
 	uint64_t end;
 };
 
+/* What an operand names is where the object was loaded. */
+static void
+add_text(struct listing *l, const struct symfile_insn *ins)
+{
+	char needle[24];
+	const char *at = NULL;
+
+	snprintf(needle, sizeof needle, "0x%" PRIx64, ins->target);
+	if (ins->target)
+		at = strstr(ins->text, needle);
+	if (!at) {
+		str_addf(l->out, "%s\n", ins->text);
+		return;
+	}
+	str_addf(l->out, "%.*s0x%" PRIx64, (int)(at - ins->text), ins->text,
+		 ins->target + l->object->bias);
+	(void)print_symbol(l->d, ins->target + l->object->bias, l->out);
+	str_add(l->out, "\n");
+}
+
 static bool
 add_instruction(void *arg, const struct symfile_insn *ins)
 {
@@ -48,7 +68,7 @@ add_instruction(void *arg, const struct symfile_insn *ins)
 
 	str_add(l->out, f && f->at->pc == addr ? "=> " : "   ");
 	add_address(l->d, addr, l->out);
-	str_addf(l->out, "%s\n", ins->text);
+	add_text(l, ins);
 	l->end = addr + ins->length;
 	return --l->left > 0;
 }

@@ -159,7 +159,15 @@ print_pointer(struct printing *p, struct value *v, struct type *t)
 	uint64_t addr;
 
 	memcpy(&addr, v->bytes, sizeof addr);
-	if (p->top && (!kind || type_unqualified(d, v->type)->name)) {
+	const char *named = type_unqualified(d, target)->name;
+	static const char *const plain[] = {
+		"char", "wchar_t", "char16_t", "char32_t",
+	};
+	bool is_plain = false;
+
+	for (size_t i = 0; named && i < ARRAY_LEN(plain); i++)
+		is_plain |= strcmp(named, plain[i]) == 0;
+	if (p->top && (!is_plain || type_unqualified(d, v->type)->name)) {
 		str_add(p->out, "(");
 		type_spell(d, v->type, p->out);
 		str_add(p->out, ") ");
@@ -168,6 +176,7 @@ print_pointer(struct printing *p, struct value *v, struct type *t)
 	if (bare->kind == TYPE_FUNCTION) {
 		(void)print_symbol(d, addr, p->out);
 	} else if (kind) {
+		(void)print_symbol(d, addr, p->out);
 		if (addr) {
 			str_add(p->out, " ");
 			print_string_at(p, addr, (unsigned)bare->size, kind);

@@ -215,6 +215,7 @@ int number_of_attr(struct context *c, Dwarf_Die *die, unsigned name,
 		   uint64_t *number);
 bool attr_unsigned(Dwarf_Die *die, unsigned name, uint64_t *out);
 bool attr_signed(Dwarf_Die *die, unsigned name, int64_t *out);
+bool form_number(Dwarf_Attribute *attr, int64_t *out);
 bool attr_flag(Dwarf_Die *die, unsigned name);
 /* Where the calling frame says what a register had at entry. */
 int entry_value(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
@@ -222,6 +223,9 @@ int entry_value(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 int register_bytes(struct debug *d, const struct physical *p, int reg,
 		   unsigned char *out, size_t size);
 uint64_t frame_cfa(struct debug *d, const struct physical *p);
+/* The same of a parameter that is passed no more. */
+int entry_parameter(struct context *c, Dwarf_Attribute *attr,
+		    const Dwarf_Op *op, uint64_t *value);
 int tls_address(struct debug *d, struct object *o, uint64_t offset,
 		uint64_t *addr);
 
