@@ -116,8 +116,7 @@ list_variable(void *arg, Dwarf_Die *die)
 	if (dwarf_tag(die) != l->tag || !die_name(die))
 		return true;
 	if (l->tag == DW_TAG_variable &&
-	    (dwarf_hasattr(die, DW_AT_declaration) ||
-	     attr_flag(die, DW_AT_artificial)))
+	    dwarf_hasattr(die, DW_AT_declaration))
 		return true;
 	print_variable(l->d, l->frame, die, l->out);
 	return ++l->n < MEMBERS_MAX;

@@ -12,7 +12,7 @@ make_core()
 
 	shift 2
 	gdb -nx -batch -ex 'set debuginfod enabled off' \
-		-ex 'set startup-with-shell off' -ex 'set breakpoint pending on' -ex "break $at" \
+		-ex 'set breakpoint pending on' -ex "break $at" \
 		-ex run -ex "gcore $core" --args "$@" >"$core.log" 2>&1 \
 		</dev/null
 	[ -s "$core" ] || broken "gdb made no core: $(tail -n 3 "$core.log")"
@@ -34,7 +34,8 @@ ask_gdb()
 		*) args+=(-ex "$line") ;;
 		esac
 	done <"$3"
-	gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'set width 0' \
+	gdb -nx -batch -iex 'set debuginfod enabled off' -ex 'set width 0' \
+		-ex 'set backtrace past-main on' \
 		-ex 'set confirm off' -ex 'disable pretty-printer' -ex 'disable type-printer' "$1" "$2" "${args[@]}" 2>&1 </dev/null |
 		sed -n '/^@@ /,$p' |
 		sed -E 's/^\$[0-9]+ = //; s/^\$[0-9]+ = //'

@@ -19,15 +19,19 @@ names()
 # pointers point to, of each; memory and code of each frame
 sweep()
 {
-	local i frame name last=
+	local i frame name last= frames
 
-	for ((i = 0; i < $4; i++)); do
+	# no more than there are
+	echo bt >"$TMP/$3.first"
+	frames=$(ask_gdb "$1" "$2" "$TMP/$3.first" | grep -c '^#')
+	[ "$frames" -le "$4" ] || frames=$4
+	for ((i = 0; i < frames; i++)); do
 		printf 'frame %d\nlocals\nargs\nprint $pc\nprint $sp\n' "$i"
 	done >"$TMP/$3.first"
 	ask_gdb "$1" "$2" "$TMP/$3.first" >"$TMP/$3.names"
 	{
 		cat "$TMP/$3.first"
-		for ((i = 0; i < $4; i++)); do
+		for ((i = 0; i < frames; i++)); do
 			printf 'frame %d\nx/8xg $sp\nx/6i $pc\n' "$i"
 		done
 		names "$TMP/$3.names" | while read -r frame name; do
