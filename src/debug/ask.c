@@ -23,7 +23,7 @@ print_line(struct debug *d, struct value *v, char format, struct str *out)
 	if (kind != TYPE_VOID && value_fetch(d, v) < 0)
 		return -1;
 	fail_clear();
-	print_value(&p, v);
+	print_whole(&p, v);
 	(void)str_tame(out->data + before);
 	str_add(out, "\n");
 	return 0;
@@ -91,7 +91,7 @@ print_variable(struct debug *d, const struct frame *f, Dwarf_Die *die,
 	str_addf(out, "%s = ", name);
 	v = variable_value(d, f->at->object, f, die);
 	if (v && value_fetch(d, v) == 0) {
-		print_value(&p, v);
+		print_whole(&p, v);
 	} else {
 		str_addf(out, "<error reading variable %s (%s)>", name,
 			 fail_last()->reason);
@@ -100,29 +100,36 @@ print_variable(struct debug *d, const struct frame *f, Dwarf_Die *die,
 	str_add(out, "\n");
 }
 
-/* Entries of a block; a concrete one may leave some to its origin. */
+struct listing {
+	struct debug *d;
+	const struct frame *frame;
+	int tag;
+	struct str *out;
+	size_t n;
+};
+
+static bool
+list_variable(void *arg, Dwarf_Die *die)
+{
+	struct listing *l = arg;
+
+	if (dwarf_tag(die) != l->tag || !die_name(die))
+		return true;
+	if (l->tag == DW_TAG_variable &&
+	    dwarf_hasattr(die, DW_AT_declaration))
+		return true;
+	print_variable(l->d, l->frame, die, l->out);
+	return ++l->n < MEMBERS_MAX;
+}
+
 static size_t
 print_block(struct debug *d, const struct frame *f, Dwarf_Die *block, int tag,
 	    struct str *out)
 {
-	Dwarf_Die child;
-	size_t n = 0;
+	struct listing l = { d, f, tag, out, 0 };
 
-	if (dwarf_child(block, &child) != 0)
-		return 0;
-	do {
-		if (dwarf_tag(&child) != tag || !die_name(&child) ||
-		    (tag == DW_TAG_variable && dwarf_hasattr(&child,
-							DW_AT_declaration)))
-			continue;
-		if (tag == DW_TAG_variable &&
-		    attr_flag(&child, DW_AT_artificial))
-			continue;
-		if (n++ >= MEMBERS_MAX)
-			break;
-		print_variable(d, f, &child, out);
-	} while (dwarf_siblingof(&child, &child) == 0);
-	return n;
+	(void)block_each(block, list_variable, &l);
+	return l.n;
 }
 
 static const struct frame *
@@ -189,39 +196,39 @@ debug_dump(struct debug *d, struct str *out)
 
 /* ---- frames as text --------------------------------------------------------------------- */
 
+static bool
+add_argument(void *arg, Dwarf_Die *die)
+{
+	struct listing *l = arg;
+	struct printing p = { .d = l->d, .out = l->out, .budget = 1 };
+	struct value *v;
+	enum type_kind kind;
+
+	if (dwarf_tag(die) != DW_TAG_formal_parameter || !die_name(die))
+		return true;
+	str_addf(l->out, "%s%s=", l->n++ ? ", " : "", die_name(die));
+	v = variable_value(l->d, l->frame->at->object, l->frame, die);
+	kind = v ? type_strip(l->d, v->type)->kind : TYPE_VOID;
+	if (v && (kind == TYPE_STRUCT || kind == TYPE_UNION ||
+		  kind == TYPE_ARRAY)) {
+		str_add(l->out, "...");
+	} else if (v && value_fetch(l->d, v) == 0) {
+		print_whole(&p, v);
+	} else {
+		str_addf(l->out, "<error: %s>", fail_last()->reason);
+		fail_clear();
+	}
+	return l->n < MEMBERS_MAX;
+}
+
 static void
 add_arguments(struct debug *d, const struct frame *f, struct str *out)
 {
-	Dwarf_Die child;
-	size_t n = 0;
+	struct listing l = { .d = d, .frame = f, .out = out };
 
 	str_add(out, " (");
-	if (f->last < f->at->scope_len &&
-	    dwarf_child(&f->at->scopes[f->last], &child) == 0) {
-		do {
-			struct printing p = { .d = d, .out = out,
-					      .budget = 1 };
-			struct value *v;
-			enum type_kind kind;
-
-			if (dwarf_tag(&child) != DW_TAG_formal_parameter ||
-			    !die_name(&child))
-				continue;
-			str_addf(out, "%s%s=", n++ ? ", " : "",
-				 die_name(&child));
-			v = variable_value(d, f->at->object, f, &child);
-			kind = v ? type_strip(d, v->type)->kind : TYPE_VOID;
-			if (kind == TYPE_STRUCT || kind == TYPE_UNION ||
-			    kind == TYPE_ARRAY) {
-				str_add(out, "...");
-			} else if (v && value_fetch(d, v) == 0) {
-				print_value(&p, v);
-			} else {
-				str_add(out, "<error: ");
-				str_addf(out, "%s>", fail_last()->reason);
-			}
-		} while (dwarf_siblingof(&child, &child) == 0);
-	}
+	if (f->last < f->at->scope_len)
+		(void)block_each(&f->at->scopes[f->last], add_argument, &l);
 	str_add(out, ")");
 }
 

@@ -18,17 +18,36 @@ attr_unsigned(Dwarf_Die *die, unsigned name, uint64_t *out)
 	return true;
 }
 
+/* Compilers write what is negative in a form that has a sign; the bytes of
+ * other forms have none. */
+bool
+form_number(Dwarf_Attribute *attr, int64_t *out)
+{
+	Dwarf_Sword number;
+	Dwarf_Word word;
+
+	switch (dwarf_whatform(attr)) {
+	case DW_FORM_data1: case DW_FORM_data2: case DW_FORM_data4:
+	case DW_FORM_data8: case DW_FORM_udata:
+		if (dwarf_formudata(attr, &word) != 0)
+			return false;
+		*out = (int64_t)word;
+		return true;
+	default:
+		if (dwarf_formsdata(attr, &number) != 0)
+			return false;
+		*out = number;
+		return true;
+	}
+}
+
 bool
 attr_signed(Dwarf_Die *die, unsigned name, int64_t *out)
 {
 	Dwarf_Attribute attr;
-	Dwarf_Sword word;
 
-	if (!dwarf_attr_integrate(die, name, &attr) ||
-	    dwarf_formsdata(&attr, &word) != 0)
-		return false;
-	*out = word;
-	return true;
+	return dwarf_attr_integrate(die, name, &attr) &&
+	       form_number(&attr, out);
 }
 
 bool

@@ -57,6 +57,7 @@ debug_free(struct debug *d)
 	map_fini(&d->types);
 	map_fini(&d->derived);
 	map_fini(&d->basics);
+	map_fini(&d->enums);
 	free(d->index.slots);
 	arena_free(&d->scratch);
 	arena_free(&d->lasting);

@@ -220,7 +220,10 @@ op_entry_value(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 
 	if (c->depth > DEPTH_MAX)
 		return unsupported(op);
-	return entry_value(c, attr, op, &word) < 0 ? -1 : push_word(s, word);
+	return (op->atom == DW_OP_GNU_parameter_ref ?
+		entry_parameter(c, attr, op, &word) :
+		entry_value(c, attr, op, &word)) < 0 ? -1 :
+		push_word(s, word);
 }
 
 static int
@@ -336,6 +339,7 @@ step_op(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 	case DW_OP_GNU_variable_value:
 		return op_variable(c, attr, op, s);
 	case DW_OP_entry_value: case DW_OP_GNU_entry_value:
+	case DW_OP_GNU_parameter_ref:
 		return op_entry_value(c, attr, op, s);
 	case DW_OP_form_tls_address: case DW_OP_GNU_push_tls_address:
 		return op_tls(c, s);

@@ -62,11 +62,32 @@ find_site(Dwarf_Die *scope, uint64_t vaddr, Dwarf_Die *site, int depth)
 	return false;
 }
 
-/* Does the site call the function that we are in? Through a pointer it says
- * nothing; another one means tail calls in between, which may have changed
- * everything. */
 static bool
-calls_us(Dwarf_Die *site, const struct physical *callee)
+points_to_us(struct context *outer, Dwarf_Die *site,
+	     const struct physical *callee)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t n;
+	uint64_t target, entry;
+
+	if ((!dwarf_attr(site, DW_AT_call_target, &attr) &&
+	     !dwarf_attr(site, DW_AT_GNU_call_site_target, &attr)) ||
+	    dwarf_getlocation(&attr, &ops, &n) != 0 ||
+	    number_of_ops(outer, &attr, ops, n, &target) < 0)
+		return false;
+	for (size_t i = 0; i < callee->scope_len; i++)
+		if (dwarf_tag(&callee->scopes[i]) == DW_TAG_subprogram)
+			return die_entry(&callee->scopes[i], &entry) &&
+			       entry + callee->object->bias == target;
+	return false;
+}
+
+/* Does the site call the function that we are in? One through a
+ * pointer does not say; another function means tail calls in between, and they
+ * may have changed everything. */
+static bool
+calls_us(struct context *outer, Dwarf_Die *site, const struct physical *callee)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die origin;
@@ -74,7 +95,7 @@ calls_us(Dwarf_Die *site, const struct physical *callee)
 
 	if (!dwarf_attr(site, DW_AT_call_origin, &attr) &&
 	    !dwarf_attr(site, DW_AT_abstract_origin, &attr))
-		return true;
+		return points_to_us(outer, site, callee);
 	if (!dwarf_formref_die(&attr, &origin))
 		return false;
 	wanted = die_name(&origin);
@@ -104,6 +125,17 @@ passes_in(Dwarf_Die *param, int reg)
 	       (int)(ops[0].atom - DW_OP_reg0) == reg;
 }
 
+static bool
+is_parameter(Dwarf_Die *param, Dwarf_Die *wanted)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die die;
+
+	return (dwarf_attr(param, DW_AT_call_parameter, &attr) ||
+		dwarf_attr(param, DW_AT_abstract_origin, &attr)) &&
+	       dwarf_formref_die(&attr, &die) && die.addr == wanted->addr;
+}
+
 static int
 optimized_out(void)
 {
@@ -111,7 +143,8 @@ optimized_out(void)
 }
 
 static int
-passed(struct context *c, Dwarf_Die *site, int reg, uint64_t *value)
+passed(struct context *c, Dwarf_Die *site, int reg, Dwarf_Die *parameter,
+       uint64_t *value)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die param;
@@ -121,7 +154,8 @@ passed(struct context *c, Dwarf_Die *site, int reg, uint64_t *value)
 	if (dwarf_child(site, &param) != 0)
 		return optimized_out();
 	do {
-		if (!passes_in(&param, reg))
+		if (parameter ? !is_parameter(&param, parameter) :
+				!passes_in(&param, reg))
 			continue;
 		if ((!dwarf_attr(&param, DW_AT_call_value, &attr) &&
 		     !dwarf_attr(&param, DW_AT_GNU_call_site_value, &attr)) ||
@@ -132,20 +166,39 @@ passed(struct context *c, Dwarf_Die *site, int reg, uint64_t *value)
 	return optimized_out();
 }
 
+/* The site in the caller, which becomes *outer. */
+static bool
+site_of_call(struct context *c, struct context *outer, Dwarf_Die *site)
+{
+	const struct frame *caller = c->regs ? calling_frame(c->d, c->regs) :
+					       NULL;
+
+	if (!caller || !caller->at->object)
+		return false;
+	*outer = (struct context){
+		.d = c->d, .object = caller->at->object, .regs = caller->at,
+		.frame = caller, .depth = c->depth + 1,
+	};
+	for (size_t i = caller->first; i < caller->at->scope_len; i++)
+		if (dwarf_tag(&caller->at->scopes[i]) == DW_TAG_subprogram &&
+		    find_site(&caller->at->scopes[i], caller->at->pc -
+			      caller->at->object->bias, site, 0))
+			return calls_us(outer, site, c->regs);
+	return false;
+}
+
 int
 entry_value(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 	    uint64_t *value)
 {
-	const struct frame *caller = c->regs ? calling_frame(c->d, c->regs) :
-					       NULL;
+	struct context outer;
 	Dwarf_Attribute inner;
 	Dwarf_Op *ops;
 	Dwarf_Die site;
 	size_t n;
 	int reg;
 
-	if (!attr || !caller || !caller->at->object ||
-	    dwarf_getlocation_attr(attr, op, &inner) != 0 ||
+	if (!attr || dwarf_getlocation_attr(attr, op, &inner) != 0 ||
 	    dwarf_getlocation(&inner, &ops, &n) != 0 || n != 1)
 		return optimized_out();
 	if (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
@@ -154,19 +207,19 @@ entry_value(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 		reg = (int)ops[0].number;
 	else
 		return optimized_out();
-	for (size_t i = caller->first; i < caller->at->scope_len; i++) {
-		struct context outer = {
-			.d = c->d, .object = caller->at->object,
-			.regs = caller->at, .frame = caller,
-			.depth = c->depth + 1,
-		};
+	return site_of_call(c, &outer, &site) ?
+		passed(&outer, &site, reg, NULL, value) : optimized_out();
+}
 
-		if (dwarf_tag(&caller->at->scopes[i]) != DW_TAG_subprogram ||
-		    !find_site(&caller->at->scopes[i], caller->at->pc -
-			       caller->at->object->bias, &site, 0))
-			continue;
-		return calls_us(&site, c->regs) ?
-			passed(&outer, &site, reg, value) : optimized_out();
-	}
-	return optimized_out();
+int
+entry_parameter(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
+		uint64_t *value)
+{
+	struct context outer;
+	Dwarf_Die parameter, site;
+
+	if (!attr || dwarf_getlocation_die(attr, op, &parameter) != 0 ||
+	    !site_of_call(c, &outer, &site))
+		return optimized_out();
+	return passed(&outer, &site, -1, &parameter, value);
 }

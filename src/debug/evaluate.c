@@ -171,7 +171,7 @@ eval_sizeof(struct debug *d, struct node *n)
 
 	const uint64_t size = type_size(d, t);
 
-	return value_int(d, type_basic(d, "unsigned long"),
+	return value_int(d, type_basic(d, n->type ? "int" : "unsigned long"),
 			 size == 0 && type_strip(d, t)->kind == TYPE_VOID ?
 			 1 : size);
 }

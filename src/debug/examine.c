@@ -38,14 +38,37 @@ struct listing {
 	uint64_t end;
 };
 
+/* What an operand names is where the object was loaded. */
+static void
+add_text(struct listing *l, const struct symfile_insn *ins)
+{
+	char needle[24];
+	const char *at = NULL;
+
+	snprintf(needle, sizeof needle, "0x%" PRIx64, ins->target);
+	if (ins->target)
+		at = strstr(ins->text, needle);
+	if (!at) {
+		str_addf(l->out, "%s\n", ins->text);
+		return;
+	}
+	str_addf(l->out, "%.*s0x%" PRIx64, (int)(at - ins->text), ins->text,
+		 ins->target + l->object->bias);
+	(void)print_symbol(l->d, ins->target + l->object->bias, l->out);
+	str_add(l->out, "\n");
+}
+
 static bool
 add_instruction(void *arg, const struct symfile_insn *ins)
 {
 	struct listing *l = arg;
 	const uint64_t addr = ins->vaddr + l->object->bias;
 
+	const struct frame *f = frame_selected(l->d);
+
+	str_add(l->out, f && f->at->pc == addr ? "=> " : "   ");
 	add_address(l->d, addr, l->out);
-	str_addf(l->out, "%s\n", ins->text);
+	add_text(l, ins);
 	l->end = addr + ins->length;
 	return --l->left > 0;
 }
@@ -78,7 +101,7 @@ strings(struct debug *d, uint64_t addr, size_t count, struct str *out,
 		size_t n = 0;
 
 		add_address(d, addr, out);
-		print_string_at(&p, addr, 1);
+		print_string_at(&p, addr, 1, 'c');
 		str_add(out, "\n");
 		while (n < ELEMENTS_MAX && c) {
 			if (debug_read(d, addr + n, &c, 1) < 0)
@@ -112,9 +135,6 @@ add_unit(struct printing *p, char format, unsigned size,
 	memcpy(&word, raw, size);
 	if (format == 'x')	/* filled with zeros to the unit */
 		str_addf(p->out, "0x%0*" PRIx64, (int)size * 2, word);
-	else if (format == 'o')
-		str_addf(p->out, "0%0*" PRIo64, (int)((size * 8 + 2) / 3),
-			 word);
 	else if (format == 't')
 		for (int bit = (int)size * 8 - 1; bit >= 0; bit--)
 			str_add(p->out, word >> bit & 1 ? "1" : "0");

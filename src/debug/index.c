@@ -114,6 +114,7 @@ struct scan {
 	struct debug *d;
 	struct object *object;
 	Dwarf_Die unit;
+	const char *short_scope;	/* NULL: the same as the scope */
 	const void *last;
 };
 
@@ -123,6 +124,21 @@ joined(struct debug *d, const char *scope, const char *name)
 	if (!*scope)
 		return arena_text(&d->lasting, name);
 	return arena_printf(&d->lasting, "%s::%s", scope, name);
+}
+
+/* An entry does not know what is around it; these must. */
+void
+note_enumerators(struct debug *d, Dwarf_Die *type)
+{
+	Dwarf_Die child;
+	int n = 0;
+
+	if (dwarf_child(type, &child) != 0)
+		return;
+	do
+		map_put(&d->enums, (uintptr_t)child.addr,
+			(uintptr_t)type->addr);
+	while (n++ < MEMBERS_MAX && dwarf_siblingof(&child, &child) == 0);
 }
 
 static void scan_children(struct scan *s, Dwarf_Die *die, const char *scope,
@@ -153,6 +169,35 @@ is_wanted(int tag, Dwarf_Die *die, const char *scope)
 	}
 }
 
+/* A definition outside of its class or namespace has the scope of what it
+ * defines. */
+static const char *
+scope_elsewhere(struct debug *d, Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die at = *die, origin;
+	uint64_t scope;
+
+	for (int i = 0; i < CHAIN_MAX; i++) {
+		if ((!dwarf_attr(&at, DW_AT_specification, &attr) &&
+		     !dwarf_attr(&at, DW_AT_abstract_origin, &attr)) ||
+		    !dwarf_formref_die(&attr, &origin))
+			break;
+		if (map_get(&d->derived, (uintptr_t)origin.addr, &scope))
+			return (const char *)(uintptr_t)scope;
+		at = origin;
+	}
+	return "";
+}
+
+/* Namespaces that one does not write: anonymous and inline ones. */
+static bool
+is_transparent(Dwarf_Die *die)
+{
+	return dwarf_tag(die) == DW_TAG_namespace &&
+	       (!die_name(die) || attr_flag(die, DW_AT_export_symbols));
+}
+
 static void
 scan_one(struct scan *s, Dwarf_Die *die, const char *scope, int depth)
 {
@@ -162,46 +207,36 @@ scan_one(struct scan *s, Dwarf_Die *die, const char *scope, int depth)
 
 	if (name && is_wanted(tag, die, scope)) {
 		const struct entry e = {
-			.name = name, .scope = scope, .object = s->object,
+			.name = name, .object = s->object,
+			.scope = *scope ? scope : scope_elsewhere(s->d, die),
+			.short_scope = s->short_scope,
 			.die = *die, .unit = s->unit,
 			.external = dwarf_hasattr(die, DW_AT_external),
 			.declaration = dwarf_hasattr(die, DW_AT_declaration),
 		};
-		uint64_t known;
-
-		/* a definition outside of its class keeps the class's scope */
-		if (!*scope && dwarf_hasattr(die, DW_AT_specification)) {
-			struct entry out = e;
-			Dwarf_Attribute attr;
-			Dwarf_Die first;
-
-			if (dwarf_attr(die, DW_AT_specification, &attr) &&
-			    dwarf_formref_die(&attr, &first) &&
-			    map_get(&s->d->derived, (uintptr_t)first.addr,
-				    &known))
-				out.scope = (const char *)(uintptr_t)known;
-			add_entry(s->d, &out);
-			if (*out.scope)
-				map_put(&s->d->derived, (uintptr_t)die->addr,
-					(uintptr_t)out.scope);
-		} else {
-			add_entry(s->d, &e);
-			if (*scope)
-				map_put(&s->d->derived, (uintptr_t)die->addr,
-					(uintptr_t)scope);
-		}
+		add_entry(s->d, &e);
+		if (*e.scope)
+			map_put(&s->d->derived, (uintptr_t)die->addr,
+				(uintptr_t)e.scope);
 	}
 	if (is_scope_tag(tag)) {
 		if (name)
 			inner = joined(s->d, scope, name);
 		else if (tag == DW_TAG_namespace)
 			inner = joined(s->d, scope, "(anonymous namespace)");
-		if (s->object && (die_is_cxx(&s->unit) || name == NULL ||
-				  tag == DW_TAG_namespace))
+		const char *outer = s->short_scope;
+
+		if (is_transparent(die))
+			s->short_scope = outer ? outer : scope;
+		else if (outer && name)
+			s->short_scope = joined(s->d, outer, name);
+		if (die_is_cxx(&s->unit) || tag == DW_TAG_namespace)
 			scan_children(s, die, inner, depth + 1);
+		s->short_scope = outer;
 	} else if (tag == DW_TAG_enumeration_type) {
 		if (name && attr_flag(die, DW_AT_enum_class))
 			inner = joined(s->d, scope, name);
+		note_enumerators(s->d, die);
 		scan_children(s, die, inner, depth + 1);
 	}
 }
@@ -292,25 +327,46 @@ entry_fits(struct entry *e, enum entry_wanted want)
 	return want == WANT_ANY || (want == WANT_TYPE) == type;
 }
 
+static bool
+is_prefix(const char *scope, const char *name, size_t n)
+{
+	return scope && strlen(scope) == n && memcmp(scope, name, n) == 0;
+}
+
+/* The last :: outside of <...>. */
+static const char *
+last_part(const char *name)
+{
+	const char *last = name;
+	int depth = 0;
+
+	for (const char *at = name; *at; at++) {
+		if (*at == '<' || *at == '(')
+			depth++;
+		else if (*at == '>' || *at == ')')
+			depth--;
+		else if (depth == 0 && at[0] == ':' && at[1] == ':')
+			last = at + 2;
+	}
+	return last;
+}
+
 void
 index_each(struct debug *d, const char *name,
 	   bool (*visit)(void *arg, struct entry *e), void *arg)
 {
-	const char *last = name, *colons;
-	size_t scope_len;
+	const char *last = last_part(name);
+	const size_t scope_len = last == name ? 0 : (size_t)(last - name) - 2;
 
 	scan_all(d);
 	if (d->index.slot_len == 0)
 		return;
-	while ((colons = strstr(last, "::")) != NULL)
-		last = colons + 2;
-	scope_len = last == name ? 0 : (size_t)(last - name) - 2;
 	for (struct entry *e = d->index.slots[hash_name(last) %
 					      d->index.slot_len];
 	     e; e = e->next) {
 		if (!e->object->here || strcmp(e->name, last) != 0 ||
-		    strlen(e->scope) != scope_len ||
-		    memcmp(e->scope, name, scope_len) != 0)
+		    (!is_prefix(e->scope, name, scope_len) &&
+		     !is_prefix(e->short_scope, name, scope_len)))
 			continue;
 		if (!visit(arg, e))
 			return;
@@ -356,6 +412,17 @@ index_find(struct debug *d, const char *name, enum entry_wanted want,
 
 	index_each(d, name, choose, &c);
 	return c.best;
+}
+
+bool
+index_is_type(struct debug *d, const char *name, Dwarf_Die *unit)
+{
+	struct choice value = { .want = WANT_VALUE, .unit = unit };
+	struct choice type = { .want = WANT_TYPE, .unit = unit };
+
+	index_each(d, name, choose, &value);
+	index_each(d, name, choose, &type);
+	return type.best && (!value.best || type.score > value.score);
 }
 
 struct search {

@@ -48,6 +48,52 @@ find(struct debug *d, struct type *t, const char *name, struct step *path)
 	return false;
 }
 
+/* A method: the function of that name whose scope is the class, or a base. */
+static struct value *
+find_method(struct debug *d, struct type *t, const char *name, int depth)
+{
+	struct entry *e;
+
+	t = type_strip(d, t);
+	if (depth > 16 || !is_struct(t) || !t->name || !t->is_cxx)
+		return NULL;
+	e = index_find(d, arena_printf(&d->scratch, "%s::%s", t->name, name),
+		       WANT_VALUE, NULL);
+	if (e && dwarf_tag(&e->die) == DW_TAG_subprogram)
+		return variable_value(d, e->object, NULL, &e->die);
+	type_fill(d, t);
+	for (size_t i = 0; i < t->field_len && t->fields[i].is_base; i++) {
+		struct value *v = find_method(d, t->fields[i].type, name,
+					      depth + 1);
+
+		if (v)
+			return v;
+	}
+	return NULL;
+}
+
+/* The part of v that is of a class by name: v itself, or a base. */
+static struct value *
+as_class(struct debug *d, struct value *v, const char *name, size_t n,
+	 int depth)
+{
+	struct type *t = type_strip(d, v->type);
+
+	if (depth > 16 || !is_struct(t))
+		return NULL;
+	if (t->name && strlen(t->name) == n && memcmp(t->name, name, n) == 0)
+		return v;
+	type_fill(d, t);
+	for (size_t i = 0; i < t->field_len && t->fields[i].is_base; i++) {
+		struct value *base = value_member(d, v, &t->fields[i]);
+
+		base = base ? as_class(d, base, name, n, depth + 1) : NULL;
+		if (base)
+			return base;
+	}
+	return NULL;
+}
+
 struct value *
 value_named_member(struct debug *d, struct value *v, const char *name)
 {
@@ -63,7 +109,23 @@ value_named_member(struct debug *d, struct value *v, const char *name)
 			   "value that is not a structure.");
 		return NULL;
 	}
+
+	const char *colons = NULL;
+
+	for (const char *at = name; (at = strstr(at, "::")) != NULL; at++)
+		colons = at;
+	if (colons) {
+		struct value *base = as_class(d, v, name,
+					      (size_t)(colons - name), 0);
+
+		if (base)
+			return value_named_member(d, base, colons + 2);
+	}
 	if (!find(d, t, name, &path)) {
+		struct value *method = find_method(d, t, name, 0);
+
+		if (method)
+			return method;
 		(void)fail(FAIL_MISSING, t->is_declaration ?
 			   "<incomplete type>" :
 			   "There is no member named %s.", name);

@@ -257,7 +257,8 @@ take_name(struct parser *p, struct specifiers *s)
 	    (dwarf_tag(&e->die) != DW_TAG_typedef &&
 	     dwarf_tag(&e->die) != DW_TAG_base_type &&
 	     !die_is_cxx(&e->die)) ||
-	    index_find(p->d, name, WANT_VALUE, unit)) {
+	    (index_find(p->d, name, WANT_VALUE, unit) &&
+	     !index_is_type(p->d, name, unit))) {
 		p->now = before;
 		return false;
 	}

@@ -10,12 +10,112 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Demanglers put no blank before stars, and const behind what it qualifies. */
+static void
+add_as_demangled(struct str *out, const char *type)
+{
+	const bool is_const = str_starts(type, "const ");
+	const char *end = strpbrk(type, "*&");
+
+	for (const char *at = is_const ? type + 6 : type; ; at++) {
+		const bool last = *at == '\0' || at == end ||
+				  (at + 1 == end && *at == ' ');
+
+		if (is_const && last) {
+			str_add(out, " const");
+			str_add(out, end ? end : "");
+			return;
+		}
+		if (*at == '\0')
+			return;
+		if (*at != ' ' || (at[1] != '*' && at[1] != '&'))
+			str_addn(out, at, 1);
+	}
+}
+
+/* C++'s main has no linkage name, but is shown like the others. */
+static void
+add_types(struct debug *d, Dwarf_Die *function, struct str *out)
+{
+	Dwarf_Die child;
+	int n = 0;
+
+	str_add(out, "(");
+	if (dwarf_child(function, &child) == 0)
+		do {
+			if (dwarf_tag(&child) != DW_TAG_formal_parameter)
+				continue;
+			str_add(out, n ? ", " : "");
+			add_as_demangled(out, type_text(d, type_of_attr(d,
+					 NULL, &child)));
+		} while (++n < 32 && dwarf_siblingof(&child, &child) == 0);
+	str_add(out, ")");
+}
+
+/* The function around an address as debug information calls it. */
+static bool
+function_name(struct debug *d, struct object *o, uint64_t vaddr,
+	      struct str *out, uint64_t *start)
+{
+	struct physical at = { .object = o };
+	Dwarf_Attribute attr;
+	const char *linkage;
+	char *shown;
+
+	scopes_at(d, o, vaddr, &at);
+	for (size_t i = 0; i < at.scope_len; i++) {
+		Dwarf_Die *die = &at.scopes[i];
+
+		if (dwarf_tag(die) != DW_TAG_subprogram)
+			continue;
+		if (!die_entry(die, start) || *start > vaddr || !die_name(die))
+			return false;
+		linkage = dwarf_attr_integrate(die, DW_AT_linkage_name,
+					       &attr) ?
+			dwarf_formstring(&attr) : NULL;
+		shown = name_display(linkage ? linkage : die_name(die),
+				     NAME_LONG);
+		str_add(out, shown);
+		free(shown);
+		if (!linkage && die_is_cxx(die))
+			add_types(d, die, out);
+		return true;
+	}
+	return false;
+}
+
+static bool
+add_function(struct debug *d, struct object *o, uint64_t addr,
+	     struct str *out)
+{
+	struct str name = {0};
+	uint64_t start;
+	bool known = function_name(d, o, addr - o->bias, &name, &start);
+	struct symbol sym;
+
+	/* a part of it elsewhere has a name of its own */
+	if (known && symfile_find(o->symbols, addr - o->bias, &sym) &&
+	    sym.start > start)
+		known = false;
+
+	if (known && addr - o->bias == start)
+		str_addf(out, " <%s>", str_text(&name));
+	else if (known)
+		str_addf(out, " <%s+%" PRIu64 ">", str_text(&name),
+			 addr - o->bias - start);
+	str_fini(&name);
+	return known;
+}
+
 bool
 print_symbol(struct debug *d, uint64_t addr, struct str *out)
 {
 	struct object *o = object_at(d, addr);
 	struct symbol sym;
 	char *name;
+
+	if (o && add_function(d, o, addr, out))
+		return true;
 
 	if (!o)
 		return false;
@@ -41,11 +141,12 @@ print_failure(struct printing *p)
 	fail_clear();
 }
 
-static bool
-is_text(struct debug *d, struct type *t)
+static void
+add_type(struct printing *p, struct value *v)
 {
-	t = type_strip(d, t);
-	return t->kind == TYPE_CHAR && t->size <= 4;
+	str_add(p->out, "(");
+	type_spell(p->d, v->type, p->out);
+	str_add(p->out, ") ");
 }
 
 static void
@@ -54,16 +155,19 @@ print_pointer(struct printing *p, struct value *v, struct type *t)
 	struct debug *d = p->d;
 	struct type *target = type_target(d, t);
 	struct type *bare = type_strip(d, target);
+	const char kind = text_kind(d, target);
 	uint64_t addr;
 
 	memcpy(&addr, v->bytes, sizeof addr);
-	if (p->top && !is_text(d, target)) {
-		str_add(p->out, "(");
-		type_spell(d, v->type, p->out);
-		str_add(p->out, ") ");
-	} else if (p->top && (type_unqualified(d, target)->name == NULL ||
-			      strcmp(type_unqualified(d, target)->name,
-				     "char") != 0)) {
+	const char *named = type_unqualified(d, target)->name;
+	static const char *const plain[] = {
+		"char", "wchar_t", "char16_t", "char32_t",
+	};
+	bool is_plain = false;
+
+	for (size_t i = 0; named && i < ARRAY_LEN(plain); i++)
+		is_plain |= strcmp(named, plain[i]) == 0;
+	if (p->top && (!is_plain || type_unqualified(d, v->type)->name)) {
 		str_add(p->out, "(");
 		type_spell(d, v->type, p->out);
 		str_add(p->out, ") ");
@@ -71,10 +175,11 @@ print_pointer(struct printing *p, struct value *v, struct type *t)
 	str_addf(p->out, "0x%" PRIx64, addr);
 	if (bare->kind == TYPE_FUNCTION) {
 		(void)print_symbol(d, addr, p->out);
-	} else if (is_text(d, target)) {
+	} else if (kind) {
+		(void)print_symbol(d, addr, p->out);
 		if (addr) {
 			str_add(p->out, " ");
-			print_string_at(p, addr, (unsigned)bare->size);
+			print_string_at(p, addr, (unsigned)bare->size, kind);
 		}
 	} else {
 		(void)print_symbol(d, addr, p->out);
@@ -85,16 +190,25 @@ static void
 print_reference(struct printing *p, struct value *v)
 {
 	struct printing inner = *p;
+	const bool synthetic = v->lost && v->lost[0] == 2;
 	uint64_t addr;
 	struct value *to;
 
-	if (p->top) {
-		str_add(p->out, "(");
-		type_spell(p->d, v->type, p->out);
-		str_add(p->out, ") ");
+	if (v->lost && v->lost[0] == 1) {
+		str_add(p->out, "<optimized out>");
+		return;
 	}
+	if (p->top)
+		add_type(p, v);
 	memcpy(&addr, v->bytes, sizeof addr);
-	str_addf(p->out, "@0x%" PRIx64 ": ", addr);
+	if (synthetic)
+		str_add(p->out, "<synthetic pointer>: ");
+	else
+		str_addf(p->out, "@0x%" PRIx64, addr);
+	if (p->depth && !synthetic)	/* inside of others it is an address */
+		return;
+	if (!synthetic)
+		str_add(p->out, ": ");
 	to = value_unref(p->d, v);
 	inner.top = false;
 	inner.depth++;
@@ -163,6 +277,8 @@ print_field(struct printing *p, struct value *v, const struct field *f)
 
 	inner.top = false;
 	inner.depth++;
+	if (!f->is_base)
+		inner.bases = NULL;
 	if (f->is_static)
 		str_add(p->out, "static ");
 	if (f->is_base) {
@@ -173,20 +289,33 @@ print_field(struct printing *p, struct value *v, const struct field *f)
 		str_addf(p->out, "%s = ", f->name);
 	}
 	part = value_member(p->d, v, f);
-	if (part && value_all_lost(part)) {
-		str_add(p->out, "<optimized out>");
-	} else if (!part || value_fetch(p->d, part) < 0) {
+	if (!part || value_fetch(p->d, part) < 0) {
 		print_failure(p);
 	} else {
 		print_value(&inner, part);
 	}
 }
 
-/* A pointer to the table of virtual functions is a member of its class. */
+enum { BASES_MAX = 32 };
+
+/* A virtual base is there once, however many classes have it. */
 static bool
-is_shown(const struct field *f)
+is_shown(struct printing *p, const struct field *f)
 {
-	return f->type && (f->name || f->is_base || f->type);
+	struct type *t;
+
+	if (!f->is_virtual || !f->is_base || !p->bases)
+		return true;
+	t = type_strip(p->d, f->type);
+	for (int i = 0; i < BASES_MAX; i++) {
+		if (p->bases[i] == t)
+			return false;
+		if (!p->bases[i]) {
+			p->bases[i] = t;
+			return true;
+		}
+	}
+	return true;
 }
 
 static void
@@ -206,10 +335,18 @@ print_struct(struct printing *p, struct value *v, struct type *t)
 		return;
 	}
 	str_add(p->out, "{");
+
+	struct type *seen[BASES_MAX] = { NULL };
+	struct printing own = *p;
+
+	if (!own.bases) {
+		own.bases = seen;
+		p = &own;
+	}
 	for (size_t i = 0; i < t->field_len; i++) {
 		const struct field *f = &t->fields[i];
 
-		if (!is_shown(f))
+		if (!is_shown(p, f))
 			continue;
 		if (p->budget == 0 || p->d->work++ > 400000) {
 			str_add(p->out, "...");
@@ -228,23 +365,77 @@ print_struct(struct printing *p, struct value *v, struct type *t)
 
 /* ---- any -------------------------------------------------------------------------- */
 
+/* The n-th entry of a class's table of virtual functions. */
+static bool
+virtual_name(struct printing *p, struct type *t, uint64_t n)
+{
+	Dwarf_Die child;
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t len;
+	const char *linkage;
+	char *shown;
+
+	if (!t->has_die || dwarf_child(&t->die, &child) != 0)
+		return false;
+	do {
+		if (dwarf_tag(&child) != DW_TAG_subprogram ||
+		    !dwarf_attr(&child, DW_AT_vtable_elem_location, &attr) ||
+		    dwarf_getlocation(&attr, &ops, &len) != 0 || len != 1 ||
+		    ops[0].number != n)
+			continue;
+		linkage = dwarf_attr(&child, DW_AT_linkage_name, &attr) ?
+			dwarf_formstring(&attr) : NULL;
+		shown = name_display(linkage ? linkage : die_name(&child),
+				     NAME_LONG);
+		str_addf(p->out, "&virtual %s", shown);
+		free(shown);
+		return true;
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return false;
+}
+
+static bool
+add_member_name(struct printing *p, struct type *t, bool method,
+		uint64_t word)
+{
+	struct type *in;
+
+	(void)type_target(p->d, t);
+	if (!t->container)
+		return false;
+	in = type_strip(p->d, t->container);
+	if (method)
+		return (word & 1) && virtual_name(p, in, (word - 1) / 8);
+	type_fill(p->d, in);
+	for (size_t i = 0; i < in->field_len; i++) {
+		const struct field *f = &in->fields[i];
+
+		if (f->name && !f->is_static && !f->is_base &&
+		    f->offset == word * 8) {
+			str_addf(p->out, "&%s::%s", in->name ? in->name : "",
+				 f->name);
+			return true;
+		}
+	}
+	return false;
+}
+
 static void
 print_member_pointer(struct printing *p, struct value *v, struct type *t)
 {
 	uint64_t word;
 
 	memcpy(&word, v->bytes, sizeof word);
-	if (p->top) {
-		str_add(p->out, "(");
-		type_spell(p->d, v->type, p->out);
-		str_add(p->out, ") ");
-	}
+	if (add_member_name(p, t, v->size == 16, word))
+		return;
+	if (p->top)
+		add_type(p, v);
 	if (v->size == 16) {
 		str_addf(p->out, "0x%" PRIx64, word);
 		(void)print_symbol(p->d, word, p->out);
 		return;
 	}
-	(void)t;
 	if (word == UINT64_MAX)
 		str_add(p->out, "NULL");
 	else
@@ -270,15 +461,17 @@ print_scalar(struct printing *p, struct value *v, struct type *t)
 		print_number(p, v->type, v->bytes, p->format, 0);
 		return;
 	}
-	switch (t->kind) {
+	switch (text_kind(p->d, v->type) ? TYPE_CHAR : t->kind) {
 	case TYPE_CHAR:
 		if (value_number(p->d, v, &word) < 0) {
 			print_failure(p);
 			return;
 		}
 		str_addf(p->out, t->is_signed ? "%" PRId64 : "%" PRIu64, word);
-		str_add(p->out, t->size == 1 ? " '" : t->size == 2 ? " u'" :
-			t->is_signed ? " L'" : " U'");
+		str_add(p->out, " ");
+		if (text_kind(p->d, v->type) != 'c')
+			str_addf(p->out, "%c", text_kind(p->d, v->type));
+		str_add(p->out, "'");
 		print_character(p->out, word & (t->size >= 8 ? UINT64_MAX :
 				(1ull << 8 * t->size) - 1),
 				(unsigned)t->size, '\'', &escape);
@@ -308,9 +501,11 @@ print_missing(struct printing *p, struct value *v)
 		any |= v->lost[i] != 0;
 	if (!any && !value_all_lost(v))
 		return false;
-	if (v->synthetic && v->lost[0] == 2)
+	if (v->synthetic && v->lost[0] == 2) {
+		if (p->top)
+			add_type(p, v);
 		str_add(p->out, "<synthetic pointer>");
-	else
+	} else
 		str_add(p->out, "<optimized out>");
 	return true;
 }
@@ -332,13 +527,9 @@ print_value(struct printing *p, struct value *v)
 		str_add(p->out, "{...}");
 		return;
 	}
-	if (value_all_lost(v) || (!is_compound(t) && print_missing(p, v))) {
-		if (value_all_lost(v) && is_compound(t))
-			str_add(p->out, "<optimized out>");
-		else if (value_all_lost(v) && !v->size)
-			str_add(p->out, "<optimized out>");
+	if (!is_compound(t) && t->kind != TYPE_REFERENCE &&
+	    t->kind != TYPE_RVALUE_REFERENCE && print_missing(p, v))
 		return;
-	}
 	switch (t->kind) {
 	case TYPE_VOID:
 		str_add(p->out, "void");
@@ -380,4 +571,13 @@ print_value(struct printing *p, struct value *v)
 		print_scalar(p, v, t);
 		break;
 	}
+}
+
+void
+print_whole(struct printing *p, struct value *v)
+{
+	if (value_all_lost(v))
+		str_add(p->out, "<optimized out>");
+	else
+		print_value(p, v);
 }

@@ -32,20 +32,48 @@ print_character(struct str *out, uint64_t c, unsigned width, char quote,
 			str_addf(out, "\\%03" PRIo64, c);
 		else
 			str_addf(out, "\\x%" PRIx64, c);
-		*need_escape = true;
+		*need_escape = c > 0777;
 	}
 }
 
 struct text {
 	struct str *out;
 	unsigned width;
+	char kind;
 	bool open, any, escape;
 };
 
-static const char *
-prefix_of(unsigned width)
+/* What letters of that type are: 'c' char, 'L' wchar_t, 'u' and 'U' of 16 and
+ * 32 bits; 0: it is no text. In C the wide ones are known by name only. */
+char
+text_kind(struct debug *d, struct type *t)
 {
-	return width == 2 ? "u" : width == 4 ? "U" : "";
+	static const struct {
+		const char *name;
+		char kind;
+	} wide[] = {
+		{ "wchar_t", 'L' }, { "char16_t", 'u' }, { "char32_t", 'U' },
+	};
+
+	for (int i = 0; i < CHAIN_MAX; i++) {
+		t = type_unqualified(d, t);
+		for (size_t j = 0; t->name && j < ARRAY_LEN(wide); j++)
+			if (strcmp(t->name, wide[j].name) == 0)
+				return type_size(d, t) > 4 ? 0 : wide[j].kind;
+		if (t->kind != TYPE_TYPEDEF)
+			break;
+		t = type_target(d, t);
+	}
+	return t->kind == TYPE_CHAR && t->size == 1 ? 'c' :
+	       t->kind == TYPE_CHAR && t->size == 2 ? 'u' :
+	       t->kind == TYPE_CHAR && t->size == 4 ? 'U' : 0;
+}
+
+static void
+add_prefix(struct str *out, char kind)
+{
+	if (kind != 'c')
+		str_addn(out, &kind, 1);
 }
 
 static void
@@ -59,13 +87,14 @@ add_run(struct text *t, uint64_t c, size_t count)
 		else if (t->any)
 			str_add(t->out, ", ");
 		t->open = false;
+		add_prefix(t->out, t->kind);
 		str_add(t->out, "'");
 		print_character(t->out, c, t->width, '\'', &escape);
 		str_addf(t->out, "' <repeats %zu times>", count);
 	} else {
 		if (!t->open) {
 			str_add(t->out, t->any ? ", " : "");
-			str_add(t->out, prefix_of(t->width));
+			add_prefix(t->out, t->kind);
 			str_add(t->out, "\"");
 			t->escape = false;
 		}
@@ -88,14 +117,14 @@ character_at(const unsigned char *bytes, size_t i, unsigned width)
 /* more: there is more of it than these. */
 void
 print_characters(struct printing *p, const unsigned char *bytes, size_t count,
-		 unsigned width, bool more)
+		 unsigned width, char kind, bool more)
 {
-	struct text t = { .out = p->out, .width = width };
+	struct text t = { .out = p->out, .width = width, .kind = kind };
 	size_t i = 0;
 
 	if (count == 0) {
-		str_addf(p->out, "%s\"\"%s", prefix_of(width),
-			 more ? "..." : "");
+		add_prefix(p->out, kind);
+		str_addf(p->out, "\"\"%s", more ? "..." : "");
 		return;
 	}
 	while (i < count && i < ELEMENTS_MAX) {
@@ -116,7 +145,7 @@ print_characters(struct printing *p, const unsigned char *bytes, size_t count,
 
 /* As far as it can be read; a failure after that is said. */
 void
-print_string_at(struct printing *p, uint64_t addr, unsigned width)
+print_string_at(struct printing *p, uint64_t addr, unsigned width, char kind)
 {
 	unsigned char bytes[ELEMENTS_MAX * 4], next[4] = {0};
 	size_t n = 0;
@@ -142,7 +171,7 @@ print_string_at(struct printing *p, uint64_t addr, unsigned width)
 				    width) != 0 ||
 		 character_at(next, 0, width) != 0);
 
-	print_characters(p, bytes, n, width, more);
+	print_characters(p, bytes, n, width, kind, more);
 	if (status < 0) {
 		str_addf(p->out, "<error: %s>", fail_last()->reason);
 		fail_clear();
@@ -150,13 +179,6 @@ print_string_at(struct printing *p, uint64_t addr, unsigned width)
 }
 
 /* ---- elements --------------------------------------------------------------------- */
-
-static bool
-is_text(struct debug *d, struct type *t)
-{
-	t = type_strip(d, t);
-	return t->kind == TYPE_CHAR && t->size >= 1 && t->size <= 4;
-}
 
 static size_t
 equal_run(struct value *v, uint64_t size, size_t from, size_t count)
@@ -223,10 +245,11 @@ static void
 print_start(struct printing *p, struct value *v, struct type *t)
 {
 	str_addf(p->out, "0x%" PRIx64, v->addr);
-	if (is_text(p->d, t)) {
+	if (text_kind(p->d, t)) {
 		str_add(p->out, " ");
 		print_string_at(p, v->addr,
-				(unsigned)type_strip(p->d, t)->size);
+				(unsigned)type_strip(p->d, t)->size,
+				text_kind(p->d, t));
 	} else {
 		(void)print_symbol(p->d, v->addr, p->out);
 	}
@@ -249,7 +272,7 @@ print_array(struct printing *p, struct value *v)
 	}
 	if (v->size / size < count)
 		count = v->size / size;
-	if (is_text(p->d, t) && !array->is_vector &&
+	if (text_kind(p->d, t) && !v->lost && !array->is_vector &&
 	    (!p->format || p->format == 's')) {
 		const unsigned width = (unsigned)size;
 
@@ -257,7 +280,8 @@ print_array(struct printing *p, struct value *v)
 		if (count > 0 && count <= VALUE_MAX &&
 		    character_at(v->bytes, count - 1, width) == 0)
 			count--;
-		print_characters(p, v->bytes, count, width, false);
+		print_characters(p, v->bytes, count, width,
+				 text_kind(p->d, t), false);
 		return;
 	}
 	if (p->depth >= 20) {

@@ -113,6 +113,16 @@ print_wide(struct printing *p, const unsigned char *raw, char format,
 	}
 }
 
+void
+print_flags(struct str *out, uint64_t word)
+{
+	str_add(out, "[");
+	for (size_t i = 0; i < machine.flag_len; i++)
+		if (machine.flags[i] && *machine.flags[i] && word >> i & 1)
+			str_addf(out, " %s", machine.flags[i]);
+	str_add(out, " ]");
+}
+
 static void
 print_plain(struct printing *p, struct type *t, uint64_t word)
 {
@@ -120,6 +130,8 @@ print_plain(struct printing *p, struct type *t, uint64_t word)
 		str_add(p->out, word ? "true" : "false");
 	else if (t->kind == TYPE_ENUM)
 		print_enum(p, t, (int64_t)word);
+	else if (t->is_flags)
+		print_flags(p->out, word);
 	else
 		str_addf(p->out, t->is_signed ? "%" PRId64 : "%" PRIu64, word);
 }
@@ -197,7 +209,7 @@ print_number(struct printing *p, struct type *type, const unsigned char *raw,
 		return;
 	}
 	memcpy(&word, raw, size < 8 ? size : 8);
-	if (format != 'f' && whole_part(t, raw, &word))
+	if (strchr("duc", format) && format && whole_part(t, raw, &word))
 		size = 8;
 	switch (format) {
 	case 'x':

@@ -215,6 +215,7 @@ int number_of_attr(struct context *c, Dwarf_Die *die, unsigned name,
 		   uint64_t *number);
 bool attr_unsigned(Dwarf_Die *die, unsigned name, uint64_t *out);
 bool attr_signed(Dwarf_Die *die, unsigned name, int64_t *out);
+bool form_number(Dwarf_Attribute *attr, int64_t *out);
 bool attr_flag(Dwarf_Die *die, unsigned name);
 /* Where the calling frame says what a register had at entry. */
 int entry_value(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
@@ -222,6 +223,9 @@ int entry_value(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 int register_bytes(struct debug *d, const struct physical *p, int reg,
 		   unsigned char *out, size_t size);
 uint64_t frame_cfa(struct debug *d, const struct physical *p);
+/* The same of a parameter that is passed no more. */
+int entry_parameter(struct context *c, Dwarf_Attribute *attr,
+		    const Dwarf_Op *op, uint64_t *value);
 int tls_address(struct debug *d, struct object *o, uint64_t offset,
 		uint64_t *addr);
 
@@ -295,6 +299,7 @@ struct value *value_of_places(struct debug *d, struct object *o,
 struct entry {
 	const char *name;	/* the last part of it */
 	const char *scope;	/* "A::B", "" at the top */
+	const char *short_scope;	/* without namespaces that say nothing */
 	struct object *object;
 	Dwarf_Die die;
 	Dwarf_Die unit;
@@ -312,11 +317,14 @@ struct index {
 /* The best of that qualified name: of the frame's unit before all others. */
 struct entry *index_find(struct debug *d, const char *name,
 			 enum entry_wanted want, Dwarf_Die *unit);
+/* Is a type meant by it, and not a variable that is nearer? */
+bool index_is_type(struct debug *d, const char *name, Dwarf_Die *unit);
 /* All of them, until visit is false. */
 void index_each(struct debug *d, const char *name,
 		bool (*visit)(void *arg, struct entry *e), void *arg);
 /* The definition of a type that is only declared; NULL: none. */
 struct entry *index_definition(struct debug *d, struct type *t);
+void note_enumerators(struct debug *d, Dwarf_Die *type);
 bool is_type_tag(int tag);
 const char *die_name(Dwarf_Die *die);
 /* The name with its namespaces and classes. */
@@ -331,6 +339,10 @@ void scopes_at(struct debug *d, struct object *o, uint64_t vaddr,
 /* A variable, parameter or enumerator that the frame sees by that name. */
 bool scope_find(struct debug *d, const struct frame *f, const char *name,
 		enum entry_wanted want, Dwarf_Die *out);
+/* What is declared in a block, its abstract origin's too; visit goes on while
+ * it is true. */
+bool block_each(Dwarf_Die *block, bool (*visit)(void *arg, Dwarf_Die *die),
+		void *arg);
 const struct frame *frame_selected(struct debug *d);
 int frame_make_all(struct debug *d, size_t upto);
 const struct frame *frame_get(struct debug *d, size_t n);
@@ -378,22 +390,28 @@ struct printing {
 	struct str *out;
 	char format;
 	bool top;		/* of print: pointers say their types */
+	struct type **bases;	/* virtual ones that are shown already */
 	int depth;
 	const char *error;	/* memory that could not be read, for x */
 	unsigned budget;	/* of elements, against bombs */
 };
 
 void print_value(struct printing *p, struct value *v);
+/* The same, but all of it may be optimized out. */
+void print_whole(struct printing *p, struct value *v);
 void print_array(struct printing *p, struct value *v);
 void print_characters(struct printing *p, const unsigned char *bytes,
-		      size_t count, unsigned width, bool more);
-void print_string_at(struct printing *p, uint64_t addr, unsigned width);
+		      size_t count, unsigned width, char kind, bool more);
+void print_string_at(struct printing *p, uint64_t addr, unsigned width,
+		     char kind);
+char text_kind(struct debug *d, struct type *t);
 void print_character(struct str *out, uint64_t c, unsigned width, char quote,
 		     bool *need_escape);
 /* A number of that type by format (never 0). */
 void print_number(struct printing *p, struct type *t, const unsigned char *raw,
 		  char format, unsigned size);
 void print_float(struct printing *p, const unsigned char *raw, uint64_t size);
+void print_flags(struct str *out, uint64_t word);
 void print_enum(struct printing *p, struct type *t, int64_t value);
 void print_integer128(struct str *out, const unsigned char *raw, bool is_signed);
 /* " <main+4>" where a symbol is around it. */
@@ -411,6 +429,7 @@ struct debug {
 	struct map types;	/* address of a DIE -> struct type */
 	struct map derived;
 	struct map basics;
+	struct map enums;	/* address of an enumerator -> of its enum */
 	struct vec physicals;	/* struct physical */
 	struct frame **frames;	/* pointers: the array grows */
 	size_t frame_len, frame_cap, selected;

@@ -13,10 +13,12 @@ register_type(struct debug *d, const struct machine_reg *r)
 {
 	switch (r->type) {
 	case REG_CODE:
+		type_basic(d, "code_ptr")->is_prototyped = frame_is_cxx(d);
 		return type_pointer_to(d, type_basic(d, "code_ptr"));
 	case REG_DATA:
 		return type_pointer_to(d, type_basic(d, "void"));
 	case REG_FLAGS:
+		return type_basic(d, machine.flags ? "i386_eflags" : "int");
 	case REG_INT32:
 		return type_basic(d, "int");
 	case REG_X87:
@@ -76,16 +78,6 @@ register_value(struct debug *d, const char *name)
 }
 
 static void
-add_flags(struct str *out, uint64_t word)
-{
-	str_add(out, "[");
-	for (size_t i = 0; i < machine.flag_len; i++)
-		if (machine.flags[i] && *machine.flags[i] && word >> i & 1)
-			str_addf(out, " %s", machine.flags[i]);
-	str_add(out, " ]");
-}
-
-static void
 add_raw80(struct str *out, const unsigned char *raw)
 {
 	str_add(out, " (raw 0x");
@@ -118,16 +110,16 @@ add_register(struct debug *d, const struct physical *p,
 
 		print.out = &number;
 		print_float(&print, raw, 10);
-		str_addf(out, "%-18s", str_text(&number));
+		str_addf(out, "%-19s", str_text(&number));
 		str_fini(&number);
 		add_raw80(out, raw);
 	} else {
 		char hex[24];
 
 		snprintf(hex, sizeof hex, "0x%" PRIx64, word);
-		str_addf(out, "%-19s", hex);
+		str_addf(out, "%-20s", hex);
 		if (r->type == REG_FLAGS && machine.flags)
-			add_flags(out, word);
+			print_flags(out, word);
 		else if (r->type == REG_CODE || r->type == REG_DATA)
 			str_addf(out, "0x%" PRIx64, word);
 		else

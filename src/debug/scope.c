@@ -134,49 +134,55 @@ fits(int tag, enum entry_wanted want)
 	       (want != WANT_VALUE && is_type_tag(tag));
 }
 
+struct search {
+	struct debug *d;
+	const char *name;
+	enum entry_wanted want;
+	Dwarf_Die *out;
+	bool found;
+};
+
 /* The last one of a name in a block is the one that is meant. */
 static bool
-find_in_block(Dwarf_Die *block, const char *name, enum entry_wanted want,
-	      Dwarf_Die *out)
+look_at(void *arg, Dwarf_Die *die)
 {
-	Dwarf_Die child, origin;
-	Dwarf_Attribute attr;
-	bool found = false;
+	struct search *s = arg;
+	const int tag = dwarf_tag(die);
+	const char *its;
 
-	if (dwarf_child(block, &child) != 0) {
-		/* a concrete function may leave all to its abstract one */
-		if (!dwarf_attr(block, DW_AT_abstract_origin, &attr) ||
-		    !dwarf_formref_die(&attr, &origin) ||
-		    dwarf_child(&origin, &child) != 0)
-			return false;
+	if (s->want != WANT_TYPE && tag == DW_TAG_enumeration_type &&
+	    !attr_flag(die, DW_AT_enum_class) &&
+	    enumerator_in(die, s->name, s->out)) {
+		note_enumerators(s->d, die);
+		s->found = true;
 	}
-	do {
-		const int tag = dwarf_tag(&child);
-		const char *its;
+	if (!fits(tag, s->want))
+		return true;
+	its = die_name(die);
+	if (its && strcmp(its, s->name) == 0) {
+		*s->out = *die;
+		s->found = true;
+	}
+	return true;
+}
 
-		if (want != WANT_TYPE && tag == DW_TAG_enumeration_type &&
-		    !attr_flag(&child, DW_AT_enum_class) &&
-		    enumerator_in(&child, name, out))
-			found = true;
-		if (!fits(tag, want))
-			continue;
-		its = die_name(&child);
-		if (its && strcmp(its, name) == 0) {
-			*out = child;
-			found = true;
-		}
-	} while (dwarf_siblingof(&child, &child) == 0);
-	return found;
+static bool
+find_in_block(struct debug *d, Dwarf_Die *block, const char *name,
+	      enum entry_wanted want, Dwarf_Die *out)
+{
+	struct search s = { d, name, want, out, false };
+
+	(void)block_each(block, look_at, &s);
+	return s.found;
 }
 
 bool
 scope_find(struct debug *d, const struct frame *f, const char *name,
 	   enum entry_wanted want, Dwarf_Die *out)
 {
-	(void)d;
 	for (size_t i = f->first; i <= f->last && i < f->at->scope_len; i++)
 		if (holds_code(dwarf_tag(&f->at->scopes[i])) &&
-		    find_in_block(&f->at->scopes[i], name, want, out))
+		    find_in_block(d, &f->at->scopes[i], name, want, out))
 			return true;
 	return false;
 }

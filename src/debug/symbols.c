@@ -7,43 +7,30 @@
 #include "private.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
+
+/* An enumerator's value is of its enum. */
+static struct value *
+enumerator_value(struct debug *d, struct object *o, Dwarf_Die *die)
+{
+	Dwarf_Die around;
+	uint64_t addr;
+	int64_t n = 0;
+
+	(void)attr_signed(die, DW_AT_const_value, &n);
+	if (map_get(&d->enums, (uintptr_t)die->addr, &addr) &&
+	    dwarf_die_addr_die(dwarf_cu_getdwarf(die->cu),
+			       (void *)(uintptr_t)addr, &around))
+		return value_int(d, type_of_die(d, o, &around), (uint64_t)n);
+	return value_int(d, type_basic(d, "int"), (uint64_t)n);
+}
 
 static struct value *
 entry_as_value(struct debug *d, struct entry *e)
 {
-	const struct frame *f = frame_selected(d);
-	struct value *v;
-
-	if (dwarf_tag(&e->die) == DW_TAG_enumerator) {
-		Dwarf_Die die = e->die;
-		int64_t n = 0;
-
-		(void)attr_signed(&die, DW_AT_const_value, &n);
-		(void)f;
-		v = value_int(d, type_basic(d, "int"), (uint64_t)n);
-		return v;
-	}
+	if (dwarf_tag(&e->die) == DW_TAG_enumerator)
+		return enumerator_value(d, e->object, &e->die);
 	return variable_value(d, e->object, NULL, &e->die);
-}
-
-/* An enumerator's value is of its enum; the enum is the entry around it, which
- * is found by walking. */
-static struct value *
-enumerator_value(struct debug *d, struct object *o, Dwarf_Die *die)
-{
-	Dwarf_Die *around;
-	struct value *v = NULL;
-	int64_t n = 0;
-	const int len = dwarf_getscopes_die(die, &around);
-
-	(void)attr_signed(die, DW_AT_const_value, &n);
-	if (len > 1 && dwarf_tag(&around[1]) == DW_TAG_enumeration_type)
-		v = value_int(d, type_of_die(d, o, &around[1]), (uint64_t)n);
-	if (len > 0)
-		free(around);
-	return v ? v : value_int(d, type_basic(d, "int"), (uint64_t)n);
 }
 
 static struct value *
@@ -111,6 +98,21 @@ static_of_function(struct debug *d, const char *name)
 	return NULL;
 }
 
+/* A function by another of its names. */
+static struct value *
+function_at(struct debug *d, struct object *o, uint64_t vaddr)
+{
+	struct physical at = { .object = o };
+	uint64_t entry;
+
+	scopes_at(d, o, vaddr, &at);
+	for (size_t i = 0; i < at.scope_len; i++)
+		if (dwarf_tag(&at.scopes[i]) == DW_TAG_subprogram &&
+		    die_entry(&at.scopes[i], &entry) && entry == vaddr)
+			return variable_value(d, o, NULL, &at.scopes[i]);
+	return NULL;
+}
+
 static struct value *
 bare_symbol(struct debug *d, const char *name)
 {
@@ -128,6 +130,8 @@ bare_symbol(struct debug *d, const char *name)
 		data = !text && symfile_data_named(o->symbols, name, &sym);
 		if (!text && !data)
 			continue;
+		if (text && (v = function_at(d, o, sym.start)) != NULL)
+			return v;
 		t = type_new(d, text ? TYPE_NODEBUG_TEXT : TYPE_NODEBUG_DATA,
 			     text ? "<text variable, no debug info>" :
 			     "<data variable, no debug info>", 1, false);
@@ -161,8 +165,6 @@ visible(struct debug *d, const struct frame *f, const char *name)
 		e = index_find(d, name, WANT_VALUE, unit);
 	if (!e)
 		return NULL;
-	if (dwarf_tag(&e->die) == DW_TAG_enumerator)
-		return enumerator_value(d, e->object, &e->die);
 	return entry_as_value(d, e);
 }
 

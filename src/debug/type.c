@@ -86,6 +86,26 @@ set_base(struct type *t)
 		t->size = 0;
 }
 
+/* Compilers write "long unsigned int"; people do not. */
+static const char *
+usual_name(const char *name)
+{
+	static const char *const names[][2] = {
+		{ "long int", "long" },
+		{ "short int", "short" },
+		{ "long long int", "long long" },
+		{ "long unsigned int", "unsigned long" },
+		{ "short unsigned int", "unsigned short" },
+		{ "long long unsigned int", "unsigned long long" },
+		{ "__int128 unsigned", "unsigned __int128" },
+	};
+
+	for (size_t i = 0; name && i < ARRAY_LEN(names); i++)
+		if (strcmp(name, names[i][0]) == 0)
+			return names[i][1];
+	return name;
+}
+
 static void
 set_from_die(struct debug *d, struct type *t)
 {
@@ -101,6 +121,7 @@ set_from_die(struct debug *d, struct type *t)
 	switch (t->kind) {
 	case TYPE_INT:
 		set_base(t);
+		t->name = usual_name(t->name);
 		break;
 	case TYPE_POINTER:
 	case TYPE_REFERENCE:
@@ -427,6 +448,7 @@ type_basic(struct debug *d, const char *name)
 		{ "_Bool", TYPE_BOOL, 1, false },
 		{ "code_ptr", TYPE_FUNCTION, 1, false },
 		{ "data_ptr", TYPE_VOID, 0, false },
+		{ "i386_eflags", TYPE_INT, 4, false },
 		{ "i387_ext", TYPE_FLOAT, 16, false },
 		{ "uint8_t", TYPE_INT, 1, false },
 		{ "int128", TYPE_INT, 16, false },
@@ -445,6 +467,8 @@ type_basic(struct debug *d, const char *name)
 			*slot = (uintptr_t)type_new(d, all[i].kind,
 						    all[i].name, all[i].size,
 						    all[i].is_signed);
+		if (strcmp(name, "i386_eflags") == 0)
+			((struct type *)(uintptr_t)*slot)->is_flags = true;
 		return (struct type *)(uintptr_t)*slot;
 	}
 	return NULL;

@@ -105,7 +105,12 @@ spell_arguments(struct debug *d, struct type *t, struct str *out, int depth)
 	for (; n < t->field_len && n < ARGS_MAX; n++) {
 		if (n)
 			str_add(out, ", ");
-		spell_depth(d, t->fields[n].type, "", out, depth + 1);
+		struct type *arg = t->fields[n].type;
+
+		/* this is constant, whatever the compiler says */
+		if (t->fields[n].is_artificial && arg->kind == TYPE_POINTER)
+			arg = type_wrapped(d, TYPE_CONST, arg);
+		spell_depth(d, arg, "", out, depth + 1);
 	}
 	if (t->is_varargs)
 		str_add(out, n ? ", ..." : t->is_prototyped ? "..." : "");
@@ -279,13 +284,26 @@ describe_enum(struct debug *d, struct type *t, struct str *out)
 {
 	int64_t next = 0;
 
+	const bool is_class = t->has_die && attr_flag(&t->die,
+						      DW_AT_enum_class);
+	const char *scope = t->is_cxx && t->name ? t->name : "";
+	size_t n = strlen(scope);
+
 	type_fill(d, t);
-	str_add(out, "enum ");
+	while (n && !is_class && !(scope[n - 1] == ':' ))
+		n--;
+	str_addf(out, "enum %s", is_class ? "class " : "");
 	if (t->name)
 		str_addf(out, "%s ", t->name);
+	if (t->is_cxx && t->has_die && dwarf_hasattr(&t->die, DW_AT_type)) {
+		str_add(out, ": ");
+		type_spell(d, type_target(d, t), out);
+		str_add(out, " ");
+	}
 	str_add(out, "{");
 	for (size_t i = 0; i < t->value_len; i++) {
-		str_addf(out, "%s%s", i ? ", " : "", t->values[i].name);
+		str_addf(out, "%s%.*s%s%s", i ? ", " : "", (int)n, scope,
+			 is_class ? "::" : "", t->values[i].name);
 		if (t->values[i].value != next)
 			str_addf(out, " = %" PRId64, t->values[i].value);
 		next = (int64_t)((uint64_t)t->values[i].value + 1);
@@ -319,7 +337,7 @@ describe(struct debug *d, struct type *t, const char *name, struct str *out,
 		base = type_strip(d, base);
 	if (*quals)
 		str_addf(out, "%s ", quals + 1);
-	if ((first || !base->name) && level < 8 &&
+	if ((first || !base->name) && level < 2 &&
 	    (base->kind == TYPE_STRUCT || base->kind == TYPE_UNION))
 		describe_struct(d, base, out, level);
 	else if ((first || !base->name) && base->kind == TYPE_ENUM)

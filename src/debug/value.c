@@ -138,8 +138,7 @@ value_fetch(struct debug *d, struct value *v)
 
 	unsigned char *bytes = arena_alloc(&d->scratch, size + 16);
 
-	if (type_strip(d, v->type)->kind != TYPE_FUNCTION &&
-	    debug_read(d, v->addr, bytes, size) < 0)
+	if (debug_read(d, v->addr, bytes, size) < 0)
 		return -1;
 	v->bytes = bytes;
 	return 0;
@@ -436,12 +435,15 @@ value_deref(struct debug *d, struct value *v)
 		return v;
 	if (t->kind == TYPE_ARRAY)
 		return value_element(d, v, t->low);
-	if (t->kind == TYPE_INT)	/* as gdb: an address of a long */
+	if (t->kind == TYPE_INT || t->kind == TYPE_CHAR)	/* as gdb */
 		return value_number(d, v, &addr) < 0 ? NULL :
-			value_at(d, type_basic(d, "long"), addr);
+			value_at(d, type_basic(d, "int"), addr);
 	if (t->kind != TYPE_POINTER) {
-		(void)fail(FAIL_USAGE, "Attempt to take contents of a "
-			   "non-pointer value.");
+		(void)fail(FAIL_USAGE, t->kind == TYPE_STRUCT ||
+			   t->kind == TYPE_UNION ?
+			   "Structure has no component named operator*." :
+			   "Attempt to take contents of a non-pointer "
+			   "value.");
 		return NULL;
 	}
 	if (value_fetch(d, v) < 0)
@@ -452,8 +454,8 @@ value_deref(struct debug *d, struct value *v)
 		return NULL;
 	target = type_target(d, t);
 	if (type_strip(d, target)->kind == TYPE_VOID) {
-		(void)fail(FAIL_USAGE, "Attempt to take contents of a "
-			   "non-pointer value.");
+		(void)fail(FAIL_USAGE, "Attempt to dereference a generic "
+			   "pointer.");
 		return NULL;
 	}
 	return value_at(d, type_resolved(d, target, &addr), addr);

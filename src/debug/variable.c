@@ -13,7 +13,7 @@ constant_value(struct debug *d, struct type *t, Dwarf_Attribute *attr)
 {
 	struct value *v = value_new(d, t);
 	Dwarf_Block block;
-	Dwarf_Sword number;
+	int64_t number;
 	const char *text;
 
 	if (!v)
@@ -25,7 +25,7 @@ constant_value(struct debug *d, struct type *t, Dwarf_Attribute *attr)
 		const size_t n = strlen(text) + 1;
 
 		memcpy(v->bytes, text, n < v->size ? n : v->size);
-	} else if (dwarf_formsdata(attr, &number) == 0) {
+	} else if (form_number(attr, &number)) {
 		struct value *n = value_int(d, t, (uint64_t)number);
 
 		if (!type_is_integral(type_strip(d, t)))
@@ -160,9 +160,11 @@ elsewhere(struct debug *d, struct object *o, Dwarf_Die *die, struct type *t)
 bool
 die_entry(Dwarf_Die *die, uint64_t *vaddr)
 {
-	Dwarf_Addr addr;
+	Dwarf_Addr addr, base, end;
 
-	if (dwarf_entrypc(die, &addr) != 0)
+	/* in parts: it begins with the first one */
+	if (dwarf_entrypc(die, &addr) != 0 &&
+	    dwarf_ranges(die, 0, &base, &addr, &end) <= 0)
 		return false;
 	*vaddr = addr;
 	return true;
