@@ -144,7 +144,7 @@ step_one(struct target *t, pid_t tid, unsigned limit_ms)
 
 /* ---- for whoever steps through a program --------------------------------- */
 
-enum { WAITS_AFTER_MS = 200 };
+enum { WAITS_AFTER_MS = 200, TRIES = 50 };
 
 int
 target_step(struct target *t, pid_t tid, enum stepped *how)
@@ -167,22 +167,30 @@ target_step(struct target *t, pid_t tid, enum stepped *how)
 		if (thread_set_regs(tid, &regs) < 0)
 			return -1;
 	}
-	*how = STEPPED;
 	/* who is being stepped when we are killed dies of it */
+	*how = STEPPED;
 	if (!signal_of_stop(tid, NULL) && machine_emulate(t, &regs))
 		return thread_set_regs(tid, &regs);
-	if (step_one(t, tid, WAITS_AFTER_MS) == 0) {
-		*how = signal_of_stop(tid, NULL) ? STEP_SIGNALLED : STEPPED;
-		return 0;
+	for (int i = 0; i < TRIES; i++) {
+		const uint64_t pc = machine_pc(&regs);
+
+		if (step_one(t, tid, WAITS_AFTER_MS) == 0) {
+			*how = signal_of_stop(tid, NULL) ? STEP_SIGNALLED :
+				STEPPED;
+			return 0;
+		}
+		if (!pack_find(&t->pack, tid)) {
+			*how = STEP_ENDED;
+			break;
+		}
+		if (thread_get_regs(tid, &regs) < 0)
+			return -1;
+		if (machine_syscall(&regs) >= 0)
+			*how = STEP_WAITS;
+		if (*how == STEP_WAITS || machine_pc(&regs) != pc)
+			break;
+		/* it got no processor */
 	}
-	if (!pack_find(&t->pack, tid)) {
-		*how = STEP_ENDED;
-		fail_clear();
-		return 0;
-	}
-	if (thread_get_regs(tid, &regs) < 0 || machine_syscall(&regs) < 0)
-		return -1;
-	*how = STEP_WAITS;
 	fail_clear();
 	return 0;
 }

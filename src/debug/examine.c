@@ -73,6 +73,17 @@ add_instruction(void *arg, const struct symfile_insn *ins)
 	return --l->left > 0;
 }
 
+/* As far as it is known to be code: its function, or what lies between two. */
+static uint64_t
+end_of_code(struct object *o, uint64_t vaddr)
+{
+	struct symbol sym;
+
+	return (symfile_find(o->symbols, vaddr, &sym) && sym.size) ||
+		symfile_gap(o->symbols, vaddr, &sym) ?
+		sym.start + sym.size : vaddr;
+}
+
 static int
 instructions(struct debug *d, uint64_t addr, size_t count, struct str *out,
 	     uint64_t *next)
@@ -81,10 +92,13 @@ instructions(struct debug *d, uint64_t addr, size_t count, struct str *out,
 	struct listing l = { .d = d, .object = o, .out = out, .left = count,
 			     .end = addr };
 
-	if (!o || symfile_instructions(o->symbols, addr - o->bias,
-				       addr - o->bias + 16 * count, NAME_LONG,
-				       add_instruction, &l) !=
-	    SYMFILE_DECODED)
+	for (uint64_t at = 0; o && l.left && at != l.end;) {
+		at = l.end;
+		(void)symfile_instructions(o->symbols, at - o->bias,
+					   end_of_code(o, at - o->bias),
+					   NAME_LONG, add_instruction, &l);
+	}
+	if (l.end == addr)
 		return fail(FAIL_MISSING, "Cannot access memory at address 0x%"
 			    PRIx64, addr);
 	*next = l.end;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Commands for the code of a process: list, dis.
+ * The command list: lines of the source.
  */
 #include "private.h"
 
@@ -8,151 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- addresses ----------------------------------------------------------- */
-
-/* An expression; without debug information of use: a number, a function. */
-static int
-address_of(struct shell *sh, const char *word, uint64_t *addr)
-{
-	uint64_t size;
-
-	return debug_address(debuggee_now(sh), word, addr, &size);
-}
-
-static void
-cut_blanks(char *text)
-{
-	size_t len = strlen(text);
-
-	while (len > 0 && isspace((unsigned char)text[len - 1]))
-		text[--len] = '\0';
-}
-
-/* "/10", "/10i", "/x": at the end of a word or alone; what is before it stays.
- * false: no such thing. */
-bool
-code_take_format(char *text, long long *count, char *letter)
-{
-	char *slash = strrchr(text, '/');
-	char *end;
-
-	if (!slash)
-		return true;
-	*slash = '\0';
-	if (isdigit((unsigned char)slash[1])) {
-		errno = 0;
-		*count = strtoll(slash + 1, &end, 10);
-		if (errno || *count < 1 || *count > 100000)
-			return false;
-	} else {
-		end = slash + 1;
-	}
-	if (*end && !end[1])
-		*letter = *end;
-	else if (*end)
-		return false;
-	cut_blanks(text);
-	return true;
-}
-
-/* ---- dis ----------------------------------------------------------------- */
-
-struct listing {
-	FILE *out;
-	uint64_t bias, pc;
-	long long left;
-	struct live_place at;
-};
-
-static bool
-print_instruction(void *arg, const struct symfile_insn *ins)
-{
-	struct listing *l = arg;
-	const uint64_t addr = ins->vaddr + l->bias;
-	struct symbol sym;
-
-	fprintf(l->out, "%s0x%012llx", addr == l->pc ? "=> " : "   ",
-		(unsigned long long)addr);
-	if (symfile_find(l->at.sf, ins->vaddr, &sym)) {
-		char *name = str_tame(name_display(sym.name, NAME_SHORT));
-
-		fprintf(l->out, " <%s+0x%llx>", name,
-			(unsigned long long)(ins->vaddr - sym.start));
-		free(name);
-	}
-	fprintf(l->out, ":  %s\n", ins->text);
-	l->at.vaddr = ins->vaddr + ins->length;
-	return --l->left > 0;
-}
-
-/* As far as it is known to be code: its function, or what lies between two. */
-static uint64_t
-end_of_code(const struct live_place *at)
-{
-	struct symbol sym;
-
-	return (symfile_find(at->sf, at->vaddr, &sym) && sym.size) ||
-		symfile_gap(at->sf, at->vaddr, &sym) ?
-		sym.start + sym.size : at->vaddr;
-}
-
-static enum result
-no_code(const struct shell *sh, uint64_t addr)
-{
-	fail(FAIL_MISSING, "process %d has no code of a file at %#llx",
-	     session_pid(sh->session), (unsigned long long)addr);
-	fail_remedy("loadobject lists what is loaded");
-	return FAILED;
-}
-
-enum result
-code_print(struct shell *sh, uint64_t addr, long long count)
-{
-	struct listing l = { .out = sh->out, .left = count };
-	struct session_step at;
-
-	if (!live_find(live_of(sh), addr, &l.at))
-		return no_code(sh, addr);
-	l.bias = addr - l.at.vaddr;
-	if (session_state(sh->session) == SESSION_STOPPED &&
-	    session_at(sh->session, thread_now(sh), &at) == 0)
-		l.pc = at.pc;
-	fail_clear();
-	while (l.left > 0) {
-		const uint64_t start = l.at.vaddr;
-		const enum symfile_decoded r =
-			symfile_instructions(l.at.sf, start, end_of_code(&l.at),
-					     NAME_SHORT, print_instruction, &l);
-
-		if (r == SYMFILE_NO_DECODER) {
-			fail(FAIL_UNSUITABLE, "instructions of this machine "
-			     "are not known");
-			return FAILED;
-		}
-		if (l.at.vaddr == start)
-			return l.left < count ? DONE : no_code(sh, addr);
-	}
-	return DONE;
-}
-
-static enum result
-cmd_dis(struct shell *sh, size_t n, char **words)
-{
-	long long count = 10;
-	char letter = 'i';
-	uint64_t addr;
-	char *text = words_joined(n - 1, words + 1);
-	enum result r = USAGE;
-
-	if (code_take_format(text, &count, &letter) && letter == 'i') {
-		cut_blanks(text);
-		r = address_of(sh, *text ? text : "$pc", &addr) < 0 ? FAILED :
-			code_print(sh, addr, count);
-	}
-	free(text);
-	return r;
-}
 
 /* ---- list ---------------------------------------------------------------- */
 
@@ -259,9 +114,6 @@ cmd_list(struct shell *sh, size_t n, char **words)
 }
 
 const struct command code_commands[] = {
-	{ "dis", "[ADDRESS|FUNCTION] [/COUNT]", "print instructions; those "
-	  "at which the thread stands, if nothing is said", NEEDS_TARGET,
-	  cmd_dis, "dis main /5" },
 	{ "list", "[N[,M] | FUNCTION]", "print lines of the source",
 	  NEEDS_TARGET, cmd_list, "list main" },
 	{ 0 }

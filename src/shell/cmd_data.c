@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Commands for what a stopped program holds: print, whatis, whereis, assign,
- * dump, display, frame, up, down, examine, regs.
+ * locals, display, frame, up, down, examine, regs.
  */
 #include "private.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +26,7 @@ say(struct shell *sh, struct str *out, int r)
 static struct debug *
 need_debug(struct shell *sh, const char *command)
 {
-	if (target_alive(sh))
+	if (sh->core || target_alive(sh))
 		return debuggee_now(sh);
 	fail(FAIL_USAGE, "%s: there is no process", command);
 	fail_remedy("attach PID, or debug PROGRAM and run");
@@ -212,6 +214,42 @@ cmd_frame(struct shell *sh, size_t n, char **words)
 
 /* ---- memory and registers ------------------------------------------------- */
 
+static void
+cut_blanks(char *text)
+{
+	size_t len = strlen(text);
+
+	while (len > 0 && isspace((unsigned char)text[len - 1]))
+		text[--len] = '\0';
+}
+
+/* "/10", "/10i", "/x": at the end of a word or alone; what is before it stays.
+ * false: no such thing. */
+static bool
+take_count(char *text, long long *count, char *letter)
+{
+	char *slash = strrchr(text, '/');
+	char *end;
+
+	if (!slash)
+		return true;
+	*slash = '\0';
+	if (isdigit((unsigned char)slash[1])) {
+		errno = 0;
+		*count = strtoll(slash + 1, &end, 10);
+		if (errno || *count < 1 || *count > 100000)
+			return false;
+	} else {
+		end = slash + 1;
+	}
+	if (*end && !end[1])
+		*letter = *end;
+	else if (*end)
+		return false;
+	cut_blanks(text);
+	return true;
+}
+
 /* dbx's letters, as gdb's format and size. */
 static const struct { char letter, format; unsigned size; } formats[] = {
 	{ 'X', 'x', 4 }, { 'x', 'x', 2 }, { 'D', 'd', 4 }, { 'd', 'd', 2 },
@@ -230,7 +268,8 @@ examine(struct shell *sh, struct debug *d, const char *text, char letter,
 	if (debug_address(d, text, &addr, &size) < 0)
 		return FAILED;
 	if (letter == 'i')
-		return code_print(sh, addr, count);
+		return say(sh, &out, debug_examine(d, addr, (size_t)count, 'i',
+						   0, &out, &next));
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
 		if (formats[i].letter != letter)
 			continue;
@@ -255,8 +294,25 @@ cmd_examine(struct shell *sh, size_t n, char **words)
 	if (!d)
 		return FAILED;
 	text = words_joined(n - 1, words + 1);
-	if (code_take_format(text, &count, &letter))
+	if (take_count(text, &count, &letter))
 		r = examine(sh, d, *text ? text : "$pc", letter, count);
+	free(text);
+	return r;
+}
+
+static enum result
+cmd_dis(struct shell *sh, size_t n, char **words)
+{
+	struct debug *d = need_debug(sh, "dis");
+	long long count = 10;
+	char letter = 'i', *text;
+	enum result r = USAGE;
+
+	if (!d)
+		return FAILED;
+	text = words_joined(n - 1, words + 1);
+	if (take_count(text, &count, &letter) && letter == 'i')
+		r = examine(sh, d, *text ? text : "$pc", 'i', count);
 	free(text);
 	return r;
 }
@@ -295,7 +351,7 @@ show_display(struct shell *sh, struct debug *d, size_t i)
 void
 displays_show(struct shell *sh)
 {
-	struct debug *d = sh->displays.len && target_alive(sh) ?
+	struct debug *d = sh->displays.len && (sh->core || target_alive(sh)) ?
 		debuggee_now(sh) : NULL;
 
 	for (size_t i = 0; d && i < sh->displays.len; i++)
@@ -336,27 +392,30 @@ cmd_undisplay(struct shell *sh, size_t n, char **words)
 
 const struct command data_commands[] = {
 	{ "assign", "LEFT = RIGHT", "give a variable or a register a value",
-	  NEEDS_STOPPED | REDIRECTS_ITSELF, cmd_assign, "assign n = 3" },
+	  NEEDS_STANDING | REDIRECTS_ITSELF, cmd_assign, "assign n = 3" },
+	{ "dis", "[ADDRESS] [/COUNT]", "print instructions; those at which "
+	  "the thread stands, if nothing is said", REDIRECTS_ITSELF, cmd_dis,
+	  "dis main /5" },
 	{ "display", "[EXPR]", "print an expression at each stop; without: "
 	  "all of them now", REDIRECTS_ITSELF, cmd_display, "display *node" },
 	{ "down", "[N]", "select the frame that was called",
-	  NEEDS_STOPPED, cmd_down, "down" },
+	  NEEDS_STANDING, cmd_down, "down" },
 	{ "examine", "[ADDRESS] [/[COUNT][FORMAT]]", "print memory (i: "
 	  "instructions, s: strings, c: characters, a: addresses, x X: "
 	  "hexadecimal of 2 and 4 bytes, g: of 8, d D o O b f F)",
 	  REDIRECTS_ITSELF, cmd_examine, "examine main /8i" },
 	{ "frame", "[N | +N | -N]", "select a frame, and print it",
-	  NEEDS_STOPPED, cmd_frame, "frame 2" },
+	  NEEDS_STANDING, cmd_frame, "frame 2" },
 	{ "locals", "", "print arguments and variables of the frame",
-	  NEEDS_STOPPED, cmd_dump_locals, "locals" },
+	  NEEDS_STANDING, cmd_dump_locals, "locals" },
 	{ "print", "[-f FORMAT] EXPR", "print the value of an expression of C "
 	  "or C++ (FORMAT: x d u o t c f s a)", REDIRECTS_ITSELF, cmd_print,
 	  "print list->next->name" },
 	{ "regs", "[-f]", "print the registers of the frame (-f: floats, too)",
-	  NEEDS_STOPPED, cmd_regs, "regs" },
+	  NEEDS_STANDING, cmd_regs, "regs" },
 	{ "undisplay", "N | 0", "print it no more (0: none of them)", 0,
 	  cmd_undisplay, "undisplay 1" },
-	{ "up", "[N]", "select the frame that called", NEEDS_STOPPED, cmd_up,
+	{ "up", "[N]", "select the frame that called", NEEDS_STANDING, cmd_up,
 	  "up 2" },
 	{ "whatis", "[-t] EXPR|TYPE", "print a type (-t: with its members)",
 	  REDIRECTS_ITSELF, cmd_whatis, "whatis list" },

@@ -28,8 +28,11 @@ cmd_where(struct shell *sh, size_t n, char **words)
 {
 	const bool all = n == 2 && strcmp(words[1], "-all") == 0;
 	struct scene l;
-	long long tid = sh->thread ? sh->thread : session_pid(sh->session);
+	long long tid;
 
+	if (sh->core)
+		return post_mortem_where(sh, n, words);
+	tid = thread_now(sh);
 	if (n > 2 || (!all && n == 2 && !thread_word(n, words, 1, &tid)))
 		return USAGE;
 	if (scene_take(sh, all ? 0 : (pid_t)tid, LOOK_GENTLY, &l) < 0)
@@ -59,6 +62,8 @@ cmd_threads(struct shell *sh, size_t n, char **words)
 	(void)words;
 	if (n != 1)
 		return USAGE;
+	if (sh->core)
+		return post_mortem_threads(sh);
 	if (!target_alive(sh))		/* then it is the table of the experiment */
 		return view_run(sh, n, words);
 
@@ -118,6 +123,8 @@ cmd_thread(struct shell *sh, size_t n, char **words)
 
 	if (n > 2 || !thread_word(n, words, 1, &tid))
 		return USAGE;
+	if (sh->core)
+		return post_mortem_thread(sh, tid);
 	if (!tid)
 		tid = sh->thread ? sh->thread : session_pid(sh->session);
 
@@ -133,6 +140,8 @@ cmd_thread(struct shell *sh, size_t n, char **words)
 		found = true;
 	}
 	free(th);
+	if (found)
+		sh->thread = (pid_t)tid;
 	if (count >= 0 && !found)
 		fail(FAIL_MISSING, "process %d has no thread %lld",
 		     session_pid(sh->session), tid);
@@ -294,11 +303,12 @@ const struct command look_commands[] = {
 	  NEEDS_TARGET, cmd_lwps, "lwps" },
 	{ "proc", "[-map | -pid]", "tell about the process", NEEDS_TARGET,
 	  cmd_proc, "proc -map" },
-	{ "thread", "[TID]", "tell about a thread", NEEDS_TARGET, cmd_thread,
+	{ "thread", "[TID]", "choose the thread that commands are about, and tell "
+	  "about it", NEEDS_SEEN, cmd_thread,
 	  "thread 4712" },
 	{ "threads", "", "list the threads; without a process: of the "
 	  "experiment", 0, cmd_threads, "threads" },
-	{ "where", "[TID | -all]", "print stacks", NEEDS_TARGET, cmd_where,
+	{ "where", "[TID | -all]", "print stacks", NEEDS_SEEN, cmd_where,
 	  "where -all" },
 	{ "why", "", "tell who waits for whom, and the ring of a deadlock",
 	  NEEDS_TARGET, cmd_why, "why" },

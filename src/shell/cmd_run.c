@@ -34,6 +34,11 @@ cmd_debug(struct shell *sh, size_t n, char **words)
 	}
 	if (strcmp(words[1], "-") == 0 && n > 3)
 		return USAGE;
+	if (n <= 3 && core_is_one(words[n - 1]))
+		return target_end_session(sh) == FAILED ||
+			post_mortem_begin(sh, words[n - 1], n == 3 &&
+					  strcmp(words[1], "-") != 0 ?
+					  words[1] : NULL) < 0 ? FAILED : DONE;
 	if (strcmp(words[1], "-") != 0 && target_check_program(words[1]) < 0)
 		return FAILED;
 	if (target_end_session(sh) == FAILED)

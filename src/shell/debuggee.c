@@ -126,6 +126,10 @@ new_debuggee(struct shell *sh)
 	struct debuggee *e = xcalloc(1, sizeof *e);
 
 	e->sh = sh;
+	if (sh->core) {
+		e->debug = debug_new(&core_target, sh->core);
+		return e;
+	}
 	e->pid = session_pid(sh->session);
 	e->prefix = xasprintf("/proc/%d/root", e->pid);
 	e->debug = debug_new(&live_target, e);
@@ -147,12 +151,31 @@ debuggee_free(struct shell *sh)
 	free(e);
 }
 
+static struct debug *
+of_core(struct shell *sh)
+{
+	struct debuggee *e = sh->debuggee ? sh->debuggee :
+		(sh->debuggee = new_debuggee(sh));
+
+	if (e->thread == sh->thread)
+		return e->debug;
+	e->thread = sh->thread;
+	for (size_t i = 0; i < core_threads(sh->core); i++)
+		if (core_thread(sh->core, i)->tid == sh->thread)
+			(void)core_select(sh->core, i);
+	debug_changed(e->debug);
+	return e->debug;
+}
+
 struct debug *
 debuggee_now(struct shell *sh)
 {
-	const pid_t thread = thread_now(sh);
 	struct debuggee *e;
+	pid_t thread;
 
+	if (sh->core)
+		return of_core(sh);
+	thread = thread_now(sh);
 	/* symbols of another process went with it */
 	(void)live_of(sh);
 	if (sh->debuggee && sh->debuggee->pid != session_pid(sh->session))

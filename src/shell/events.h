@@ -73,9 +73,17 @@ void debuggee_free(struct shell *sh);
 
 /* Expressions of display, at a stop. */
 void displays_show(struct shell *sh);		/* cmd_data.c */
-/* ---- cmd_code.c: "/10", "/10i", "/x" at the end is cut off. false: no such thing */
-bool code_take_format(char *text, long long *count, char *letter);
-enum result code_print(struct shell *sh, uint64_t addr, long long count);
+/* ---- post_mortem.c: core files --------------------------------------------------------- */
+
+bool core_is_one(const char *path);
+/* program NULL: the core says which. -1: it cannot be read. */
+int post_mortem_begin(struct shell *sh, const char *path, const char *program);
+void post_mortem_end(struct shell *sh);
+enum result post_mortem_frame(struct shell *sh);
+enum result post_mortem_where(struct shell *sh, size_t n, char **words);
+enum result post_mortem_threads(struct shell *sh);
+/* 0: the one that commands are about. */
+enum result post_mortem_thread(struct shell *sh, long long tid);
 
 /* ---- until.c: a breakpoint for one thread, once ------------------------------------- */
 

@@ -229,6 +229,11 @@ take_subject(struct shell *sh, const struct options *o)
 	}
 	if (!o->rest_count)
 		return 0;
+	if (core_is_one(o->rest[o->rest_count - 1]) && o->rest_count <= 2)
+		return post_mortem_begin(sh, o->rest[o->rest_count - 1],
+					 o->rest_count == 2 &&
+					 strcmp(o->rest[0], "-") != 0 ?
+					 o->rest[0] : NULL);
 	if (!is_experiment_name(o->rest[0])) {
 		if (target_check_program(o->rest[0]) < 0)
 			return perhaps_a_verb(o->rest[0]);

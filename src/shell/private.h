@@ -35,6 +35,8 @@ enum needs {
 	NEEDS_STOPPED = 2,	/* ... which is held */
 	NEEDS_EXPERIMENT = 4,	/* an experiment to look at */
 	NEEDS_COLLECTING = 8,
+	NEEDS_SEEN = 32,	/* a live target, or a core file */
+	NEEDS_STANDING = 64,	/* ... one that is held, or a core file */
 	REDIRECTS_ITSELF = 16,	/* > and < are not for our own output */
 };
 
@@ -82,6 +84,7 @@ struct shell {
 		uint64_t address, least_sp;
 	} until;
 	struct vec displays;	/* expressions (char *) */
+	struct core *core;	/* instead of a process; NULL: none */
 	struct debuggee *debuggee;	/* NULL: none yet */
 	struct vec spots;	/* struct spot: breakpoints of the session */
 	char *list_file;	/* that list goes on in; NULL */

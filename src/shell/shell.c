@@ -44,6 +44,12 @@ shell_fini(struct shell *sh)
 	vec_fini(&sh->handlers);
 	vec_free_items(&sh->aliases);
 	vec_free_items(&sh->viewed);
+	vec_free_items(&sh->displays);
+	spots_forget(sh);
+	vec_fini(&sh->spots);
+	post_mortem_end(sh);
+	debuggee_free(sh);
+	free(sh->list_file);
 	shell_set_program(sh, 0, NULL);
 	settings_fini(&sh->settings);
 	viewer_free(sh->viewer);
@@ -189,12 +195,14 @@ shell_variable(void *arg, const char *name)
 static int
 check_needs(struct shell *sh, const struct command *c)
 {
-	if (c->needs & (NEEDS_TARGET | NEEDS_STOPPED | NEEDS_COLLECTING) &&
+	if (sh->core && c->needs & (NEEDS_SEEN | NEEDS_STANDING))
+		return 0;
+	if (c->needs & (NEEDS_SEEN | NEEDS_STANDING | NEEDS_TARGET | NEEDS_STOPPED | NEEDS_COLLECTING) &&
 	    (!sh->session || session_state(sh->session) == SESSION_ENDED)) {
 		fail(FAIL_USAGE, "%s: there is no process", c->name);
 		return fail_remedy("attach PID, or debug PROGRAM and run");
 	}
-	if (c->needs & NEEDS_STOPPED &&
+	if (c->needs & (NEEDS_STOPPED | NEEDS_STANDING) &&
 	    session_state(sh->session) != SESSION_STOPPED) {
 		fail(FAIL_USAGE, "%s: process %d is running", c->name,
 		     session_pid(sh->session));

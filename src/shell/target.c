@@ -40,8 +40,10 @@ target_end_session(struct shell *sh)
 	char *receipt = NULL;
 	enum result r = DONE;
 
+	post_mortem_end(sh);
 	if (!sh->session)
 		return DONE;
+	debuggee_free(sh);
 
 	const bool recorded = target_is_recorded(sh);
 

@@ -270,7 +270,7 @@ static bool
 takes_expression(const char *command)
 {
 	static const char *const all[] = { "print", "whatis", "assign",
-		"display", "examine", "x" };
+		"display", "dis", "examine", "x" };
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		if (strcmp(all[i], command) == 0)
