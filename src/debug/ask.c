@@ -128,6 +128,9 @@ print_block(struct debug *d, const struct frame *f, Dwarf_Die *block, int tag,
 {
 	struct listing l = { d, f, tag, out, 0 };
 
+	/* code of a unit that is of no function */
+	if (block->addr == f->at->scopes[f->at->scope_len - 1].addr)
+		return 0;
 	(void)block_each(block, list_variable, &l);
 	return l.n;
 }
@@ -139,8 +142,7 @@ frame_with_names(struct debug *d)
 
 	debug_begin(d);
 	f = frame_selected(d);
-	if (f && (f->at->scope_len == 0 ||
-		  dwarf_tag(&f->at->scopes[f->last]) == DW_TAG_compile_unit)) {
+	if (f && f->at->scope_len == 0) {
 		(void)fail(FAIL_MISSING, "No symbol table info available.");
 		return NULL;
 	}
@@ -154,6 +156,8 @@ debug_arguments(struct debug *d, struct str *out)
 
 	if (!f)
 		return -1;
+	if (f->last + 1 == f->at->scope_len)
+		return fail(FAIL_MISSING, "No symbol table info available.");
 	if (print_block(d, f, &f->at->scopes[f->last], DW_TAG_formal_parameter,
 			out) == 0)
 		str_add(out, "No arguments.\n");

@@ -42,7 +42,7 @@ all_of(int fd, uint64_t offset, void *buf, size_t n)
 
 /* The build-id in what was dumped of the file's first page. */
 static bool
-same_build(struct core *core, const struct core_file *file, uint64_t start)
+same_build(struct core *core, int fd, uint64_t start)
 {
 	unsigned char page[4096];
 	const struct core_segment *s = segment_at(core, start);
@@ -55,7 +55,7 @@ same_build(struct core *core, const struct core_file *file, uint64_t start)
 	    !all_of(core->fd, s->offset, page, sizeof page))
 		return true;	/* nothing says that it is another */
 	a = elf_memory((char *)page, sizeof page);
-	b = elf_begin(file->fd, ELF_C_READ, NULL);
+	b = elf_begin(fd, ELF_C_READ, NULL);
 	their_len = a ? dwelf_elf_gnu_build_id(a, &theirs) : 0;
 	our_len = b ? dwelf_elf_gnu_build_id(b, &ours) : 0;
 	if (their_len > 0)
@@ -77,27 +77,28 @@ first_map(const struct core *core, size_t file)
 	return 0;
 }
 
-static void
-open_file(struct core *core, size_t n)
+int
+core_open_file(struct core *core, size_t n)
 {
 	struct core_file *file = &core->files[n];
+	const char *path = file->is_program ? core->program : file->path;
 	struct stat st;
 
+	if (file->sought)
+		return file->fd;
 	file->sought = true;
-	file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
-			O_NOCTTY);
+	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (file->fd < 0)
-		return;
-	if (fstat(file->fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    !same_build(core, file, first_map(core, n))) {
-		close(file->fd);
-		file->fd = -1;
-		file->is_other = true;
-		if (!core->trouble)
-			core->trouble = xasprintf("%s is not the file that "
-						  "the core was made from",
-						  file->path);
-	}
+		return -1;
+	if (fstat(file->fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    same_build(core, file->fd, first_map(core, n)))
+		return file->fd;
+	close(file->fd);
+	file->fd = -1;
+	if (!core->trouble)
+		core->trouble = xasprintf("%s is not the file that the core "
+					  "was made from", path);
+	return -1;
 }
 
 static bool
@@ -108,12 +109,11 @@ from_file(struct core *core, uint64_t addr, void *buf, size_t n)
 
 		if (addr < m->start || addr >= m->end || n > m->end - addr)
 			continue;
-		if (!core->files[m->file].sought)
-			open_file(core, m->file);
-		if (core->files[m->file].fd < 0)
-			return false;
-		return all_of(core->files[m->file].fd,
-			      m->offset + (addr - m->start), buf, n);
+
+		const int fd = core_open_file(core, m->file);
+
+		return fd >= 0 && all_of(fd, m->offset + (addr - m->start),
+					 buf, n);
 	}
 	return false;
 }

@@ -17,7 +17,8 @@ struct core_segment {
 struct core_file {		/* a file that was mapped */
 	char *path;		/* as the program named it */
 	int fd;			/* -1: not there, or another one */
-	bool sought, is_other;
+	bool sought;
+	bool is_program;	/* core->program stands for it */
 };
 
 struct core_map {
@@ -54,6 +55,8 @@ struct core {
 
 int core_read_notes(struct core *core);
 void core_make_objects(struct core *core);
+/* The file there, -1: none such, or not the one that was mapped. */
+int core_open_file(struct core *core, size_t file);
 int core_read(void *arg, uint64_t addr, void *buf, size_t n);
 
 #endif

@@ -295,8 +295,10 @@ core_make_objects(struct core *core)
 			known |= core->objects[j].shown == shown;
 		if (known)
 			continue;
-		if (core->object_len == 0 && core->program)
+		if (core->object_len == 0 && core->program) {
 			path = core->program;
+			core->files[m->file].is_program = true;
+		}
 		if (!bias_of(core, path, m, &bias))
 			continue;
 		core->objects[core->object_len++] = (struct debug_object){
@@ -307,6 +309,8 @@ core_make_objects(struct core *core)
 		};
 		if (core->object_len == 1 && !core->program)
 			core->program = xstrdup(shown);
+		/* whether it is the one is said now, and not when it is read */
+		(void)core_open_file(core, m->file);
 	}
 	add_vdso(core);
 }

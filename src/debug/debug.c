@@ -27,6 +27,7 @@ forget_frames(struct debug *d)
 	d->frames = NULL;
 	d->frame_len = d->frame_cap = d->selected = 0;
 	d->frames_ended = false;
+	map_fini(&d->shown);
 	arena_free(&d->stack);
 }
 

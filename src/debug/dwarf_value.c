@@ -2,17 +2,16 @@
 /*
  * The stack machine of DWARF expressions, on operations that libdw decoded.
  * Its stack holds words, or numbers of a base type once the compiler says so.
- * Every loop ends by a budget: an expression may jump back for ever.
  */
 #include "private.h"
 #include "machine_stack.h"
 
 #include <string.h>
 
-enum { OPS_MAX = 20000, DEPTH_MAX = 16 };
+enum { DEPTH_MAX = 16 };
 
-static int
-unsupported(const Dwarf_Op *op)
+int
+stack_unsupported(const Dwarf_Op *op)
 {
 	return fail(FAIL_UNSUITABLE, "DWARF operation 0x%x is not known here",
 		    op->atom);
@@ -27,8 +26,8 @@ stack_push(struct stack *s, struct cell cell)
 	return 0;
 }
 
-static int
-push_word(struct stack *s, uint64_t word)
+int
+stack_word(struct stack *s, uint64_t word)
 {
 	return stack_push(s, (struct cell){ .bits = word, .size = 8 });
 }
@@ -68,8 +67,8 @@ register_bytes(struct debug *d, const struct physical *p, int reg,
 	return 0;
 }
 
-static int
-register_word(struct context *c, int reg, uint64_t *out)
+int
+stack_register(struct context *c, int reg, uint64_t *out)
 {
 	unsigned char bytes[8];
 
@@ -85,8 +84,8 @@ push_register(struct context *c, struct stack *s, int reg, uint64_t offset)
 {
 	uint64_t word;
 
-	return register_word(c, reg, &word) < 0 ? -1 :
-		push_word(s, word + offset);
+	return stack_register(c, reg, &word) < 0 ? -1 :
+		stack_word(s, word + offset);
 }
 
 /* ---- the frame ------------------------------------------------------------- */
@@ -123,12 +122,12 @@ push_frame_base(struct context *c, struct stack *s, int64_t offset)
 	if (where.len != 1)
 		return fail(FAIL_MISSING, "the function has no frame base");
 	if (where.items[0].kind == PLACE_REGISTER) {
-		if (register_word(c, where.items[0].reg, &base) < 0)
+		if (stack_register(c, where.items[0].reg, &base) < 0)
 			return -1;
 	} else {
 		base = where.items[0].value;
 	}
-	return push_word(s, base + (uint64_t)offset);
+	return stack_word(s, base + (uint64_t)offset);
 }
 
 static int
@@ -136,7 +135,7 @@ push_cfa(struct context *c, struct stack *s)
 {
 	const uint64_t cfa = c->regs ? frame_cfa(c->d, c->regs) : 0;
 
-	return cfa ? push_word(s, cfa) :
+	return cfa ? stack_word(s, cfa) :
 		fail(FAIL_MISSING, "the frame has no known address");
 }
 
@@ -154,7 +153,7 @@ op_deref(struct context *c, struct stack *s, unsigned size)
 		return fail(FAIL_UNSUITABLE, "a DWARF expression reads %u "
 			    "bytes", size);
 	return debug_read(c->d, cell.bits, &word, size) < 0 ? -1 :
-		push_word(s, word);
+		stack_word(s, word);
 }
 
 /* ---- other expressions --------------------------------------------------------- */
@@ -170,13 +169,13 @@ op_call(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 	uint64_t word;
 
 	if (!attr || c->depth > DEPTH_MAX)
-		return unsupported(op);
+		return stack_unsupported(op);
 	if (dwarf_getlocation_attr(attr, op, &location) != 0 ||
 	    dwarf_getlocation(&location, &ops, &n) != 0)
 		return 0;	/* nothing to call has no effect */
 	inner.depth++;
 	return number_of_ops(&inner, &location, ops, n, &word) < 0 ? -1 :
-		push_word(s, word);
+		stack_word(s, word);
 }
 
 static int
@@ -189,12 +188,12 @@ op_variable(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 
 	if (!attr || c->d->depth > DEPTH_MAX ||
 	    dwarf_getlocation_die(attr, op, &die) != 0)
-		return unsupported(op);
+		return stack_unsupported(op);
 	c->d->depth++;
 	v = variable_value(c->d, c->object, c->frame, &die);
 	c->d->depth--;
 	return !v || value_number(c->d, v, &word) < 0 ? -1 :
-		push_word(s, word);
+		stack_word(s, word);
 }
 
 static int
@@ -208,8 +207,8 @@ op_addrx(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 
 	if (!attr || dwarf_getlocation_attr(attr, op, &number) != 0 ||
 	    dwarf_formaddr(&number, &addr) != 0)
-		return unsupported(op);
-	return push_word(s, addr + (address ? c->object->bias : 0));
+		return stack_unsupported(op);
+	return stack_word(s, addr + (address ? c->object->bias : 0));
 }
 
 static int
@@ -219,11 +218,11 @@ op_entry_value(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 	uint64_t word;
 
 	if (c->depth > DEPTH_MAX)
-		return unsupported(op);
+		return stack_unsupported(op);
 	return (op->atom == DW_OP_GNU_parameter_ref ?
 		entry_parameter(c, attr, op, &word) :
 		entry_value(c, attr, op, &word)) < 0 ? -1 :
-		push_word(s, word);
+		stack_word(s, word);
 }
 
 static int
@@ -235,7 +234,7 @@ op_tls(struct context *c, struct stack *s)
 	if (stack_pop(s, &cell) < 0 ||
 	    tls_address(c->d, c->object, cell.bits, &addr) < 0)
 		return -1;
-	return push_word(s, addr);
+	return stack_word(s, addr);
 }
 
 /* ---- the stack itself ------------------------------------------------------------ */
@@ -292,19 +291,19 @@ push_constant(struct context *c, struct stack *s, const Dwarf_Op *op)
 {
 	switch (op->atom) {
 	case DW_OP_addr:
-		return push_word(s, op->number + c->object->bias);
+		return stack_word(s, op->number + c->object->bias);
 	case DW_OP_const1u: case DW_OP_const2u: case DW_OP_const4u:
 	case DW_OP_const8u: case DW_OP_constu: case DW_OP_const8s:
 	case DW_OP_consts: case DW_OP_const1s: case DW_OP_const2s:
 	case DW_OP_const4s:
-		return push_word(s, op->number);
+		return stack_word(s, op->number);
 	default:
-		return push_word(s, op->atom - DW_OP_lit0);
+		return stack_word(s, op->atom - DW_OP_lit0);
 	}
 }
 
-static int
-step_op(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
+int
+stack_step(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 	struct stack *s)
 {
 	const unsigned atom = op->atom;
@@ -325,7 +324,7 @@ step_op(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 	case DW_OP_call_frame_cfa:
 		return push_cfa(c, s);
 	case DW_OP_push_object_address:
-		return c->address ? push_word(s, *c->address) :
+		return c->address ? stack_word(s, *c->address) :
 			fail(FAIL_UNSUITABLE, "no object is meant");
 	case DW_OP_deref:
 		return op_deref(c, s, 8);
@@ -352,202 +351,4 @@ step_op(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 	default:
 		return op_on_stack(s, op);
 	}
-}
-
-/* ---- what the whole of it says ----------------------------------------------------- */
-
-static void
-add_place(struct debug *d, struct places *out, struct place place)
-{
-	if (out->len == out->cap) {
-		struct place *more = arena_alloc(&d->scratch,
-			(out->cap * 2 + 4) * sizeof *more);
-
-		if (out->len)
-			memcpy(more, out->items, out->len * sizeof *more);
-		out->items = more;
-		out->cap = out->cap * 2 + 4;
-	}
-	out->items[out->len++] = place;
-}
-
-/* Operations that say where, not what; false: op is none of them. */
-static bool
-place_of_op(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
-	    struct stack *s, struct place *place, int *status)
-{
-	const unsigned atom = op->atom;
-	Dwarf_Block block;
-	struct cell cell;
-
-	*status = 0;
-	if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31) {
-		*place = (struct place){ .kind = PLACE_REGISTER,
-					 .reg = (int)(atom - DW_OP_reg0) };
-		return true;
-	}
-	switch (atom) {
-	case DW_OP_regx:
-		*place = (struct place){
-			.kind = PLACE_REGISTER,
-			.reg = op->number < REG_MAX ? (int)op->number : -1,
-		};
-		return true;
-	case DW_OP_stack_value:
-		*status = stack_pop(s, &cell);
-		*place = (struct place){ .kind = PLACE_VALUE,
-					 .value = cell.bits };
-		return true;
-	case DW_OP_implicit_value:
-		if (!attr || dwarf_getlocation_implicit_value(attr, op,
-							      &block) != 0) {
-			*status = unsupported(op);
-			return true;
-		}
-		*place = (struct place){ .kind = PLACE_BYTES,
-					 .bytes = block.data,
-					 .len = block.length };
-		return true;
-	case DW_OP_implicit_pointer:
-	case DW_OP_GNU_implicit_pointer:
-		*place = (struct place){ .kind = PLACE_POINTER,
-					 .offset = (int64_t)op->number2 };
-		if (!attr || dwarf_getlocation_die(attr, op, &place->die) != 0)
-			*status = unsupported(op);
-		(void)c;
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Where a jump goes; count: out of the expression. */
-static size_t
-jump(const Dwarf_Op *ops, size_t count, size_t at)
-{
-	const uint64_t to = ops[at].offset + 3 +
-			    (uint64_t)(int64_t)(int16_t)ops[at].number;
-
-	for (size_t i = 0; i < count; i++)
-		if (ops[i].offset == to)
-			return i;
-	return count;
-}
-
-struct run {
-	struct stack stack;
-	struct place now;	/* named, not yet a piece */
-	bool named;
-};
-
-static int
-end_piece(struct context *c, struct run *r, const Dwarf_Op *op,
-	  struct places *out)
-{
-	struct cell cell;
-
-	if (!r->named) {
-		r->now = (struct place){ .kind = PLACE_NONE };
-		if (r->stack.len > 0) {
-			if (stack_pop(&r->stack, &cell) < 0)
-				return -1;
-			r->now.kind = PLACE_MEMORY;
-			r->now.value = cell.bits;
-		}
-	}
-	r->named = false;
-	r->now.bits = op->atom == DW_OP_piece ? op->number * 8 : op->number;
-	r->now.bit_offset = op->atom == DW_OP_piece ? 0 : op->number2;
-	if (r->now.bits > (uint64_t)VALUE_MAX * 8 || out->len > MEMBERS_MAX)
-		return fail(FAIL_UNSUITABLE, "a variable in too many pieces");
-	if (r->now.bits)
-		add_place(c->d, out, r->now);
-	return 0;
-}
-
-static int
-run_ops(struct context *c, Dwarf_Attribute *attr, Dwarf_Op *ops, size_t count,
-	struct run *r, struct places *out)
-{
-	int budget = OPS_MAX, status;
-
-	for (size_t i = 0; i < count; i++) {
-		const Dwarf_Op *op = &ops[i];
-		struct cell cell;
-
-		if (budget-- == 0)
-			return fail(FAIL_UNSUITABLE,
-				    "a DWARF expression without end");
-		if (op->atom == DW_OP_piece || op->atom == DW_OP_bit_piece) {
-			if (end_piece(c, r, op, out) < 0)
-				return -1;
-		} else if (op->atom == DW_OP_skip || op->atom == DW_OP_bra) {
-			if (op->atom == DW_OP_bra &&
-			    stack_pop(&r->stack, &cell) < 0)
-				return -1;
-			if (op->atom == DW_OP_skip || cell.bits)
-				i = jump(ops, count, i) - 1;
-		} else if (place_of_op(c, attr, op, &r->stack, &r->now,
-				       &status)) {
-			r->named = true;
-			if (status < 0)
-				return -1;
-		} else if (step_op(c, attr, op, &r->stack) < 0) {
-			return -1;
-		}
-	}
-	return 0;
-}
-
-static int
-begin(struct context *c, struct run *r)
-{
-	memset(r, 0, sizeof *r);
-	return c->has_initial ? push_word(&r->stack, c->initial) : 0;
-}
-
-int
-places_of_ops(struct context *c, Dwarf_Attribute *attr, Dwarf_Op *ops,
-	      size_t count, struct places *out)
-{
-	struct run r;
-	struct cell cell;
-
-	if (begin(c, &r) < 0 || run_ops(c, attr, ops, count, &r, out) < 0)
-		return -1;
-	if (r.named) {
-		add_place(c->d, out, r.now);
-	} else if (out->len == 0) {
-		if (r.stack.len == 0) {
-			add_place(c->d, out, (struct place){ PLACE_NONE });
-			return 0;
-		}
-		if (stack_pop(&r.stack, &cell) < 0)
-			return -1;
-		add_place(c->d, out, (struct place){ .kind = PLACE_MEMORY,
-						     .value = cell.bits });
-	}
-	return 0;
-}
-
-int
-number_of_ops(struct context *c, Dwarf_Attribute *attr, Dwarf_Op *ops,
-	      size_t count, uint64_t *number)
-{
-	struct places none = {0};
-	struct run r;
-	struct cell cell;
-
-	if (begin(c, &r) < 0 || run_ops(c, attr, ops, count, &r, &none) < 0)
-		return -1;
-	if (r.named && r.now.kind == PLACE_REGISTER)
-		return register_word(c, r.now.reg, number);
-	if (r.named && r.now.kind == PLACE_VALUE) {
-		*number = r.now.value;
-		return 0;
-	}
-	if (r.named || stack_pop(&r.stack, &cell) < 0)
-		return fail(FAIL_UNSUITABLE, "a DWARF expression says nothing");
-	*number = cell.bits;
-	return 0;
 }

@@ -21,6 +21,12 @@ struct stack {
 };
 
 int stack_push(struct stack *s, struct cell cell);
+int stack_word(struct stack *s, uint64_t word);
+/* One operation that works on the stack, of any kind. */
+int stack_step(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
+	       struct stack *s);
+int stack_register(struct context *c, int reg, uint64_t *out);
+int stack_unsupported(const Dwarf_Op *op);
 int stack_pop(struct stack *s, struct cell *cell);
 int stack_arithmetic(struct stack *s, const Dwarf_Op *op);
 int stack_typed(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,

@@ -136,6 +136,8 @@ struct type {
 
 struct debug;
 
+struct type *type_array_of_die(struct debug *d, struct object *o,
+			       Dwarf_Die *die);
 struct type *type_of_die(struct debug *d, struct object *o, Dwarf_Die *die);
 /* Of DW_AT_type; void where there is none. */
 struct type *type_of_attr(struct debug *d, struct object *o, Dwarf_Die *die);
@@ -415,6 +417,9 @@ void print_flags(struct str *out, uint64_t word);
 void print_enum(struct printing *p, struct type *t, int64_t value);
 void print_integer128(struct str *out, const unsigned char *raw, bool is_signed);
 /* " <main+4>" where a symbol is around it. */
+/* "&A::b"; false, and nothing: it has no name. */
+bool print_member_name(struct printing *p, struct type *t, bool method,
+		       uint64_t word);
 bool print_symbol(struct debug *d, uint64_t addr, struct str *out);
 
 /* ---- debug.c ---------------------------------------------------------------------- */
@@ -429,6 +434,7 @@ struct debug {
 	struct map types;	/* address of a DIE -> struct type */
 	struct map derived;
 	struct map basics;
+	struct map shown;	/* address -> " <name+1>", in the stack arena */
 	struct map enums;	/* address of an enumerator -> of its enum */
 	struct vec physicals;	/* struct physical */
 	struct frame **frames;	/* pointers: the array grows */

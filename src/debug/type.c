@@ -140,95 +140,6 @@ set_from_die(struct debug *d, struct type *t)
 	}
 }
 
-/* ---- arrays ------------------------------------------------------------------ */
-
-static bool
-is_bound(Dwarf_Die *child)
-{
-	return dwarf_tag(child) == DW_TAG_subrange_type ||
-	       dwarf_tag(child) == DW_TAG_enumeration_type;
-}
-
-/* The n-th dimension's entry. */
-static bool
-dimension(Dwarf_Die *array, int n, Dwarf_Die *out)
-{
-	if (dwarf_child(array, out) != 0)
-		return false;
-	do {
-		if (is_bound(out) && n-- == 0)
-			return true;
-	} while (dwarf_siblingof(out, out) == 0);
-	return false;
-}
-
-static bool
-is_constant(Dwarf_Die *die, unsigned name)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Block block;
-	Dwarf_Die other;
-
-	return dwarf_attr_integrate(die, name, &attr) &&
-	       dwarf_formblock(&attr, &block) != 0 &&
-	       !dwarf_formref_die(&attr, &other);
-}
-
-static void
-set_bounds(struct type *t, Dwarf_Die *range)
-{
-	int64_t high;
-	uint64_t count;
-
-	(void)attr_signed(range, DW_AT_lower_bound, &t->low);
-	if (is_constant(range, DW_AT_count) &&
-	    attr_unsigned(range, DW_AT_count, &count)) {
-		t->count = count;
-		t->count_known = true;
-	} else if (is_constant(range, DW_AT_upper_bound) &&
-		   attr_signed(range, DW_AT_upper_bound, &high)) {
-		t->count = high < t->low ? 0 : (uint64_t)(high - t->low) + 1;
-		t->count_known = true;
-	} else if (dwarf_hasattr(range, DW_AT_upper_bound) ||
-		   dwarf_hasattr(range, DW_AT_count)) {
-		t->is_variable = true;
-	}
-}
-
-enum { DIMENSIONS_MAX = 16 };
-
-/* One type for each dimension, the outer ones around the inner ones. */
-static struct type *
-make_array(struct debug *d, struct object *o, Dwarf_Die *die)
-{
-	struct type *outer = NULL, *inner = NULL;
-	Dwarf_Die range;
-
-	for (int i = 0; i < DIMENSIONS_MAX; i++) {
-		struct type *t;
-
-		if (!dimension(die, i, &range) && i > 0)
-			break;
-		t = type_new(d, TYPE_ARRAY, NULL, 0, false);
-		t->object = o;
-		t->die = *die;
-		t->value_len = (size_t)i;	/* which dimension */
-		if (dimension(die, i, &range))
-			set_bounds(t, &range);
-		t->is_vector = attr_flag(die, DW_AT_GNU_vector);
-		if (inner)
-			inner->target = t;
-		else
-			outer = t;
-		inner = t;
-	}
-	inner->target_known = false;
-	inner->has_die = true;
-	for (struct type *t = outer; t != inner; t = t->target)
-		t->is_variable |= inner->is_variable;
-	return outer;
-}
-
 struct type *
 type_of_die(struct debug *d, struct object *o, Dwarf_Die *die)
 {
@@ -238,7 +149,7 @@ type_of_die(struct debug *d, struct object *o, Dwarf_Die *die)
 	if (*slot)
 		return (struct type *)(uintptr_t)*slot;
 	if (dwarf_tag(die) == DW_TAG_array_type) {
-		t = make_array(d, o, die);
+		t = type_array_of_die(d, o, die);
 	} else {
 		t = type_new(d, kind_of_tag(dwarf_tag(die)), NULL, 0, false);
 		t->has_die = true;

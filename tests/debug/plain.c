@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* To be looked at by tests/debug-*.test: one of each kind of thing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

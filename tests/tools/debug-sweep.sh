@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck disable=SC2016 # $pc is a register of gdb
 # debug-sweep: everything that frames have, asked of gdb and of us; sourced
 # behind debug-compare.sh.
 
@@ -19,7 +20,7 @@ names()
 # pointers point to, of each; memory and code of each frame
 sweep()
 {
-	local i frame name last= frames
+	local i frame name last='' frames
 
 	# no more than there are
 	echo bt >"$TMP/$3.first"
