@@ -175,6 +175,10 @@ site_of_call(struct context *c, struct context *outer, Dwarf_Die *site)
 
 	if (!caller || !caller->at->object)
 		return false;
+	for (size_t i = 0; i < c->regs->scope_len; i++)
+		if (dwarf_tag(&c->regs->scopes[i]) == DW_TAG_subprogram &&
+		    tail_calls_itself(c->d, &c->regs->scopes[i]))
+			return false;
 	*outer = (struct context){
 		.d = c->d, .object = caller->at->object, .regs = caller->at,
 		.frame = caller, .depth = c->depth + 1,

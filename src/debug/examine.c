@@ -54,7 +54,10 @@ add_text(struct listing *l, const struct symfile_insn *ins)
 	}
 	str_addf(l->out, "%.*s0x%" PRIx64, (int)(at - ins->text), ins->text,
 		 ins->target + l->object->bias);
-	(void)print_symbol(l->d, ins->target + l->object->bias, l->out);
+	/* names of stubs are the symbol room's */
+	if (!print_symbol(l->d, ins->target + l->object->bias, l->out) &&
+	    strstr(at, "@plt"))
+		str_add(l->out, at + strlen(needle));
 	str_add(l->out, "\n");
 }
 

@@ -228,6 +228,8 @@ uint64_t frame_cfa(struct debug *d, const struct physical *p);
 /* The same of a parameter that is passed no more. */
 int entry_parameter(struct context *c, Dwarf_Attribute *attr,
 		    const Dwarf_Op *op, uint64_t *value);
+/* Has a function perhaps tail-called itself, directly or by way of others? */
+bool tail_calls_itself(struct debug *d, Dwarf_Die *function);
 int tls_address(struct debug *d, struct object *o, uint64_t offset,
 		uint64_t *addr);
 

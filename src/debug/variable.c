@@ -189,6 +189,26 @@ function_value(struct debug *d, struct object *o, Dwarf_Die *die)
 	return value_lost(d, t);
 }
 
+/* A range without extent tells of the function's very first instruction. */
+static bool
+at_entry(const struct frame *f, Dwarf_Attribute *attr, uint64_t pc,
+	 Dwarf_Op **ops, size_t *n)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	uint64_t entry;
+
+	if (!f || !f->at->exact || f->last >= f->at->scope_len ||
+	    !die_entry(&f->at->scopes[f->last], &entry) || entry != pc)
+		return false;
+	for (int i = 0; i < MEMBERS_MAX &&
+	     (at = dwarf_getlocations(attr, at, &base, &start, &end, ops,
+				      n)) > 0; i++)
+		if (start == pc && end == pc)
+			return true;
+	return false;
+}
+
 /* The location of the concrete entry; of the abstract one, if it says any. */
 static struct value *
 located(struct debug *d, struct object *o, const struct frame *frame,
@@ -203,7 +223,8 @@ located(struct debug *d, struct object *o, const struct frame *frame,
 	Dwarf_Op *ops;
 	size_t n;
 
-	if (dwarf_getlocation_addr(attr, pc, &ops, &n, 1) != 1 || n == 0) {
+	if ((dwarf_getlocation_addr(attr, pc, &ops, &n, 1) != 1 &&
+	     !at_entry(frame, attr, pc, &ops, &n)) || n == 0) {
 		if (dwarf_hasattr_integrate(die, DW_AT_declaration))
 			return elsewhere(d, o, die, t);
 		return value_lost(d, t);
