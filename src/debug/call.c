@@ -142,6 +142,7 @@ call_function(struct debug *d, struct value *function, struct value **args,
 		if (add_argument(d, &c, i < t->field_len ? t->fields[i].type :
 				 NULL, args[i]) < 0)
 			return NULL;
+	memory_forget(d);	/* it may write anywhere */
 	if (d->target->call(d->arg, &c) < 0)
 		return NULL;
 	return result_of(d, &c, result);

@@ -116,6 +116,7 @@ write_memory(struct debug *d, uint64_t addr, const void *bytes, size_t n)
 {
 	if (!d->target->write)
 		return fail(FAIL_UNSUITABLE, "cannot write to a core file");
+	memory_forget(d);
 	return d->target->write(d->arg, addr, bytes, n);
 }
 
@@ -136,7 +137,11 @@ write_register(struct debug *d, const struct physical *p, int reg,
 		return fail(FAIL_UNSUITABLE, "the frame did not save it");
 	if (d->target->set_register(d->arg, reg, bytes, n) < 0)
 		return -1;
+
+	const size_t selected = d->selected;
+
 	debug_changed(d);
+	d->selected = selected;
 	return 0;
 }
 

@@ -5,7 +5,6 @@
  */
 #include "private.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +34,8 @@ void
 debug_changed(struct debug *d)
 {
 	forget_frames(d);
-	d->objects_known = d->regs_known = d->regs_failed = false;
+	memory_forget(d);
+	d->objects_known = d->regs_known = false;
 }
 
 void
@@ -44,6 +44,7 @@ debug_free(struct debug *d)
 	if (!d)
 		return;
 	forget_frames(d);
+	memory_forget(d);
 	for (size_t i = 0; i < d->objects.len; i++)
 		object_close(d->objects.items[i]);
 	vec_fini(&d->objects);
@@ -72,43 +73,6 @@ debug_begin(struct debug *d)
 	d->depth = 0;
 	d->work = 0;
 	objects_load(d);
-}
-
-/* Say the first address that cannot be read: memory comes in pages. */
-static int
-fail_at(struct debug *d, uint64_t addr, size_t n)
-{
-	enum { PAGE = 4096 };
-	const uint64_t end = addr + n < addr ? UINT64_MAX : addr + n;
-	unsigned char byte;
-	uint64_t at = addr;
-
-	while (d->target->read(d->arg, at, &byte, 1) == 0) {
-		const uint64_t next = (at | (PAGE - 1)) + 1;
-
-		if (next == 0 || next >= end)
-			break;
-		at = next;
-	}
-	return fail(FAIL_GENERAL, "Cannot access memory at address 0x%" PRIx64,
-		    at);
-}
-
-int
-debug_read(struct debug *d, uint64_t addr, void *buf, size_t n)
-{
-	if (n == 0)
-		return 0;
-	if (addr + n - 1 >= addr && d->target->read(d->arg, addr, buf, n) == 0)
-		return 0;
-	memset(buf, 0, n);
-	return fail_at(d, addr, n);
-}
-
-bool
-debug_read_word(struct debug *d, uint64_t addr, uint64_t *out)
-{
-	return addr + 8 > addr && d->target->read(d->arg, addr, out, 8) == 0;
 }
 
 int

@@ -167,8 +167,7 @@ print_string_at(struct printing *p, uint64_t addr, unsigned width, char kind)
 	}
 
 	const bool more = n == ELEMENTS_MAX &&
-		(p->d->target->read(p->d->arg, addr + n * width, next,
-				    width) != 0 ||
+		(debug_read(p->d, addr + n * width, next, width) < 0 ||
 		 character_at(next, 0, width) != 0);
 
 	print_characters(p, bytes, n, width, kind, more);

@@ -430,12 +430,13 @@ struct debug {
 	const struct debug_target *target;
 	void *arg;
 	struct vec objects;	/* struct object */
-	bool objects_known, regs_known, regs_failed;
+	bool objects_known, regs_known;
 	struct debug_regs regs;
 	struct arena lasting, scratch, stack;
 	struct map types;	/* address of a DIE -> struct type */
 	struct map derived;
 	struct map basics;
+	struct map pages;	/* of memory that was read: address -> bytes */
 	struct map shown;	/* address -> " <name+1>", in the stack arena */
 	struct map enums;	/* address of an enumerator -> of its enum */
 	struct vec physicals;	/* struct physical */
@@ -448,6 +449,7 @@ struct debug {
 	unsigned work;		/* of this question; bounded */
 };
 
+void memory_forget(struct debug *d);
 int debug_read(struct debug *d, uint64_t addr, void *buf, size_t n);
 bool debug_read_word(struct debug *d, uint64_t addr, uint64_t *out);
 int debug_regs_load(struct debug *d);
