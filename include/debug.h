@@ -23,7 +23,7 @@
 
 struct symfile;
 
-/* ---- the program ---------------------------------------------------------- */
+/* ---- the program ---- */
 
 enum { DEBUG_VECTORS = 32, DEBUG_X87 = 8, DEBUG_SEGMENTS = 6 };
 
@@ -94,7 +94,7 @@ void debug_free(struct debug *d);
  * Debug information of objects that are still there stays. */
 void debug_changed(struct debug *d);
 
-/* ---- live.c: registers as ptrace(2) has them -------------------------------- */
+/* ---- live.c: registers as ptrace(2) has them ---- */
 
 /* Of NT_PRSTATUS and NT_FPREGSET (m 0: not known). */
 void debug_regs_of_thread(const void *general, size_t n, const void *floats,
@@ -104,7 +104,7 @@ void debug_regs_of_thread(const void *general, size_t n, const void *floats,
 bool debug_regs_to_thread(int reg, const void *bytes, size_t n, void *general,
 			  size_t size);
 
-/* ---- frames --------------------------------------------------------------- */
+/* ---- frames ---- */
 
 struct debug_frame {
 	uint64_t pc;
@@ -134,7 +134,7 @@ int debug_frame_text(struct debug *d, size_t n, struct str *out);
  * saved. */
 int debug_register(struct debug *d, size_t n, int reg, uint64_t *value);
 
-/* ---- expressions: each appends lines to out, in the selected frame --------- */
+/* ---- expressions: each appends lines to out, in the selected frame ---- */
 
 /* What `print` shows. format: 0, or x d u o t c f s a z. An assignment and a
  * call in the expression are done. */
@@ -169,7 +169,7 @@ enum debug_reg_set { DEBUG_GENERAL, DEBUG_FLOATS, DEBUG_ALL };
 /* Registers of the selected frame as gdb lists them. */
 int debug_registers(struct debug *d, enum debug_reg_set set, struct str *out);
 
-/* ---- core.c: a core file as such a program -------------------------------- */
+/* ---- core.c: a core file as such a program ---- */
 
 struct core;
 

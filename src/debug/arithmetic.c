@@ -144,7 +144,7 @@ word_binary(struct debug *d, int op, uint64_t x, uint64_t y, struct type *t)
 	}
 }
 
-/* ---- pointers ------------------------------------------------------------------------ */
+/* ---- pointers ---- */
 
 static bool
 is_pointer(struct debug *d, struct value *v)

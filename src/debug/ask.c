@@ -78,7 +78,7 @@ debug_ptype(struct debug *d, const char *text, struct str *out)
 	return say_type(d, text, out, true);
 }
 
-/* ---- variables of a frame ------------------------------------------------------------ */
+/* ---- variables of a frame ---- */
 
 static void
 print_variable(struct debug *d, const struct frame *f, Dwarf_Die *die,
@@ -198,7 +198,7 @@ debug_dump(struct debug *d, struct str *out)
 	return 0;
 }
 
-/* ---- frames as text --------------------------------------------------------------------- */
+/* ---- frames as text ---- */
 
 static bool
 add_argument(void *arg, Dwarf_Die *die)
@@ -263,7 +263,7 @@ debug_frame_text(struct debug *d, size_t n, struct str *out)
 	return 0;
 }
 
-/* ---- for conditions and addresses ------------------------------------------------------- */
+/* ---- for conditions and addresses ---- */
 
 int
 debug_truth(struct debug *d, const char *text, bool *truth)
@@ -337,7 +337,7 @@ debug_assign(struct debug *d, const char *left, const char *right)
 	return v ? 0 : -1;
 }
 
-/* ---- where a name is -------------------------------------------------------------------- */
+/* ---- where a name is ---- */
 
 struct where {
 	struct debug *d;

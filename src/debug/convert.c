@@ -109,7 +109,7 @@ value_cast(struct debug *d, struct type *t, struct value *v)
 	return value_number(d, v, &word) < 0 ? NULL : value_int(d, t, word);
 }
 
-/* ---- stores -------------------------------------------------------------------------- */
+/* ---- stores ---- */
 
 static int
 write_memory(struct debug *d, uint64_t addr, const void *bytes, size_t n)
@@ -193,7 +193,7 @@ value_store(struct debug *d, struct value *to, struct value *from)
 		    "a variable in pieces is not assigned to");
 }
 
-/* ---- convenience variables -------------------------------------------------------------- */
+/* ---- convenience variables ---- */
 
 struct variable_slot *
 convenience(struct debug *d, const char *name)

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- memory --------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static const struct core_segment *
 segment_at(const struct core *core, uint64_t addr)
@@ -179,7 +179,7 @@ const struct debug_target core_target = {
 	.objects = read_objects,
 };
 
-/* ---- opening ---------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static int
 by_start(const void *a, const void *b)

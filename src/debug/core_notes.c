@@ -194,7 +194,7 @@ core_read_notes(struct core *core)
 	return 0;
 }
 
-/* ---- load objects -------------------------------------------------------------------- */
+/* ---- load objects ---- */
 
 /* The address where the file's first segment would be at 0. */
 static bool

@@ -88,7 +88,7 @@ push_register(struct context *c, struct stack *s, int reg, uint64_t offset)
 		stack_word(s, word + offset);
 }
 
-/* ---- the frame ------------------------------------------------------------- */
+/* ---- the frame ---- */
 
 static Dwarf_Die *
 function_of(const struct frame *f)
@@ -139,7 +139,7 @@ push_cfa(struct context *c, struct stack *s)
 		fail(FAIL_MISSING, "the frame has no known address");
 }
 
-/* ---- memory ------------------------------------------------------------------ */
+/* ---- memory ---- */
 
 static int
 op_deref(struct context *c, struct stack *s, unsigned size)
@@ -156,7 +156,7 @@ op_deref(struct context *c, struct stack *s, unsigned size)
 		stack_word(s, word);
 }
 
-/* ---- other expressions --------------------------------------------------------- */
+/* ---- other expressions ---- */
 
 static int
 op_call(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
@@ -237,7 +237,7 @@ op_tls(struct context *c, struct stack *s)
 	return stack_word(s, addr);
 }
 
-/* ---- the stack itself ------------------------------------------------------------ */
+/* ---- the stack itself ---- */
 
 static int
 op_pick(struct stack *s, size_t n)

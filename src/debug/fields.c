@@ -190,7 +190,7 @@ type_fill(struct debug *d, struct type *t)
 		fill_struct(d, t, n);
 }
 
-/* ---- bounds that a frame knows ----------------------------------------------------- */
+/* ---- bounds that a frame knows ---- */
 
 static void
 resolve_bounds(struct context *c, struct type *t)

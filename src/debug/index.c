@@ -53,7 +53,7 @@ is_type_tag(int tag)
 	}
 }
 
-/* ---- the table ----------------------------------------------------------------- */
+/* ---- the table ---- */
 
 static uint64_t
 hash_name(const char *name)
@@ -108,7 +108,7 @@ add_entry(struct debug *d, const struct entry *from)
 	x->len++;
 }
 
-/* ---- the walk ------------------------------------------------------------------- */
+/* ---- the walk ---- */
 
 struct scan {
 	struct debug *d;
@@ -317,7 +317,7 @@ die_full_name(struct debug *d, Dwarf_Die *die)
 	return name;
 }
 
-/* ---- questions ----------------------------------------------------------------------- */
+/* ---- questions ---- */
 
 static bool
 entry_fits(struct entry *e, enum entry_wanted want)

@@ -104,7 +104,7 @@ token_next(const char *at)
 	return operator_at(at);
 }
 
-/* ---- literals -------------------------------------------------------------------- */
+/* ---- literals ---- */
 
 static struct value *
 bad_number(const struct token *t)
@@ -174,7 +174,8 @@ static char
 unescape(const char **at)
 {
 	const char c = *(*at)++;
-	static const char names[] = "abtnvfre", letters[] = "\a\b\t\n\v\f\r\033";
+	static const char names[] = "abtnvfre";
+	static const char letters[] = "\a\b\t\n\v\f\r\033";
 	const char *name;
 	int n = 0;
 

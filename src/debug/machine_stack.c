@@ -203,7 +203,7 @@ stack_arithmetic(struct stack *s, const Dwarf_Op *op)
 	return status < 0 ? -1 : stack_push(s, out);
 }
 
-/* ---- numbers with a type ------------------------------------------------------ */
+/* ---- numbers with a type ---- */
 
 static int
 cell_type(Dwarf_Attribute *attr, const Dwarf_Op *op, struct cell *out)

@@ -86,7 +86,7 @@ is_word(const struct parser *p, const char *word)
 	       memcmp(p->now.start, word, strlen(word)) == 0;
 }
 
-/* ---- primary ---------------------------------------------------------------------- */
+/* ---- primary ---- */
 
 static struct node *
 parse_name(struct parser *p)
@@ -211,7 +211,7 @@ parse_postfix(struct parser *p)
 	return NULL;
 }
 
-/* ---- unary ------------------------------------------------------------------------- */
+/* ---- unary ---- */
 
 static struct node *
 parse_sizeof(struct parser *p)
@@ -287,7 +287,7 @@ parse_unary(struct parser *p)
 	return n;
 }
 
-/* ---- binary ------------------------------------------------------------------------ */
+/* ---- binary ---- */
 
 static int
 precedence(const struct token *t)

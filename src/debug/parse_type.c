@@ -26,7 +26,7 @@ takes_word(struct parser *p, const char *word)
 	return true;
 }
 
-/* ---- qualified names ------------------------------------------------------------------ */
+/* ---- qualified names ---- */
 
 /* Behind <...>, NULL: it is no list of a template. */
 static const char *
@@ -84,7 +84,7 @@ parse_qualified(struct parser *p)
 	return arena_textn(&p->d->scratch, start, (size_t)(end - start));
 }
 
-/* ---- specifiers ----------------------------------------------------------------------- */
+/* ---- specifiers ---- */
 
 struct specifiers {
 	bool is_const, is_volatile, is_unsigned, is_signed, is_short;
@@ -304,7 +304,7 @@ take_specifiers(struct parser *p)
 	return t;
 }
 
-/* ---- declarators ------------------------------------------------------------------------ */
+/* ---- declarators ---- */
 
 static struct type *take_declarator(struct parser *p, struct type *t,
 				    int depth);

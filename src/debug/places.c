@@ -174,7 +174,8 @@ places_of_ops(struct context *c, Dwarf_Attribute *attr, Dwarf_Op *ops,
 		add_place(c->d, out, r.now);
 	} else if (out->len == 0) {
 		if (r.stack.len == 0) {
-			add_place(c->d, out, (struct place){ .kind = PLACE_NONE });
+			add_place(c->d, out,
+				  (struct place){ .kind = PLACE_NONE });
 			return 0;
 		}
 		if (stack_pop(&r.stack, &cell) < 0)

@@ -143,7 +143,7 @@ print_enum(struct printing *p, struct type *t, int64_t value)
 		str_add(p->out, ")");
 }
 
-/* ---- structs -------------------------------------------------------------------- */
+/* ---- structs ---- */
 
 static void
 print_field(struct printing *p, struct value *v, const struct field *f)
@@ -239,7 +239,7 @@ print_struct(struct printing *p, struct value *v, struct type *t)
 	str_add(p->out, "}");
 }
 
-/* ---- any -------------------------------------------------------------------------- */
+/* ---- any ---- */
 
 static void
 print_member_pointer(struct printing *p, struct value *v, struct type *t)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- characters ------------------------------------------------------------------ */
+/* ---- characters ---- */
 
 void
 print_character(struct str *out, uint64_t c, unsigned width, char quote,
@@ -177,7 +177,7 @@ print_string_at(struct printing *p, uint64_t addr, unsigned width, char kind)
 	}
 }
 
-/* ---- elements --------------------------------------------------------------------- */
+/* ---- elements ---- */
 
 static size_t
 equal_run(struct value *v, uint64_t size, size_t from, size_t count)

@@ -21,14 +21,14 @@ enum {
 	NEST_MAX = 40,		/* structs in structs while printing */
 	SCOPE_MAX = 128,	/* blocks in blocks */
 	FRAME_MAX = 100000,
-	VALUE_MAX = 65536,	/* bytes of one value, as gdb's max-value-size */
+	VALUE_MAX = 65536,	/* bytes of one value, as in gdb */
 	ELEMENTS_MAX = 200,	/* of an array or a string that are shown */
 	REPEATS = 10,		/* as many equal elements are one */
 	MEMBERS_MAX = 65536,
 	REG_MAX = 128,		/* DWARF's numbers of registers */
 };
 
-/* ---- arena.c: memory that goes all at once --------------------------------- */
+/* ---- arena.c: memory that goes all at once ---- */
 
 struct arena_chunk;
 struct arena {
@@ -43,7 +43,7 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *a);
 
-/* ---- objects --------------------------------------------------------------- */
+/* ---- objects ---- */
 
 struct object {
 	char *key;		/* path, what tells it from another */
@@ -58,7 +58,7 @@ struct object {
 	bool dwarf_sought, cfi_sought, indexed;
 };
 
-/* ---- frames ---------------------------------------------------------------- */
+/* ---- frames ---- */
 
 enum reg_known { REG_LOST, REG_HERE, REG_SAVED };
 
@@ -87,7 +87,7 @@ struct frame {
 	bool inlined;		/* last is an inlined subroutine */
 };
 
-/* ---- types ----------------------------------------------------------------- */
+/* ---- types ---- */
 
 enum type_kind {
 	TYPE_VOID, TYPE_INT, TYPE_CHAR, TYPE_BOOL, TYPE_FLOAT, TYPE_COMPLEX,
@@ -157,14 +157,14 @@ struct type *type_wrapped(struct debug *d, enum type_kind kind,
 struct type *type_basic(struct debug *d, const char *name);
 struct type *type_new(struct debug *d, enum type_kind kind, const char *name,
 		      uint64_t size, bool is_signed);
-bool type_is_integral(const struct type *t);	/* stripped: int char bool enum */
+bool type_is_integral(const struct type *t);	/* stripped */
 bool type_is_scalar(const struct type *t);
 bool type_same(struct debug *d, struct type *a, struct type *b);
 /* Bounds that are computed in a frame; t itself where they are constant. */
 struct type *type_resolved(struct debug *d, struct type *t,
 			   const uint64_t *address);
 
-/* ---- type_text.c ------------------------------------------------------------ */
+/* ---- type_text.c ---- */
 
 void type_spell(struct debug *d, struct type *t, struct str *out);
 void type_spell_var(struct debug *d, struct type *t, const char *name,
@@ -172,7 +172,7 @@ void type_spell_var(struct debug *d, struct type *t, const char *name,
 const char *type_text(struct debug *d, struct type *t);	/* scratch */
 void type_describe(struct debug *d, struct type *t, struct str *out);
 
-/* ---- dwarf_value.c: what an expression of DWARF says ------------------------ */
+/* ---- dwarf_value.c: what an expression of DWARF says ---- */
 
 enum place_kind {
 	PLACE_NONE,		/* optimized out */
@@ -233,7 +233,7 @@ bool tail_calls_itself(struct debug *d, Dwarf_Die *function);
 int tls_address(struct debug *d, struct object *o, uint64_t offset,
 		uint64_t *addr);
 
-/* ---- values ----------------------------------------------------------------- */
+/* ---- values ---- */
 
 enum value_place { VALUE_TEMPORARY, VALUE_MEMORY, VALUE_REGISTER, VALUE_PARTS,
 		   VALUE_CONVENIENCE };
@@ -289,7 +289,7 @@ int value_truth(struct debug *d, struct value *v, bool *out);
 uint64_t bits_get(const unsigned char *from, uint64_t at, unsigned n);
 void bits_put(unsigned char *to, uint64_t at, unsigned n, uint64_t bits);
 
-/* ---- variable.c -------------------------------------------------------------- */
+/* ---- variable.c ---- */
 
 /* frame may be NULL for what lies at a fixed place. */
 struct value *variable_value(struct debug *d, struct object *o,
@@ -298,12 +298,12 @@ struct value *value_of_places(struct debug *d, struct object *o,
 			      const struct physical *regs, struct type *t,
 			      struct places *places);
 
-/* ---- index.c: names of a whole object ----------------------------------------- */
+/* ---- index.c: names of a whole object ---- */
 
 struct entry {
 	const char *name;	/* the last part of it */
 	const char *scope;	/* "A::B", "" at the top */
-	const char *short_scope;	/* without namespaces that say nothing */
+	const char *short_scope;	/* without inline namespaces */
 	struct object *object;
 	Dwarf_Die die;
 	Dwarf_Die unit;
@@ -335,7 +335,7 @@ const char *die_name(Dwarf_Die *die);
 const char *die_full_name(struct debug *d, Dwarf_Die *die);
 bool die_is_cxx(Dwarf_Die *die);
 
-/* ---- scope.c ------------------------------------------------------------------ */
+/* ---- scope.c ---- */
 
 /* Scopes around vaddr, innermost first, the unit last. */
 void scopes_at(struct debug *d, struct object *o, uint64_t vaddr,
@@ -356,7 +356,7 @@ bool frame_is_cxx(struct debug *d);
 struct type *function_type(struct debug *d, struct object *o, Dwarf_Die *die);
 bool die_entry(Dwarf_Die *die, uint64_t *vaddr);
 
-/* ---- expressions --------------------------------------------------------------- */
+/* ---- expressions ---- */
 
 struct node;
 
@@ -387,7 +387,7 @@ enum {				/* operators of two characters and words */
 	OP_ARROW, OP_SCOPE, OP_INC, OP_DEC,
 };
 
-/* ---- print.c -------------------------------------------------------------------- */
+/* ---- print.c ---- */
 
 struct printing {
 	struct debug *d;
@@ -417,14 +417,15 @@ void print_number(struct printing *p, struct type *t, const unsigned char *raw,
 void print_float(struct printing *p, const unsigned char *raw, uint64_t size);
 void print_flags(struct str *out, uint64_t word);
 void print_enum(struct printing *p, struct type *t, int64_t value);
-void print_integer128(struct str *out, const unsigned char *raw, bool is_signed);
+void print_integer128(struct str *out, const unsigned char *raw,
+		      bool is_signed);
 /* " <main+4>" where a symbol is around it. */
 /* "&A::b"; false, and nothing: it has no name. */
 bool print_member_name(struct printing *p, struct type *t, bool method,
 		       uint64_t word);
 bool print_symbol(struct debug *d, uint64_t addr, struct str *out);
 
-/* ---- debug.c ---------------------------------------------------------------------- */
+/* ---- debug.c ---- */
 
 struct debug {
 	const struct debug_target *target;
@@ -462,7 +463,7 @@ struct object *object_of_die(struct debug *d, Dwarf_Die *die,
 /* Begin a question: the scratch arena is empty again. */
 void debug_begin(struct debug *d);
 
-/* ---- machine_*.c ------------------------------------------------------------------- */
+/* ---- machine_*.c ---- */
 
 enum reg_type { REG_LONG, REG_CODE, REG_DATA, REG_FLAGS, REG_INT32,
 		REG_X87, REG_VECTOR };
@@ -480,7 +481,7 @@ struct machine_reg {
 struct machine {
 	const struct machine_reg *regs;
 	size_t reg_len;
-	const char *const *flags;	/* names of bits of the flags, or NULL */
+	const char *const *flags;	/* names of bits, or NULL */
 	size_t flag_len;
 	uint32_t kept;		/* general registers that a call preserves */
 	size_t prstatus_regs;	/* where they begin in NT_PRSTATUS */

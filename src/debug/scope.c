@@ -187,7 +187,7 @@ scope_find(struct debug *d, const struct frame *f, const char *name,
 	return false;
 }
 
-/* ---- what frames are called ------------------------------------------------ */
+/* ---- what frames are called ---- */
 
 const char *
 frame_function(struct debug *d, const struct frame *f)

@@ -194,7 +194,7 @@ type_target(struct debug *d, struct type *t)
 	return t->target ? t->target : type_basic(d, "void");
 }
 
-/* ---- through names --------------------------------------------------------------- */
+/* ---- through names ---- */
 
 static struct type *
 definition(struct debug *d, struct type *t)
@@ -296,7 +296,7 @@ type_same(struct debug *d, struct type *a, struct type *b)
 	       a->name && b->name && strcmp(a->name, b->name) == 0;
 }
 
-/* ---- types that no entry is about ------------------------------------------------- */
+/* ---- types that no entry is about ---- */
 
 struct type *
 type_pointer_to(struct debug *d, struct type *t)

@@ -227,7 +227,7 @@ type_text(struct debug *d, struct type *t)
 	return text;
 }
 
-/* ---- with what is inside ------------------------------------------------------------ */
+/* ---- with what is inside ---- */
 
 static void describe(struct debug *d, struct type *t, const char *name,
 		     struct str *out, int level);

@@ -162,7 +162,7 @@ value_need(struct debug *d, struct value *v)
 	return 0;
 }
 
-/* ---- as numbers ----------------------------------------------------------------- */
+/* ---- as numbers ---- */
 
 static uint64_t
 extend(const unsigned char *bytes, size_t size, bool is_signed)

@@ -68,7 +68,7 @@ count(void)
 	counter++;
 }
 
-/* ---- the target: we ourselves ---------------------------------------------- */
+/* ---- the target: we ourselves ---- */
 
 static int
 read_self(void *arg, uint64_t addr, void *buf, size_t n)
@@ -183,7 +183,7 @@ static const struct debug_target target = {
 	.write = write_self, .call = call_self,
 };
 
-/* ---- checks ------------------------------------------------------------------ */
+/* ---- checks ---- */
 
 static void
 expect(struct debug *d, const char *expression, const char *wanted)
