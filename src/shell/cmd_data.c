@@ -303,13 +303,17 @@ cmd_examine(struct shell *sh, size_t n, char **words)
 static enum result
 cmd_dis(struct shell *sh, size_t n, char **words)
 {
-	struct debug *d = need_debug(sh, "dis");
+	struct debug *d;
 	long long count = 10;
 	char letter = 'i', *text;
 	enum result r = USAGE;
 
-	if (!d)
-		return FAILED;
+	/* then it is short for the table of the experiment */
+	if (!sh->core && !target_alive(sh)) {
+		words[0] = (char *)"disasm";
+		return view_run(sh, n, words);
+	}
+	d = debuggee_now(sh);
 	text = words_joined(n - 1, words + 1);
 	if (take_count(text, &count, &letter) && letter == 'i')
 		r = examine(sh, d, *text ? text : "$pc", 'i', count);
@@ -393,23 +397,22 @@ cmd_undisplay(struct shell *sh, size_t n, char **words)
 const struct command data_commands[] = {
 	{ "assign", "LEFT = RIGHT", "give a variable or a register a value",
 	  NEEDS_STANDING | REDIRECTS_ITSELF, cmd_assign, "assign n = 3" },
-	{ "dis", "[ADDRESS] [/COUNT]", "print instructions; those at which "
-	  "the thread stands, if nothing is said", REDIRECTS_ITSELF, cmd_dis,
+	{ "dis", "[ADDRESS] [/COUNT]", "print instructions, from where the "
+	  "thread stands", REDIRECTS_ITSELF, cmd_dis,
 	  "dis main /5" },
 	{ "display", "[EXPR]", "print an expression at each stop; without: "
 	  "all of them now", REDIRECTS_ITSELF, cmd_display, "display *node" },
 	{ "down", "[N]", "select the frame that was called",
 	  NEEDS_STANDING, cmd_down, "down" },
-	{ "examine", "[ADDRESS] [/[COUNT][FORMAT]]", "print memory (i: "
-	  "instructions, s: strings, c: characters, a: addresses, x X: "
-	  "hexadecimal of 2 and 4 bytes, g: of 8, d D o O b f F)",
+	{ "examine", "[ADDRESS] [/[COUNT][FORMAT]]", "print memory (FORMAT: "
+	  "i s c a x X g d D o O b f F)",
 	  REDIRECTS_ITSELF, cmd_examine, "examine main /8i" },
 	{ "frame", "[N | +N | -N]", "select a frame, and print it",
 	  NEEDS_STANDING, cmd_frame, "frame 2" },
 	{ "locals", "", "print arguments and variables of the frame",
 	  NEEDS_STANDING, cmd_dump_locals, "locals" },
-	{ "print", "[-f FORMAT] EXPR", "print the value of an expression of C "
-	  "or C++ (FORMAT: x d u o t c f s a)", REDIRECTS_ITSELF, cmd_print,
+	{ "print", "[-f FORMAT] EXPR", "print an expression's value (FORMAT: "
+	  "x d u o t c f s a)", REDIRECTS_ITSELF, cmd_print,
 	  "print list->next->name" },
 	{ "regs", "[-f]", "print the registers of the frame (-f: floats, too)",
 	  NEEDS_STANDING, cmd_regs, "regs" },

@@ -303,8 +303,7 @@ const struct command look_commands[] = {
 	  NEEDS_TARGET, cmd_lwps, "lwps" },
 	{ "proc", "[-map | -pid]", "tell about the process", NEEDS_TARGET,
 	  cmd_proc, "proc -map" },
-	{ "thread", "[TID]", "choose the thread that commands are about, and tell "
-	  "about it", NEEDS_SEEN, cmd_thread,
+	{ "thread", "[TID]", "tell about a thread, and choose it for commands", NEEDS_SEEN, cmd_thread,
 	  "thread 4712" },
 	{ "threads", "", "list the threads; without a process: of the "
 	  "experiment", 0, cmd_threads, "threads" },

@@ -19,7 +19,8 @@
 static void
 print_row(FILE *out, const struct command *c)
 {
-	fprintf(out, "  %-18s %s\n", c->name, c->help);
+	fprintf(out, "  %-18s %.*s\n", c->name,
+		(int)strcspn(c->help, "\n"), c->help);
 }
 
 static void

@@ -285,8 +285,8 @@ const struct command step_commands[] = {
 	  NEEDS_TARGET | NEEDS_STOPPED, cmd_next, "next" },
 	{ "nexti", "[N]", "execute one instruction, a call as one",
 	  NEEDS_TARGET | NEEDS_STOPPED, cmd_nexti, "nexti 3" },
-	{ "step", "[N | up]", "go on to the next line, into calls (up: until "
-	  "the function returns)", NEEDS_TARGET | NEEDS_STOPPED, cmd_step,
+	{ "step", "[N | up]", "go on to the next line, into calls (up: to "
+	  "the caller)", NEEDS_TARGET | NEEDS_STOPPED, cmd_step,
 	  "step up" },
 	{ "stepi", "[N]", "execute one instruction",
 	  NEEDS_TARGET | NEEDS_STOPPED, cmd_stepi, "stepi" },

@@ -478,10 +478,6 @@ cmd_status(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
-#define EVENT_WORDS "in FUNCTION | at FILE:LINE|&ADDRESS | " \
-	"returns FUNCTION | timer SECONDS | exit | attach | detach"
-#define MODIFIERS "[-if EXPR] [-temp] [-count N] [-thread TID] [-disable] [-trap]"
-
 const struct command event_commands[] = {
 	{ "delete", "N... | all | -temp", "remove handlers", 0, cmd_delete,
 	  "delete 1" },
@@ -490,13 +486,15 @@ const struct command event_commands[] = {
 	  "handler -disable 1" },
 	{ "status", "[-h N | -s]", "list handlers of events (-s: as commands)",
 	  0, cmd_status, "status" },
-	{ "stop", "[" EVENT_WORDS "] " MODIFIERS,
-	  "stop the process now, or at an event", 0, cmd_stop,
-	  "stop in main" },
-	{ "trace", EVENT_WORDS " " MODIFIERS, "tell of an event; the process "
-	  "goes on", 0, cmd_trace, "trace in parse" },
-	{ "when", EVENT_WORDS " " MODIFIERS " { COMMANDS }",
-	  "run commands at an event; then the process goes on",
+	{ "stop", "[EVENT [MODIFIERS]]", "stop the process now, or at an event "
+	  "(see when)", 0, cmd_stop, "stop in main" },
+	{ "trace", "EVENT [MODIFIERS]", "tell of an event (see when)", 0,
+	  cmd_trace, "trace in parse" },
+	{ "when", "EVENT [MODIFIERS] { COMMANDS }",
+	  "run commands at an event; the process goes on.\n"
+	  "  EVENT: in FUNCTION, at FILE:LINE, at &ADDRESS, returns FUNCTION,\n"
+	  "  timer SECONDS, exit, attach, detach\n"
+	  "  MODIFIERS: -if EXPR, -temp, -count N, -thread TID, -disable, -trap",
 	  0, cmd_when, "when timer 30 { collector disable; quit }" },
 	{ 0 }
 };

@@ -21,6 +21,8 @@ struct live {
 	struct session *session;
 	pid_t pid;
 	pid_t living;		/* by whose /proc it is read */
+	bool stood;		/* when that was done, after so many moves */
+	uint64_t moves;
 	struct modules mods;
 	struct vec objects;
 	struct symbol_server *server;
@@ -48,11 +50,19 @@ live_of(struct shell *sh)
 		sh->live = new_live();
 
 	struct live *l = sh->live;
-	char *text = session_maps(sh->session);
+	const bool stands = session_state(sh->session) == SESSION_STOPPED;
+	char *text;
 
+	/* nothing is loaded while all stand */
+	if (stands && l->stood && l->session == sh->session &&
+	    l->moves == session_moves(sh->session))
+		return l;
+	text = session_maps(sh->session);
 	l->session = sh->session;
 	l->pid = pid;
 	l->living = process_living(pid);
+	l->stood = stands;
+	l->moves = session_moves(sh->session);
 	/* torn: fewer names */
 	if (!text || modules_parse(&l->mods, text) < 0)
 		modules_fini(&l->mods);
