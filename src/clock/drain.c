@@ -161,7 +161,8 @@ static void
 settle_losses(struct delivery *d, bool pressed, bool final)
 {
 	struct clock *c = d->c;
-	const bool shared = c->traits.form == CLOCK_FORM_CPU && pressed;
+	const bool shared = c->traits.form == CLOCK_FORM_CPU && pressed &&
+		!c->opt.only_kernel;
 	const uint64_t now = now_ns();
 	uint64_t cpu_ns;
 
