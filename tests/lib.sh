@@ -95,6 +95,13 @@ need_sonde()
 	[ -x "$SONDE" ] || broken "$SONDE is not built"
 }
 
+# small_files COMMAND...: writes no file of more than 1 GB. The core of a program
+# with sanitizers has the shadow of all memory: it would fill the disk.
+small_files()
+{
+	(ulimit -f 1048576 && exec "$@")
+}
+
 # statistics: what this test adds is numbers of the process that is recorded.
 # A build with sanitizers, whose front end does the same in other tests, need
 # not repeat them.

@@ -11,7 +11,7 @@ make_core()
 	local core=$1 at=$2
 
 	shift 2
-	gdb -nx -batch -ex 'set debuginfod enabled off' \
+	small_files gdb -nx -batch -ex 'set debuginfod enabled off' \
 		-ex 'set breakpoint pending on' -ex "break $at" \
 		-ex run -ex "gcore $core" --args "$@" >"$core.log" 2>&1 \
 		</dev/null

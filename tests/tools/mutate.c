@@ -109,6 +109,7 @@ main(int argc, char **argv)
 		else
 			add_sections(elf, argv[i]);
 	}
+	elf_end(elf);
 	(void)next();
 	damage(fd);
 	if (next() % 8 == 0 && part_len &&
