@@ -5,7 +5,10 @@
  *
  * A round delivers what is older than the beginning of the round before: by
  * then every CPU has stored what it had stamped. Where a ring is filling
- * faster than rounds come, a short window has to do.
+ * faster than rounds come, a short window has to do; and where samples are to
+ * share what was used until now: those of the round before only had that of
+ * two rounds at the beginning, and the last ones none (100 ms of a process
+ * that is half the time in the kernel moved its first second by 50).
  */
 #include "private.h"
 
@@ -161,8 +164,7 @@ static void
 settle_losses(struct delivery *d, bool pressed, bool final)
 {
 	struct clock *c = d->c;
-	const bool shared = c->traits.form == CLOCK_FORM_CPU && pressed &&
-		!c->opt.only_kernel;
+	const bool shared = c->traits.form == CLOCK_FORM_CPU && pressed;
 	const uint64_t now = now_ns();
 	uint64_t cpu_ns;
 
@@ -187,7 +189,8 @@ settle_losses(struct delivery *d, bool pressed, bool final)
 static uint64_t
 round_limit(const struct clock *c, bool pressed, uint64_t now)
 {
-	const uint64_t until = pressed ? now : c->previous;
+	const bool soon = pressed || c->opt.only_kernel;
+	const uint64_t until = soon ? now : c->previous;
 
 	return until > REORDER_NS ? until - REORDER_NS : 0;
 }

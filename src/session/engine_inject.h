@@ -46,6 +46,9 @@ struct thread {
 	uint64_t tick_cpu_ns, owed_ns;
 };
 
+/* The guest's, and of the clock of kernel mode. */
+enum { INJECT_LOST_RING = RECORD_LOSSES, INJECT_LOSSES };
+
 struct inject {
 	struct recorder *rec;
 	const struct recorder_options *opt;
@@ -55,8 +58,7 @@ struct inject {
 	char *no_kernel;		/* ... and why */
 	struct map threads;		/* tid -> struct thread */
 	uint64_t lost_seen[RECORD_LOSSES];
-	uint64_t lost_pending_ns;	/* lost weight not taken yet */
-	const char *lost_cause;		/* the latest */
+	uint64_t lost_pending_ns[INJECT_LOSSES];	/* not taken yet */
 	uint64_t utime, stime;		/* ticks at the last drain */
 	uint64_t clock_ns;	/* process CPU clock, last reading */
 	uint64_t clock_start_ns, booked_ns;	/* of this stretch */
@@ -114,6 +116,7 @@ void inject_book_between(struct inject *e, struct thread *th,
 			 const struct tick_time *tick);
 /* Every nanosecond that gets a place, so that the rest can be told. */
 void inject_note_booked(struct inject *e, struct thread *th, uint64_t weight);
+void inject_note_lost(struct inject *e, int cause, uint64_t samples);
 /* Of a time without samples: what is known to be lost. */
 uint64_t inject_take_lost(struct inject *e, struct thread *th, uint64_t rest);
 

@@ -90,11 +90,7 @@ take_sample(void *arg, const struct clock_record *rec)
 	const struct recorder_counts *counts = recorder_counts(e->rec);
 
 	if (rec->kind == CLOCK_LOST) {
-		e->lost_pending_ns += rec->u.lost.samples *
-			e->opt->interval_ns;
-		e->lost_cause = "ring";
-		recorder_lost(e->rec, rec->time_ns, "ring", "",
-			      RECORDER_NO_THREAD, rec->u.lost.samples, 0);
+		inject_note_lost(e, INJECT_LOST_RING, rec->u.lost.samples);
 		return;
 	}
 	if (rec->kind != CLOCK_SAMPLE ||

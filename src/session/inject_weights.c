@@ -25,9 +25,10 @@ enum {
 	NEGLIGIBLE_NS = 10000,
 };
 
-static const char *const loss_names[RECORD_LOSSES] = {
+static const char *const loss_names[INJECT_LOSSES] = {
 	[RECORD_LOST_FULL] = "buffer", [RECORD_LOST_WINDOW] = "window",
 	[RECORD_LOST_LEASE] = "lease", [RECORD_LOST_OFF] = "off",
+	[INJECT_LOST_RING] = "ring",
 };
 
 /* ---- threads -------------------------------------------------------------------- */
@@ -109,18 +110,37 @@ book_tick(struct inject *e, struct thread *th, const struct record *r,
 			      system, th->frinfo);
 }
 
+void
+inject_note_lost(struct inject *e, int cause, uint64_t samples)
+{
+	e->lost_pending_ns[cause] += samples * e->opt->interval_ns;
+	recorder_lost(e->rec, now_ns(), loss_names[cause], "",
+		      RECORDER_NO_THREAD, samples, 0);
+}
+
+static uint64_t
+take_of_cause(struct inject *e, struct thread *th, int cause, uint64_t rest)
+{
+	uint64_t *pending = &e->lost_pending_ns[cause];
+	const uint64_t lost = rest < *pending ? rest : *pending;
+
+	if (!lost)
+		return 0;
+	*pending -= lost;
+	inject_note_booked(e, th, lost);
+	recorder_lost(e->rec, now_ns(), loss_names[cause], "", th->tid, 0,
+		      lost);
+	return lost;
+}
+
 /* Weight that is known to be lost is not system time. */
 uint64_t
 inject_take_lost(struct inject *e, struct thread *th, uint64_t rest)
 {
-	const uint64_t lost =
-		rest < e->lost_pending_ns ? rest : e->lost_pending_ns;
+	uint64_t lost = 0;
 
-	if (!lost)
-		return 0;
-	e->lost_pending_ns -= lost;
-	inject_note_booked(e, th, lost);
-	recorder_lost(e->rec, now_ns(), e->lost_cause, "", th->tid, 0, lost);
+	for (int cause = 0; cause < INJECT_LOSSES; cause++)
+		lost += take_of_cause(e, th, cause, rest - lost);
 	return lost;
 }
 
@@ -276,10 +296,7 @@ inject_book_losses(struct inject *e)
 		e->lost_seen[i] = n;
 		if (i == RECORD_LOST_OFF)
 			continue;	/* after the end: nobody's time */
-		e->lost_pending_ns += fresh * e->opt->interval_ns;
-		e->lost_cause = loss_names[i];
-		recorder_lost(e->rec, now_ns(), loss_names[i], "",
-			      RECORDER_NO_THREAD, fresh, 0);
+		inject_note_lost(e, i, fresh);
 	}
 }
 
