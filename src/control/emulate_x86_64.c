@@ -123,16 +123,24 @@ skip_operand(struct instruction *in)
 /* ---- one instruction each ---------------------------------------------- */
 
 static bool
-push(struct target *t, struct user_regs_struct *r, unsigned number)
+push(struct target *t, struct user_regs_struct *r, uint64_t value)
 {
-	const uint64_t value = *reg_at(r, number);
-
 	if (target_write(t, r->rsp - sizeof value, &value, sizeof value) < 0) {
 		fail_clear();		/* the stack is to grow, perhaps */
 		return false;
 	}
 	r->rsp -= sizeof value;
 	return true;
+}
+
+/* The processor would push the trap flag as well when it steps, and whoever
+ * pops it again dies of that. */
+static uint64_t
+pushed_flags(const struct user_regs_struct *r)
+{
+	enum { RESUME = 1 << 16, VIRTUAL_8086 = 1 << 17 };
+
+	return r->eflags & ~(uint64_t)(RESUME | VIRTUAL_8086);
 }
 
 /* lea disp(%rip), reg */
@@ -219,7 +227,9 @@ carry_out(struct target *t, struct user_regs_struct *r,
 
 	switch (in->opcode) {
 	case 0x50 ... 0x57:
-		return push(t, r, low);
+		return push(t, r, *reg_at(r, low));
+	case 0x9c:
+		return push(t, r, pushed_flags(r));
 	case 0xb8 ... 0xbf:
 		if (in->rex & REX_W)
 			return false;

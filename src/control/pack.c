@@ -87,6 +87,9 @@ hold_note(struct hold *h, const struct event *ev)
 	h->group_signal = ev->kind == EVENT_GROUP_STOP ? ev->signal : 0;
 	if (ev->kind == EVENT_STOPPED || ev->kind == EVENT_GROUP_STOP)
 		h->asked = false;
+	if (h->masked)		/* ESRCH: killed; the next wait tells */
+		h->masked = ptrace(PTRACE_SETSIGMASK, h->tid, sizeof h->mask,
+				   &h->mask) < 0;
 }
 
 /* ---- births ------------------------------------------------------------- */

@@ -33,9 +33,11 @@ struct hold {
 	bool sleeps;		/* it did when looked at last, before a stop */
 	bool at_trap;		/* it hit one, and its pc is put back */
 	bool stepping;		/* by us: the trap after it is ours */
+	bool masked;		/* by a step that did not end: mask is due */
 	bool armed;		/* all watches of breakpoints are set */
 	int group_signal;	/* it stands in a group stop of this signal */
 	uint64_t stopped_at;
+	uint64_t mask;		/* of signals */
 	struct sentry *sentry;	/* waits for it in user mode; NULL: none */
 	int call_fd;		/* its /proc file `syscall`; -1 none */
 };

@@ -11,8 +11,9 @@
  *
  * Signals are held back, so that no handler is entered instead; but not where
  * the instruction is a system call, which may ask for the mask, change it, wait
- * with another or give it to a child; nor those that the instruction itself can
- * raise: the kernel resets the handler of such a signal when it is blocked.
+ * with another or give it to a child, or goes on in one; nor those that the
+ * instruction itself can raise: the kernel resets the handler of such a signal
+ * when it is blocked. What the thread blocks itself stays so.
  */
 #include "breakpoint.h"
 #include "machine.h"
@@ -64,24 +65,21 @@ signal_bit(int signal)
 	return UINT64_C(1) << (signal - 1);
 }
 
-static int
-step_unsignalled(struct target *t, pid_t tid, unsigned limit_ms)
+static uint64_t
+held_back(uint64_t mask)
 {
-	const uint64_t held_back = ~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) |
-		signal_bit(SIGILL) | signal_bit(SIGFPE) | signal_bit(SIGTRAP) |
-		signal_bit(SIGSYS));
-	uint64_t mask;
+	const uint64_t raised = signal_bit(SIGSEGV) | signal_bit(SIGBUS) |
+		signal_bit(SIGILL) | signal_bit(SIGFPE) | signal_bit(SIGSYS);
 
-	if (ptrace(PTRACE_GETSIGMASK, tid, KERNEL_SIGSET_SIZE, &mask) < 0 ||
-	    ptrace(PTRACE_SETSIGMASK, tid, KERNEL_SIGSET_SIZE, &held_back) < 0)
+	return (~raised | mask) & ~signal_bit(SIGTRAP);
+}
+
+static int
+set_mask(pid_t tid, uint64_t mask)
+{
+	if (ptrace(PTRACE_SETSIGMASK, tid, KERNEL_SIGSET_SIZE, &mask) < 0)
 		return ptrace_failed(tid, "set the signal mask");
-
-	const int r = step(t, tid, 0, limit_ms);
-
-	if (ptrace(PTRACE_SETSIGMASK, tid, KERNEL_SIGSET_SIZE, &mask) < 0 &&
-	    r == 0)
-		return ptrace_failed(tid, "set the signal mask");
-	return r;
+	return 0;
 }
 
 static bool
@@ -90,19 +88,7 @@ at_system_call(struct target *t, const struct user_regs_struct *regs)
 	unsigned char code[MACHINE_CODE_MAX];
 	const size_t n = target_peek(t, machine_pc(regs), code, sizeof code);
 
-	return machine_enters_kernel(code, n);
-}
-
-static int
-step_somehow(struct target *t, pid_t tid, const struct user_regs_struct *regs,
-	     unsigned limit_ms)
-{
-	const int due = signal_of_stop(tid, NULL);
-
-	/* the handler's frame keeps the mask that it finds */
-	if (due || at_system_call(t, regs))
-		return step(t, tid, due, limit_ms);
-	return step_unsignalled(t, tid, limit_ms);
+	return machine_waits(regs) || machine_enters_kernel(code, n);
 }
 
 /* To a plain stop from the one behind the step; from a call that waits. */
@@ -122,6 +108,47 @@ stand(struct target *t, pid_t tid)
 	(void)hold_settle(&t->pack, tid, deadline_in_ms(STOP_LIMIT_MS));
 }
 
+/* The mask goes back when it stands: not while the step is still on its way. */
+static int
+step_unsignalled(struct target *t, pid_t tid, unsigned limit_ms)
+{
+	uint64_t mask;
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, KERNEL_SIGSET_SIZE, &mask) < 0)
+		return ptrace_failed(tid, "read the signal mask");
+	if (set_mask(tid, held_back(mask)) < 0)
+		return -1;
+
+	const int r = step(t, tid, 0, limit_ms);
+
+	stand(t, tid);
+
+	struct hold *h = pack_find(&t->pack, tid);
+
+	if (h && !h->stopped) {
+		h->masked = true;	/* hold_note puts it back */
+		h->mask = mask;
+		return r;
+	}
+	return h && set_mask(tid, mask) < 0 ? -1 : r;
+}
+
+static int
+step_somehow(struct target *t, pid_t tid, const struct user_regs_struct *regs,
+	     unsigned limit_ms)
+{
+	const int due = signal_of_stop(tid, NULL);
+
+	/* the handler's frame keeps the mask that it finds */
+	if (!due && !at_system_call(t, regs))
+		return step_unsignalled(t, tid, limit_ms);
+
+	const int r = step(t, tid, due, limit_ms);
+
+	stand(t, tid);
+	return r;
+}
+
 int
 step_one(struct target *t, pid_t tid, unsigned limit_ms)
 {
@@ -130,12 +157,18 @@ step_one(struct target *t, pid_t tid, unsigned limit_ms)
 
 	if (thread_get_regs(tid, &regs) < 0)
 		return -1;
+	/* a call that our stop has ended begins again, as where it runs on */
+	if (h && (machine_waits(&regs) ||
+		  machine_interrupted(&regs) != INTERRUPTED_NO)) {
+		hold_repair(t, h);
+		if (thread_get_regs(tid, &regs) < 0)
+			return -1;
+	}
 	if (h)
 		h->stepping = true;
 
 	const int r = step_somehow(t, tid, &regs, limit_ms);
 
-	stand(t, tid);
 	h = pack_find(&t->pack, tid);
 	if (h)
 		h->stepping = false;

@@ -4,7 +4,8 @@
  * pointer and through libc, and says what came out. With a number it lets so
  * many threads call one function, each so often, and counts the calls; a timer
  * signals the process all the time, and one thread waits in read() for what
- * another one writes.
+ * another one writes. "flags" is for processors that have a trap flag: it puts
+ * its flags on the stack and takes them back.
  */
 #ifdef __clang__
 #pragma clang optimize off
@@ -141,8 +142,26 @@ together(int n)
 	return ok ? 0 : 1;
 }
 
+/* ---- the trap flag ------------------------------------------------------- */
+
+__attribute__((noinline)) static int
+flags(void)
+{
+	unsigned long now = 0;
+
+#ifdef __x86_64__
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n pushfq\n pushfq\n pop %0\n"
+			 "nop\n popfq\n nop\n lea 128(%%rsp), %%rsp"
+			 : "=r"(now) : : "cc", "memory");
+#endif
+	victim_say("trap_flag", now >> 8 & 1);
+	return now >> 8 & 1;
+}
+
 int
 main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "flags") == 0)
+		return flags();
 	return argc > 1 ? together(atoi(argv[1])) : alone();
 }
