@@ -357,6 +357,11 @@ int launch_seize(struct target *t);
  * it held there (target_held), its text as it was. Waits until launch_go.
  * -1 with FAIL_ENDED when it ended first (target_how_ended). */
 int launch_to_start(struct target *t);
+/* A program that it executes later: its thread stands at the exec's event (an
+ * EVENT_EXEC of target_next_event) until target_run_to_start, which leaves it
+ * as launch_to_start does. */
+void target_stand_at_exec(struct target *t, bool stand);
+int target_run_to_start(struct target *t);
 
 /* ---- breakpoints -------------------------------------------------------- */
 

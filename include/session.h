@@ -161,7 +161,10 @@ enum session_event_kind { SESSION_EVENT_NONE, SESSION_EVENT_STOPPED,
 			  SESSION_EVENT_BREAKPOINT, SESSION_EVENT_SIGNAL,
 			  SESSION_EVENT_ENDED, SESSION_EVENT_EXEC,
 			  SESSION_EVENT_MESSAGE, SESSION_EVENT_NOTE,
-			  SESSION_EVENT_LOST,	/* all breakpoints; it runs */
+			  SESSION_EVENT_LOST,	/* all breakpoints */
+			  /* it stands at the start of another program, its
+			   * breakpoints are gone */
+			  SESSION_EVENT_NEW_PROGRAM,
 			  SESSION_EVENT_TRACER_GONE };
 struct session_event {
 	enum session_event_kind kind;

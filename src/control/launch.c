@@ -280,8 +280,10 @@ await_event(struct target *t, enum event_kind wanted, uint64_t deadline,
 
 	for (;;) {
 		while (target_next_event(t, ev)) {
-			if (ev->kind == EVENT_ENDED)
+			if (ev->kind == EVENT_ENDED) {
+				target_note_exit(t, ev->status);
 				return ended_early(t);
+			}
 			if (ev->kind == wanted)
 				return 0;
 		}
@@ -351,7 +353,7 @@ is_started(struct target *t, struct start *s)
 }
 
 static int
-run_to_start(struct target *t, struct start *s, uint64_t deadline)
+run_to(struct target *t, struct start *s, uint64_t deadline)
 {
 	struct breakpoint *bp = breakpoint_insert(t, s->at);
 	struct event ev;
@@ -370,11 +372,29 @@ run_to_start(struct target *t, struct start *s, uint64_t deadline)
 	}
 }
 
+void
+target_stand_at_exec(struct target *t, bool stand)
+{
+	t->stand_at_exec = stand;
+}
+
+int
+target_run_to_start(struct target *t)
+{
+	struct start start;
+
+	if (target_hold_all(t) < 0 || target_check_rights(t) < 0)
+		return -1;
+	find_start(t, &start);
+	if (start.at)
+		return run_to(t, &start, deadline_in_ms(START_LIMIT_MS));
+	return fail(FAIL_UNSUITABLE, "%s (%d) has no entry point", t->name,
+		    (int)t->pid);
+}
+
 int
 launch_to_start(struct target *t)
 {
-	const uint64_t deadline = deadline_in_ms(START_LIMIT_MS);
-	struct start start;
 	struct event ev;
 
 	if (!pack_find(&t->pack, t->pid) && launch_seize(t) < 0)
@@ -383,14 +403,9 @@ launch_to_start(struct target *t)
 		return -1;
 	t->stand_at_exec = true;
 
-	const int r = await_event(t, EVENT_EXEC, deadline, &ev);
+	const int r = await_event(t, EVENT_EXEC,
+				  deadline_in_ms(START_LIMIT_MS), &ev);
 
 	t->stand_at_exec = false;
-	if (r < 0 || target_hold_all(t) < 0 || target_check_rights(t) < 0)
-		return -1;
-	find_start(t, &start);
-	if (!start.at)
-		return fail(FAIL_UNSUITABLE, "%s (%d) has no entry point",
-			    t->name, (int)t->pid);
-	return run_to_start(t, &start, deadline);
+	return r < 0 ? -1 : target_run_to_start(t);
 }

@@ -28,6 +28,7 @@ client_queue_event(struct session *s, struct wire_message *m)
 
 	snprintf(ev->text, sizeof ev->text, "%s", text ? text : "");
 	s->partial |= wire_take(m) != 0;
+	s->moves += ev->kind == SESSION_EVENT_NEW_PROGRAM;
 	vec_push(&s->events, ev);
 }
 

@@ -290,6 +290,7 @@ note_event(struct session *s, struct session_event *ev)
 	case SESSION_EVENT_STOPPED:
 	case SESSION_EVENT_BREAKPOINT:
 	case SESSION_EVENT_SIGNAL:
+	case SESSION_EVENT_NEW_PROGRAM:
 		s->held = true;
 		break;
 	case SESSION_EVENT_NOTE:

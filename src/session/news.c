@@ -122,12 +122,39 @@ tell_what_is_lost(struct tracer *tr)
 	tracer_send_event(tr, &out);
 }
 
-/* After an exec they were of another program. */
+/*
+ * An exec takes all breakpoints with it. Who has some by number must know
+ * before numbers are given again, and wants them in the new program before
+ * that has run: it stands at its start until the shell lets it go.
+ */
 static void
-forget_traps(struct tracer *tr)
+on_exec(struct tracer *tr)
 {
-	for (size_t i = 0; i < tr->trap_count; i++)
+	struct session_event out = {
+		.kind = SESSION_EVENT_NEW_PROGRAM,
+		.text = "the process executes another program",
+	};
+	bool any = false;
+
+	for (size_t i = 0; i < tr->trap_count; i++) {
+		any |= tr->traps[i].at != NULL;
 		tr->traps[i] = (struct trap){0};
+	}
+	if (!any)
+		return;
+	if (target_run_to_start(tr->target) == 0) {
+		tr->at_start = true;
+		tracer_send_event(tr, &out);
+		return;
+	}
+	if (target_gone(tr->target))
+		return;		/* which is told by its end */
+	out.kind = SESSION_EVENT_LOST;
+	snprintf(out.text, sizeof out.text, "the process executes another "
+		 "program, and runs on without breakpoints: %s",
+		 fail_last()->reason);
+	(void)tracer_release(tr);
+	tracer_send_event(tr, &out);
 }
 
 void
@@ -142,7 +169,7 @@ tracer_pump_events(struct tracer *tr)
 		if (ev.kind == EVENT_BREAKPOINT)
 			on_breakpoint(tr, &ev);
 		if (ev.kind == EVENT_EXEC)
-			forget_traps(tr);
+			on_exec(tr);
 	}
 	if (tr->target && !tr->starting && !target_gone(tr->target))
 		tell_what_is_lost(tr);

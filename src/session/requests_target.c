@@ -99,6 +99,7 @@ has_traps(const struct tracer *tr)
 static int
 go_on(struct tracer *tr)
 {
+	target_stand_at_exec(tr->target, has_traps(tr));
 	if ((has_traps(tr) ? target_continue_all(tr->target) :
 	     tracer_release(tr)) < 0)
 		return -1;

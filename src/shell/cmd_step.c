@@ -21,11 +21,10 @@ struct walk {
 	bool ended;		/* by something else: a stop, the end */
 };
 
-static int
+static void
 look(struct walk *w, const struct session_step *at)
 {
 	place_at(w->sh, w->tid, at, &w->now);
-	return 0;
 }
 
 /* All run until this thread comes there, with a stack as short as that. */
@@ -45,8 +44,10 @@ run_until(struct walk *w, uint64_t addr, uint64_t least_sp)
 
 	if (!ran)
 		return -1;
-	if (reached && session_at(sh->session, w->tid, &at) == 0)
-		return look(w, &at);
+	if (reached && session_at(sh->session, w->tid, &at) == 0) {
+		look(w, &at);
+		return 0;
+	}
 	w->ended = true;
 	return r == FAILED ? -1 : 0;
 }
@@ -58,7 +59,8 @@ take(struct walk *w, const struct session_step *at)
 	switch (at->why) {
 	case SESSION_STEPPED:
 	case SESSION_STEP_CALLS:
-		return look(w, at);
+		look(w, at);
+		return 0;
 	case SESSION_STEP_WAITS:
 		/* its call may wait for others */
 		return run_until(w, at->pc, at->sp);
@@ -66,10 +68,12 @@ take(struct walk *w, const struct session_step *at)
 		shell_note(w->sh, "a signal is due to thread %d; it is "
 			   "delivered when it goes on", w->tid);
 		w->ended = true;
-		return look(w, at);
+		look(w, at);
+		return 0;
 	case SESSION_STEP_INTERRUPTED:
 		w->ended = true;
-		return look(w, at);
+		look(w, at);
+		return 0;
 	case SESSION_STEP_ENDED:
 		w->ended = true;
 		shell_note(w->sh, "thread %d has ended", w->tid);
@@ -206,12 +210,6 @@ walk_instruction(struct walk *w)
 	return w->over && w->now.behind_call ? over_call(w) : step_in(w, 0, 0);
 }
 
-static int
-walk_up(struct walk *w)
-{
-	return leave(w);
-}
-
 /* ---- commands ------------------------------------------------------------ */
 
 static enum result
@@ -243,41 +241,38 @@ count_of(size_t n, char **words, long long *times)
 }
 
 static enum result
-cmd_step(struct shell *sh, size_t n, char **words)
+walk_times(struct shell *sh, size_t n, char **words, bool over,
+	   int (*go)(struct walk *))
 {
 	long long times;
 
+	return count_of(n, words, &times) ? walk(sh, times, over, go) : USAGE;
+}
+
+static enum result
+cmd_step(struct shell *sh, size_t n, char **words)
+{
 	if (n == 2 && strcmp(words[1], "up") == 0)
-		return walk(sh, 1, true, walk_up);
-	return count_of(n, words, &times) ?
-		walk(sh, times, false, walk_line) : USAGE;
+		return walk(sh, 1, true, leave);
+	return walk_times(sh, n, words, false, walk_line);
 }
 
 static enum result
 cmd_next(struct shell *sh, size_t n, char **words)
 {
-	long long times;
-
-	return count_of(n, words, &times) ?
-		walk(sh, times, true, walk_line) : USAGE;
+	return walk_times(sh, n, words, true, walk_line);
 }
 
 static enum result
 cmd_stepi(struct shell *sh, size_t n, char **words)
 {
-	long long times;
-
-	return count_of(n, words, &times) ?
-		walk(sh, times, false, walk_instruction) : USAGE;
+	return walk_times(sh, n, words, false, walk_instruction);
 }
 
 static enum result
 cmd_nexti(struct shell *sh, size_t n, char **words)
 {
-	long long times;
-
-	return count_of(n, words, &times) ?
-		walk(sh, times, true, walk_instruction) : USAGE;
+	return walk_times(sh, n, words, true, walk_instruction);
 }
 
 const struct command step_commands[] = {

@@ -84,6 +84,7 @@ handlers_drop_breakpoints(struct shell *sh)
 {
 	for (size_t i = 0; i < sh->handlers.len; i++)
 		forget_places(sh->handlers.items[i]);
+	sh->until = (struct until){0};
 	spots_forget(sh);
 }
 

@@ -57,7 +57,7 @@ extern const struct family families[];		/* ended by title NULL */
 extern const struct command target_commands[], look_commands[],
 	collector_commands[], collector_subcommands[], shell_commands[],
 	event_commands[], experiment_commands[], step_commands[],
-	code_commands[], data_commands[];
+	list_commands[], data_commands[];
 
 struct source {			/* where lines come from, for messages */
 	const char *name;	/* NULL: the keyboard */

@@ -15,7 +15,7 @@ const struct family families[] = {
 	{ "process", target_commands },
 	{ "stepping", step_commands },
 	{ "looking", look_commands },
-	{ "code", code_commands },
+	{ "source", list_commands },
 	{ "data", data_commands },
 	{ "events", event_commands },
 	{ "collecting", collector_commands },

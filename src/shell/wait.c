@@ -84,6 +84,16 @@ take_breakpoint(struct shell *sh, int number, pid_t tid)
 	return handlers_meet(sh, number, tid) || run_again(sh, pid);
 }
 
+/* What cannot be placed in the new program is told; it runs nonetheless. */
+static bool
+place_again(struct shell *sh)
+{
+	handlers_drop_breakpoints(sh);
+	if (handlers_place(sh) < 0)
+		shell_print_failure(sh);
+	return run_again(sh, session_pid(sh->session));
+}
+
 /* true: the target no longer runs, or will not stop. */
 static bool
 take(struct shell *sh, const struct session_event *ev)
@@ -104,6 +114,9 @@ take(struct shell *sh, const struct session_event *ev)
 	case SESSION_EVENT_TRACER_GONE:
 		shell_note(sh, "%s", ev->text);
 		return true;
+	case SESSION_EVENT_NEW_PROGRAM:
+		shell_note(sh, "%s", ev->text);
+		return place_again(sh);
 	case SESSION_EVENT_EXEC:
 	case SESSION_EVENT_MESSAGE:
 	case SESSION_EVENT_NOTE:

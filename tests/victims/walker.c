@@ -5,7 +5,7 @@
  * many threads call one function, each so often, and counts the calls; a timer
  * signals the process all the time, and one thread waits in read() for what
  * another one writes. "flags" is for processors that have a trap flag: it puts
- * its flags on the stack and takes them back.
+ * its flags on the stack and takes them back. "again" executes itself anew.
  */
 #ifdef __clang__
 #pragma clang optimize off
@@ -163,5 +163,10 @@ main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "flags") == 0)
 		return flags();
+	if (argc > 1 && strcmp(argv[1], "again") == 0) {
+		add(1, 1);
+		execl(argv[0], argv[0], (char *)NULL);
+		return 99;
+	}
 	return argc > 1 ? together(atoi(argv[1])) : alone();
 }

@@ -113,7 +113,7 @@ cmd_list(struct shell *sh, size_t n, char **words)
 	return list_lines(sh, sh->list_line + LIST_LINES - 1);
 }
 
-const struct command code_commands[] = {
+const struct command list_commands[] = {
 	{ "list", "[N[,M] | FUNCTION]", "print lines of the source",
 	  NEEDS_TARGET, cmd_list, "list main" },
 	{ 0 }
