@@ -134,6 +134,8 @@ void vec_free_items(struct vec *v);
 struct map {
 	struct map_slot *slots;
 	size_t len, cap;
+	uint64_t zero;		/* key 0 has no slot */
+	bool has_zero;
 };
 
 void map_fini(struct map *m);

@@ -2,6 +2,8 @@
 /*
  * A map of 64-bit words: open addressing, linear probing, power-of-two size,
  * at most 3/4 full. Removal shifts the run back, so there are no tombstones.
+ * An empty slot has the key 0: four of them are a line of a cache. Key 0 itself
+ * is kept beside them.
  */
 #include "base.h"
 
@@ -10,7 +12,6 @@
 
 struct map_slot {
 	uint64_t key, value;
-	bool used;
 };
 
 uint64_t
@@ -59,12 +60,13 @@ hash_words(const uint64_t *words, size_t n, uint64_t seed)
 	return (struct hash_two){ hash_word(a), hash_word(b) };
 }
 
+/* key is not 0. */
 static size_t
 find(const struct map *m, uint64_t key)
 {
 	size_t i = hash_word(key) & (m->cap - 1);
 
-	while (m->slots[i].used && m->slots[i].key != key)
+	while (m->slots[i].key && m->slots[i].key != key)
 		i = (i + 1) & (m->cap - 1);
 	return i;
 }
@@ -77,7 +79,7 @@ grow(struct map *m)
 	m->cap = old.cap ? old.cap * 2 : 32;
 	m->slots = xcalloc(m->cap, sizeof *m->slots);
 	for (size_t i = 0; i < old.cap; i++)
-		if (old.slots[i].used)
+		if (old.slots[i].key)
 			m->slots[find(m, old.slots[i].key)] = old.slots[i];
 	free(old.slots);
 }
@@ -92,13 +94,18 @@ map_fini(struct map *m)
 uint64_t *
 map_slot_of(struct map *m, uint64_t key)
 {
+	if (!key) {
+		m->len += !m->has_zero;
+		m->has_zero = true;
+		return &m->zero;
+	}
 	if ((m->len + 1) * 4 > m->cap * 3)
 		grow(m);
 
 	struct map_slot *slot = &m->slots[find(m, key)];
 
-	if (!slot->used) {
-		*slot = (struct map_slot){ .key = key, .used = true };
+	if (!slot->key) {
+		*slot = (struct map_slot){ .key = key };
 		m->len++;
 	}
 	return &slot->value;
@@ -113,14 +120,16 @@ map_put(struct map *m, uint64_t key, uint64_t value)
 bool
 map_get(const struct map *m, uint64_t key, uint64_t *value)
 {
-	if (!m->cap)
-		return false;
+	if (!key && m->has_zero)
+		*value = m->zero;
+	if (!key || !m->cap)
+		return !key && m->has_zero;
 
 	const struct map_slot *slot = &m->slots[find(m, key)];
 
-	if (slot->used)
+	if (slot->key)
 		*value = slot->value;
-	return slot->used;
+	return slot->key;
 }
 
 void
@@ -130,15 +139,30 @@ map_ask(const struct map *m, uint64_t key)
 		__builtin_prefetch(&m->slots[hash_word(key) & (m->cap - 1)], 1);
 }
 
+static bool
+take_zero(struct map *m, uint64_t *value)
+{
+	const bool had = m->has_zero;
+
+	if (had)
+		*value = m->zero;
+	m->zero = 0;
+	m->len -= had;
+	m->has_zero = false;
+	return had;
+}
+
 bool
 map_take(struct map *m, uint64_t key, uint64_t *value)
 {
+	if (!key)
+		return take_zero(m, value);
 	if (!m->cap)
 		return false;
 
 	size_t hole = find(m, key);
 
-	if (!m->slots[hole].used)
+	if (!m->slots[hole].key)
 		return false;
 	*value = m->slots[hole].value;
 
@@ -147,7 +171,7 @@ map_take(struct map *m, uint64_t key, uint64_t *value)
 
 	for (;;) {
 		i = (i + 1) & mask;
-		if (!m->slots[i].used)
+		if (!m->slots[i].key)
 			break;
 
 		const size_t home = hash_word(m->slots[i].key) & mask;
@@ -158,7 +182,7 @@ map_take(struct map *m, uint64_t key, uint64_t *value)
 			hole = i;
 		}
 	}
-	m->slots[hole].used = false;
+	m->slots[hole].key = 0;
 	m->len--;
 	return true;
 }
@@ -174,8 +198,14 @@ map_remove(struct map *m, uint64_t key)
 bool
 map_next(const struct map *m, size_t *at, uint64_t *key, uint64_t *value)
 {
-	while (*at < m->cap && !m->slots[*at].used)
+	while (*at < m->cap && !m->slots[*at].key)
 		++*at;
+	if (*at == m->cap && m->has_zero) {	/* the last one */
+		*key = 0;
+		*value = m->zero;
+		++*at;
+		return true;
+	}
 	if (*at >= m->cap)
 		return false;
 	*key = m->slots[*at].key;

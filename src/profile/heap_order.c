@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Events are handed out as they come while they come in order. Where threads
- * write beside each other a few come late: then so many are held back. Only
- * what is later than that needs room for all of them.
+ * Events are handed out soon while they come in order, so that what they need
+ * of memory can be asked for before. Where threads write beside each other a
+ * few come late: then so many are held back. Only what is later than that needs
+ * room for all of them.
  */
 #include "heap_order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELD_BACK = 1 << 17 };
+enum { ASKED_AHEAD = 16, HELD_BACK = 1 << 17 };
 
 void
 heap_order_init(struct heap_order *o, enum heap_ordered how,
@@ -103,7 +104,7 @@ hand_out(struct heap_order *o, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		o->next(o->arg, &o->events[i]);
-	if (n)
+	if (n && o->how != HEAP_IN_ORDER)
 		o->time_ns = o->events[n - 1].time_ns;
 	o->len -= n;
 	memmove(o->events, &o->events[n], o->len * sizeof *o->events);
@@ -114,13 +115,12 @@ heap_order_add(struct heap_order *o, const struct heap_event *ev)
 {
 	if (ev->time_ns < o->time_ns)
 		return false;
-	if (o->how == HEAP_IN_ORDER) {
+	if (o->how == HEAP_IN_ORDER)
 		o->time_ns = ev->time_ns;
-		o->next(o->arg, ev);
-		return true;
-	}
 	o->events = xgrow(o->events, &o->cap, o->len + 1, sizeof *o->events);
 	o->events[o->len++] = *ev;
+	if (o->how == HEAP_IN_ORDER && o->len == 2 * ASKED_AHEAD)
+		hand_out(o, ASKED_AHEAD);
 	if (o->how == HEAP_NEARLY_SO && o->len == 2 * (size_t)HELD_BACK) {
 		sort(o);
 		hand_out(o, HELD_BACK);

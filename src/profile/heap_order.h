@@ -27,7 +27,7 @@ struct heap_order {
 	size_t len, cap;
 	struct heap_event *scratch;
 	size_t scratch_cap;
-	uint64_t time_ns;	/* of the last one that was handed out */
+	uint64_t time_ns;	/* none may be earlier */
 };
 
 /* next gets them, in order. */

@@ -276,6 +276,7 @@ collect(void *arg, const struct experiment_packet *p)
 	const bool moved = ev.type == HEAP_REALLOC && old &&
 		(ev.address || !ev.size);
 
+	map_ask(&m->live, ev.address);
 	if (moved && !heap_order_add(&m->order, &(struct heap_event){
 		    .time_ns = ev.time_ns, .type = HEAP_FREE,
 		    .address = old, .number = ev.number }))

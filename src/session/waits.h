@@ -2,8 +2,9 @@
 /*
  * Where threads are while they have no processor, the same beside every
  * engine: waits_roll.c knows the threads, waits_pace.c when to look at them,
- * waits_look.c looks at one, waits_account.c keeps its account, waits_brief.c
- * that of those too short for a look; waits_sum.c adds up what is not booked.
+ * waits_look.c looks at one, waits_account.c keeps its account, waits_held.c
+ * what of it is not written yet, waits_brief.c that of those too short for a
+ * look; waits_sum.c adds up what is not booked.
  */
 #ifndef SONDE_SESSION_WAITS_H
 #define SONDE_SESSION_WAITS_H
@@ -99,7 +100,7 @@ struct look look_at_waiting(struct looker *k, const struct looked_at *th,
 /* Just that: else it has a processor, or wants one. */
 bool look_is_blocked(const struct looker *k, const struct looked_at *th);
 
-/* ---- waits_account.c ------------------------------------------------------ */
+/* ---- a thread ------------------------------------------------------------- */
 
 enum { HELD_MAX = 8, LATE_MAX = 8 };
 
@@ -148,6 +149,21 @@ struct accounts {		/* of all threads */
 	uint64_t brief_ns;	/* lives of threads that no look has met */
 	uint64_t ends;		/* of threads; most are known by looks */
 };
+
+/* ---- waits_held.c -------------------------------------------------------- */
+
+void held_add(struct accounts *a, struct waiter *th, uint64_t now,
+	      enum mstate state, uint64_t ns, uint64_t frinfo);
+void held_write(struct accounts *a, struct waiter *th, uint64_t now);
+void held_write_due(struct accounts *a, struct waiter *th, uint64_t now);
+void held_write_sample(struct accounts *a, struct waiter *th, uint64_t now);
+bool held_is_still(const struct waiter *th);
+/* Returns how much there was. */
+uint64_t held_take_back(struct waiter *th, enum mstate state, uint64_t ns);
+void held_place_waited(struct accounts *a, struct waiter *th, uint64_t now);
+void held_place_later(struct waiter *th, uint64_t now);
+
+/* ---- waits_account.c ------------------------------------------------------ */
 
 /* What it was blocked that is not in the account, if it is blocked now. */
 uint64_t account_new_blocked(const struct waiter *th, uint64_t now,

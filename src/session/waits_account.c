@@ -21,9 +21,6 @@
  * or at a resource sample, for such a wait where it is not: the count is ahead
  * of the kernel's then, which comes after it. What began before us and ended
  * since is not all ours: nobody has had more time than has passed.
- *
- * Time is held back for a while, to be one packet for each place and state, but
- * not beyond a resource sample: what is between two of them is a whole.
  */
 #include "waits.h"
 
@@ -32,120 +29,7 @@ enum {
 	HARDLY = 20,		/* ... but for this part */
 };
 
-#define HOLD_NS		UINT64_C(1000000000)	/* until it is written */
-#define HOLD_MAX_NS	UINT64_C(16000000000)	/* ... of who waits for long */
-
-/* ---- packets --------------------------------------------------------------- */
-
-static void
-write_one(struct accounts *a, const struct waiter *th, uint64_t now,
-	  const struct held_time *h)
-{
-	if (!h->ns)		/* it was taken back */
-		return;
-	a->booked[h->state] += h->ns;
-	recorder_wait(a->rec, now, th->of.tid, h->state, h->ns,
-		      h->frinfo ? h->frinfo : a->unseen_frinfo);
-}
-
-static void
-write_held(struct accounts *a, struct waiter *th, uint64_t now)
-{
-	for (size_t i = 0; i < th->held_len; i++)
-		write_one(a, th, now, &th->held[i]);
-	th->held_len = 0;
-	th->held_since = now;
-}
-
-static void
-hold(struct accounts *a, struct waiter *th, uint64_t now, enum mstate state,
-     uint64_t ns, uint64_t frinfo)
-{
-	if (!ns)
-		return;
-	for (size_t i = 0; i < th->held_len; i++) {
-		struct held_time *h = &th->held[i];
-
-		if (h->state == state && h->frinfo == frinfo) {
-			h->ns += ns;
-			return;
-		}
-	}
-	if (th->held_len == HELD_MAX)
-		write_held(a, th, now);
-	th->held[th->held_len++] = (struct held_time){ state, frinfo, ns };
-}
-
-/* No turn since what was written. */
-static bool
-is_still(const struct waiter *th)
-{
-	return th->turns_written == th->last.switches;
-}
-
-/* Who waits for long says so in fewer packets. */
-static void
-write_when_due(struct accounts *a, struct waiter *th, uint64_t now)
-{
-	const bool still = is_still(th);
-	const uint64_t held = th->hold_ns ? th->hold_ns : HOLD_NS;
-	const uint64_t span = still ? held : HOLD_NS;
-
-	if (now - th->held_since < span)
-		return;
-	th->hold_ns = !still ? HOLD_NS : held < HOLD_MAX_NS ?
-		held * 2 : HOLD_MAX_NS;
-	th->turns_written = th->last.switches;
-	write_held(a, th, now);
-}
-
 /* ---- what it waited for a processor ------------------------------------------ */
-
-/* Where it was blocked, if that is how it was found, or where it ran last. */
-static void
-place_waited(struct accounts *a, struct waiter *th, uint64_t now)
-{
-	const uint64_t frinfo =
-		th->run_frinfo && !th->blocked ? th->run_frinfo : th->frinfo;
-
-	for (size_t i = 0; i < th->late_len; i++)
-		write_one(a, th, th->late[i].at, &(struct held_time){
-				  MSTATE_WAIT_CPU, frinfo, th->late[i].ns });
-	hold(a, th, now, MSTATE_WAIT_CPU, th->unplaced_ns, frinfo);
-	th->unplaced_ns = th->late_len = 0;
-}
-
-/* A resource sample is taken, and no stack is known. */
-static void
-place_later(struct waiter *th, uint64_t now)
-{
-	struct late_time *l = &th->late[th->late_len];
-
-	if (th->late_len < LATE_MAX)
-		*l = (struct late_time){ .ns = 0 }, th->late_len++;
-	else
-		l--;
-	l->ns += th->unplaced_ns;
-	l->at = now;
-	th->unplaced_ns = 0;
-}
-
-/* Of what is not written yet. */
-static uint64_t
-take_back(struct waiter *th, enum mstate state, uint64_t ns)
-{
-	uint64_t left = ns;
-
-	for (size_t i = 0; i < th->held_len && left; i++) {
-		struct held_time *h = &th->held[i];
-		const uint64_t part = h->state != state ? 0 :
-			h->ns < left ? h->ns : left;
-
-		h->ns -= part;
-		left -= part;
-	}
-	return ns - left;
-}
 
 static void
 count_waited(struct accounts *a, struct waiter *th, uint64_t now,
@@ -154,14 +38,14 @@ count_waited(struct accounts *a, struct waiter *th, uint64_t now,
 	const uint64_t all = t->wait_ns - th->base.wait_ns;
 
 	if (all < th->waited_ns) {	/* it was not all ours */
-		th->waited_ns -= take_back(th, MSTATE_WAIT_CPU,
+		th->waited_ns -= held_take_back(th, MSTATE_WAIT_CPU,
 					   th->waited_ns - all);
 		return;
 	}
 	th->unplaced_ns += all - th->waited_ns;
 	th->waited_ns = all;
 	if (th->run_frinfo || th->frinfo)
-		place_waited(a, th, now);
+		held_place_waited(a, th, now);
 }
 
 /* ---- what it was blocked -------------------------------------------------------- */
@@ -194,7 +78,7 @@ static void
 add_blocked(struct accounts *a, struct waiter *th, uint64_t now, uint64_t ns)
 {
 	th->blocked_ns += ns;
-	hold(a, th, now, th->state, ns, th->frinfo);
+	held_add(a, th, now, th->state, ns, th->frinfo);
 }
 
 static bool
@@ -241,9 +125,9 @@ add_faults(struct accounts *a, struct waiter *th, uint64_t now,
 	th->fault_turns = t->switches;
 	th->blocked_ns += part;
 	if (is_fault(th->state))
-		hold(a, th, now, th->state, part, th->frinfo);
+		held_add(a, th, now, th->state, part, th->frinfo);
 	else
-		hold(a, th, now, MSTATE_DATA_FAULT, part, th->run_frinfo);
+		held_add(a, th, now, MSTATE_DATA_FAULT, part, th->run_frinfo);
 	return part;
 }
 
@@ -291,7 +175,7 @@ trim(struct waiter *th, uint64_t now, const struct task_turns *t)
 	if (th->met && !th->last.switches)	/* its birth is a guess */
 		th->since_ns -= more, more = 0;
 	if (th->blocked) {	/* so it was taken, and waited by then */
-		const uint64_t part = take_back(th, th->state, more);
+		const uint64_t part = held_take_back(th, th->state, more);
 
 		th->blocked_ns -= part;
 		more -= part;
@@ -337,7 +221,7 @@ account_look(struct accounts *a, struct waiter *th, uint64_t now,
 	count_waited(a, th, now, t);
 	th->last = *t;
 	th->looked_at = now;
-	write_when_due(a, th, now);
+	held_write_due(a, th, now);
 }
 
 /* ---- the end ---------------------------------------------------------------------- */
@@ -414,8 +298,8 @@ account_end(struct accounts *a, struct waiter *th, uint64_t end)
 						       &th->last), 0);
 	th->unplaced_ns += part_since(th, end, th->waited_ns);
 	add_blocked(a, th, end, part_since(th, end, th->blocked_ns));
-	place_waited(a, th, end);
-	write_held(a, th, end);
+	held_place_waited(a, th, end);
+	held_write(a, th, end);
 }
 
 void
@@ -432,8 +316,8 @@ account_stop(struct accounts *a, struct waiter *th, uint64_t now,
 		add_blocked(a, th, now, open);
 	else
 		divide(a, th, now, open, surely_waits(th, now, t));
-	place_waited(a, th, now);
-	write_held(a, th, now);
+	held_place_waited(a, th, now);
+	held_write(a, th, now);
 	th->last = *t;
 }
 
@@ -443,7 +327,7 @@ bool
 account_can_wait(const struct waiter *th)
 {
 	return th->ended || th->gone_ns || !th->looks ||
-		(th->blocked && is_still(th));
+		(th->blocked && held_is_still(th));
 }
 
 bool
@@ -496,12 +380,10 @@ account_settle(struct accounts *a, struct waiter *th, uint64_t now,
 	note_wants(th, now, t, blocked);
 	th->blocked = as_before;
 	if (th->run_frinfo || th->frinfo)
-		place_waited(a, th, now);
+		held_place_waited(a, th, now);
 	else
-		place_later(th, now);
+		held_place_later(th, now);
 	th->last = *t;
 	th->looked_at = now;
-	th->turns_written = t->switches;
-	th->hold_ns = HOLD_NS;
-	write_held(a, th, now);
+	held_write_sample(a, th, now);
 }
