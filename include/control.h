@@ -363,6 +363,17 @@ int launch_to_start(struct target *t);
 void target_stand_at_exec(struct target *t, bool stand);
 int target_run_to_start(struct target *t);
 
+/* Its dynamic loader: whoever executes notify has loaded or unloaded
+ * something, or is about to. -1: FAIL_UNSUITABLE (static; at its entry). */
+struct loader {
+	uint64_t debug, notify;
+};
+int target_loader(struct target *t, struct loader *l);
+/* What is loaded, but the program itself, by the names that the loader has. */
+void loader_each(struct target *t, const struct loader *l,
+		 void (*visit)(void *arg, uint64_t base, const char *name),
+		 void *arg);
+
 /* ---- breakpoints -------------------------------------------------------- */
 
 /* Seen by target_next_event while the target runs by target_continue_all.

@@ -194,6 +194,17 @@ int session_unbreak(struct session *s, int number);
  * is "" when it is watched. */
 int session_why_trap(struct session *s, int number, char **why);
 
+/* The objects that its dynamic loader has loaded, but the program itself; and
+ * where code is that the loader executes when any come or go. -1: it has none
+ * that tells. */
+struct session_object {
+	uint64_t base;
+	char *name;
+};
+ssize_t session_loader(struct session *s, uint64_t *notify,
+		       struct session_object **out);
+void session_objects_free(struct session_object *objects, size_t n);
+
 /* Stacks of one thread (tid) or all (0). A target that runs: only those who
  * wait, without a stop; gently, those who wait are not stopped and each is of
  * a moment of its own; or all of one moment, for which all stop. What was done

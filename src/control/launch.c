@@ -29,7 +29,6 @@
 enum {
 	EXIT_OURS = 125, EXIT_CANNOT = 126, EXIT_NOT_FOUND = 127,
 	START_LIMIT_MS = 60 * 1000,
-	AUXV_MAX = 128,
 };
 
 /* ---- in the shell ------------------------------------------------------- */
@@ -297,21 +296,6 @@ await_event(struct target *t, enum event_kind wanted, uint64_t deadline,
 	}
 }
 
-static uint64_t
-auxv_value(struct target *t, uint64_t type)
-{
-	size_t size;
-	char *data = file_read_at(t->proc_fd, "auxv", &size);
-	const Elf64_auxv_t *aux = (const void *)data;
-	uint64_t value = 0;
-
-	for (size_t i = 0; data && i < size / sizeof *aux; i++)
-		if (aux[i].a_type == type)
-			value = aux[i].a_un.a_val;
-	free(data);
-	return value;
-}
-
 /* Where ld.so tells debuggers, and the state it tells. */
 struct start {
 	uint64_t at, r_debug;		/* r_debug 0: the first time is it */
@@ -321,13 +305,13 @@ struct start {
 static void
 find_start(struct target *t, struct start *s)
 {
-	const uint64_t ld_so = auxv_value(t, AT_BASE);
+	const uint64_t ld_so = target_auxv(t, AT_BASE);
 
 	*s = (struct start){ 0 };
 	if (ld_so && image_symbol(t, ld_so, "_dl_debug_state", &s->at))
 		(void)image_symbol(t, ld_so, "_r_debug", &s->r_debug);
 	else
-		s->at = auxv_value(t, AT_ENTRY);
+		s->at = target_auxv(t, AT_ENTRY);
 	fail_clear();
 }
 

@@ -205,6 +205,11 @@ struct program {
 
 void program_read(struct target *t, struct program *p);
 
+/* ---- loader.c ----------------------------------------------------------- */
+
+/* What the kernel told the program at its start; 0: nothing of that type. */
+uint64_t target_auxv(struct target *t, uint64_t type);
+
 /* ---- memory.c, attach.c, breakpoint.c, trap.c --------------------------- */
 
 /* The text where a trap is to be, as it was, and what follows it. */

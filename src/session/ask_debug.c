@@ -4,6 +4,7 @@
  */
 #include "client.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int
@@ -125,6 +126,41 @@ session_behind_call(struct session *s, uint64_t pc, uint64_t *behind)
 	*behind = r == 0 ? wire_take(&answer) : 0;
 	wire_fini(&answer);
 	return r;
+}
+
+ssize_t
+session_loader(struct session *s, uint64_t *notify,
+	       struct session_object **out)
+{
+	struct wire_message request, answer;
+	size_t n = 0, cap = 0;
+
+	*out = NULL;
+	*notify = 0;
+	wire_init(&request, WIRE_LOADER);
+	if (client_ask(s, &request, &answer) < 0) {
+		wire_fini(&answer);
+		return -1;
+	}
+	*notify = wire_take(&answer);
+	while (answer.at < answer.body.len && !answer.broken) {
+		const uint64_t base = wire_take(&answer);
+		const char *name = wire_take_text(&answer);
+
+		*out = xgrow(*out, &cap, n + 1, sizeof **out);
+		(*out)[n++] = (struct session_object){
+			base, xstrdup(name ? name : "") };
+	}
+	wire_fini(&answer);
+	return (ssize_t)n;
+}
+
+void
+session_objects_free(struct session_object *objects, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(objects[i].name);
+	free(objects);
 }
 
 uint64_t

@@ -186,6 +186,28 @@ do_behind_call(struct tracer *tr, struct wire_message *in,
 	return 0;
 }
 
+static void
+put_object(void *arg, uint64_t base, const char *name)
+{
+	struct wire_message *out = arg;
+
+	wire_put(out, base);
+	wire_put_text(out, name);
+}
+
+static int
+do_loader(struct tracer *tr, struct wire_message *in, struct wire_message *out)
+{
+	struct loader l;
+
+	(void)in;
+	if (tracer_need_target(tr) < 0 || target_loader(tr->target, &l) < 0)
+		return -1;
+	wire_put(out, l.notify);
+	loader_each(tr->target, &l, put_object, out);
+	return 0;
+}
+
 const struct request_handler debug_requests[] = {
 	{ WIRE_READ, do_read, false },
 	{ WIRE_WRITE, do_write, false },
@@ -193,5 +215,6 @@ const struct request_handler debug_requests[] = {
 	{ WIRE_SET_REGSET, do_set_regset, false },
 	{ WIRE_STEP, do_step, false },
 	{ WIRE_BEHIND_CALL, do_behind_call, false },
+	{ WIRE_LOADER, do_loader, false },
 	{ 0 }
 };

@@ -25,6 +25,7 @@ add_spot(struct handler *h, uint64_t address)
 /* ---- lines --------------------------------------------------------------- */
 
 struct search {
+	struct handler *h;
 	struct symfile *sf;
 	const char *file;	/* as written: the end of a path */
 	int line;		/* that is sought */
@@ -89,12 +90,26 @@ each_unit(struct search *s)
 }
 
 static bool
+was_searched(const struct handler *h, const struct symfile *sf)
+{
+	for (size_t i = 0; i < h->searched.len; i++)
+		if (h->searched.items[i] == sf)
+			return true;
+	return false;
+}
+
+/* One that is pending asks each object once. */
+static bool
 seek_line(void *arg, struct symfile *sf)
 {
 	struct search *s = arg;
 
+	if (was_searched(s->h, sf))
+		return true;
 	s->sf = sf;
 	each_unit(s);
+	if (s->next == INT_MAX)
+		vec_push(&s->h->searched, sf);
 	return true;
 }
 
@@ -127,7 +142,7 @@ collect_line(void *arg, struct symfile *sf)
 static int
 find_line(struct shell *sh, struct handler *h, const char *file, int line)
 {
-	struct search first = { .file = file, .line = line, .next = INT_MAX };
+	struct search first = { .h = h, .file = file, .line = line, .next = INT_MAX };
 	struct collecting c = { .sh = sh, .h = h };
 
 	live_each_object(live_of(sh), seek_line, &first);

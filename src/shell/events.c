@@ -148,19 +148,23 @@ shown(const char *command, const struct event *e)
 
 /* ---- events --------------------------------------------------------------- */
 
+enum event_place { NO_PLACE, A_PLACE, A_LINE, PERHAPS_A_PLACE };
+
 static const struct event_name {
 	const char *name;
 	enum event_kind kind;
-	bool has_place, at_line;
+	enum event_place place;
 } event_names[] = {
-	{ "in", EVENT_PLACE, true, false },
-	{ "at", EVENT_PLACE, true, true },
-	{ "returns", EVENT_RETURNS, true, false },
-	{ "timer", EVENT_TIMER, true, false },
-	{ "exit", EVENT_EXIT, false, false },
-	{ "proc_gone", EVENT_EXIT, false, false },
-	{ "attach", EVENT_ATTACH, false, false },
-	{ "detach", EVENT_DETACH, false, false },
+	{ "in", EVENT_PLACE, A_PLACE },
+	{ "at", EVENT_PLACE, A_LINE },
+	{ "returns", EVENT_RETURNS, A_PLACE },
+	{ "timer", EVENT_TIMER, A_PLACE },
+	{ "exit", EVENT_EXIT, NO_PLACE },
+	{ "proc_gone", EVENT_EXIT, NO_PLACE },
+	{ "attach", EVENT_ATTACH, NO_PLACE },
+	{ "detach", EVENT_DETACH, NO_PLACE },
+	{ "dlopen", EVENT_DLOPEN, PERHAPS_A_PLACE },
+	{ "dlclose", EVENT_DLCLOSE, PERHAPS_A_PLACE },
 };
 
 static const struct event_name *
@@ -176,8 +180,7 @@ static enum result
 no_event(const char *command, const char *name)
 {
 	fail(FAIL_USAGE, "event '%s' is not known", name);
-	fail_remedy("%s in FUNCTION, at FILE:LINE, returns FUNCTION, timer "
-		    "SECONDS, exit, attach or detach%s", command,
+	fail_remedy("%s in FUNCTION%s; help when lists the events", command,
 		    strcmp(command, "when") == 0 ? " { ... }" : "");
 	return FAILED;
 }
@@ -201,8 +204,10 @@ is_possible(const struct event_name *kind, const struct event *e,
 	if (does == DOES_STOP && (kind->kind == EVENT_EXIT ||
 				  kind->kind == EVENT_DETACH))
 		return false;
-	return kind->has_place == (e->place != NULL) &&
-		(!kind->at_line || is_code_place(e->place));
+	if (kind->place == PERHAPS_A_PLACE)
+		return true;
+	return (kind->place != NO_PLACE) == (e->place != NULL) &&
+		(kind->place != A_LINE || is_code_place(e->place));
 }
 
 static enum result
@@ -225,8 +230,8 @@ add(struct shell *sh, const char *command, const struct event *e,
 	h = handler_add(sh, kind->kind, does);
 	h->what = shown(command, e);
 	h->body = e->body ? xstrdup(e->body) : NULL;
-	h->place = kind->has_place ? xstrdup(e->place) : NULL;
-	h->at_line = kind->at_line;
+	h->place = e->place ? xstrdup(e->place) : NULL;
+	h->at_line = kind->place == A_LINE;
 	h->once = e->temp;
 	h->may_trap = e->trap;
 	h->disabled = e->disable;
@@ -436,7 +441,8 @@ print_handler(struct shell *sh, const struct handler *h)
 		fprintf(sh->out, "   (%lld hit%s)", h->hits,
 			h->hits == 1 ? "" : "s");
 	if (has_place && !h->spots_len && !h->disabled)
-		fputs("   (waits for a process)", sh->out);
+		fputs(h->late ? "   (pending: not loaded yet)" :
+		      "   (waits for a process)", sh->out);
 	for (size_t i = 0; i < h->spots_len && target_alive(sh); i++) {
 		if (session_why_trap(sh->session,
 				     spot_number(sh, h->spots[i]), &why) == 0 &&
@@ -493,7 +499,7 @@ const struct command event_commands[] = {
 	{ "when", "EVENT [MODIFIERS] { COMMANDS }",
 	  "run commands at an event; the process goes on.\n"
 	  "  EVENT: in FUNCTION, at FILE:LINE, at &ADDRESS, returns FUNCTION,\n"
-	  "  timer SECONDS, exit, attach, detach\n"
+	  "  timer SECONDS, exit, attach, detach, dlopen [LIB], dlclose [LIB]\n"
 	  "  MODIFIERS: -if EXPR, -temp, -count N, -thread TID, -disable, -trap",
 	  0, cmd_when, "when timer 30 { collector disable; quit }" },
 	{ 0 }

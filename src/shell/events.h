@@ -10,7 +10,7 @@
 #include "private.h"
 
 enum event_kind { EVENT_TIMER, EVENT_PLACE, EVENT_RETURNS, EVENT_EXIT,
-		  EVENT_ATTACH, EVENT_DETACH };
+		  EVENT_ATTACH, EVENT_DETACH, EVENT_DLOPEN, EVENT_DLCLOSE };
 enum handler_does { DOES_STOP, DOES_RUN, DOES_TRACE };
 
 struct handler {		/* stop, when, trace */
@@ -26,10 +26,14 @@ struct handler {		/* stop, when, trace */
 	char *what;		/* as typed, for `status` */
 	char *body;		/* of when */
 	uint64_t period_ns, due_ns;	/* timer */
-	char *place;		/* FUNCTION, [FILE:]LINE, &ADDRESS */
+	char *place;		/* FUNCTION, [FILE:]LINE, &ADDRESS; LIB */
 	bool at_line;		/* it is no function */
 	uint64_t *spots;	/* where that is; none: it waits for a process */
 	size_t spots_len, spots_cap;
+	bool late;		/* its object was not loaded: it is pending, or
+				 * was, and can be again */
+	char *object;		/* then: where it was found; NULL */
+	struct vec searched;	/* ... and struct symfile *: where not */
 	struct pending {	/* functions that are to return */
 		pid_t tid;
 		uint64_t address, least_sp;
@@ -108,6 +112,19 @@ int spot_number(const struct shell *sh, uint64_t address);
 /* The process is gone, and all of them with it. */
 void spots_forget(struct shell *sh);
 
+/* ---- loads.c: dlopen, dlclose, and handlers whose object is not loaded yet ------------ */
+
+/* From now on know what is loaded. -1: it cannot be had, and why. */
+int loads_watch(struct shell *sh);
+/* No more, if no handler wants to know. */
+void loads_review(struct shell *sh);
+void loads_forget(struct shell *sh);
+/* A thread has met a breakpoint: if it is the loader's, place what is pending,
+ * and tell. true: the wait is over. */
+bool loads_meet(struct shell *sh, uint64_t address, pid_t tid);
+/* $dllist, $dlobj; NULL: none of them, or unset. */
+const char *loads_variable(const struct shell *sh, const char *name);
+
 /* ---- event_place.c: where handlers wait ----------------------------------------------- */
 
 /* The addresses of h->place in the process there is. -1: there is none. */
@@ -127,6 +144,8 @@ void handlers_drop_breakpoints(struct shell *sh);
 /* Insert the breakpoints of handlers into a new process. -1: one could not
  * be; the others are. */
 int handlers_place(struct shell *sh);
+/* Is this hit one that counts? tid 0: no thread's. */
+bool handler_counts(struct shell *sh, struct handler *h, pid_t tid);
 /* Run what a handler says; true: the wait is over. */
 bool handler_fire(struct shell *sh, struct handler *h);
 /* A thread has met a breakpoint: whoever waits there. true: as above. */

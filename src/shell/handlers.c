@@ -17,6 +17,8 @@ handler_free(struct handler *h)
 	free(h->place);
 	free(h->spots);
 	free(h->pending);
+	free(h->object);
+	vec_fini(&h->searched);
 	free(h);
 }
 
@@ -50,6 +52,10 @@ static void
 forget_places(struct handler *h)
 {
 	h->spots_len = h->pending_len = 0;
+	h->late = false;
+	free(h->object);
+	h->object = NULL;
+	vec_fini(&h->searched);
 }
 
 void
@@ -60,6 +66,7 @@ handler_unplace(struct shell *sh, struct handler *h)
 	for (size_t i = 0; i < h->pending_len; i++)
 		spot_drop(sh, h->pending[i].address);
 	forget_places(h);
+	loads_review(sh);
 }
 
 void
@@ -76,6 +83,7 @@ handler_remove(struct shell *sh, struct handler *h)
 	sh->handlers.len--;
 	memmove(&sh->handlers.items[i], &sh->handlers.items[i + 1],
 		(sh->handlers.len - i) * sizeof *sh->handlers.items);
+	loads_review(sh);
 }
 
 /* The process is gone: functions are sought again in the next one. */
@@ -86,6 +94,7 @@ handlers_drop_breakpoints(struct shell *sh)
 		forget_places(sh->handlers.items[i]);
 	sh->until = (struct until){0};
 	spots_forget(sh);
+	loads_forget(sh);
 }
 
 static bool
@@ -94,22 +103,83 @@ has_place(const struct handler *h)
 	return h->kind == EVENT_PLACE || h->kind == EVENT_RETURNS;
 }
 
-int
-handler_place(struct shell *sh, struct handler *h)
+static int
+take_spots(struct shell *sh, struct handler *h)
 {
 	size_t taken = 0;
 
-	if (!has_place(h) || h->spots_len || h->disabled || !target_alive(sh))
-		return 0;
-	if (event_find(sh, h) == 0)
-		while (taken < h->spots_len &&
-		       spot_take(sh, h->spots[taken], h->may_trap) == 0)
-			taken++;
+	while (taken < h->spots_len &&
+	       spot_take(sh, h->spots[taken], h->may_trap) == 0)
+		taken++;
 	if (taken && taken == h->spots_len)
 		return 0;
 	h->spots_len = taken;
 	handler_unplace(sh, h);
 	return -1;
+}
+
+/* Its object may come later. -1: that would not be heard of. */
+static int
+wait_for_load(struct shell *sh, struct handler *h)
+{
+	char *why = xstrdup(fail_last()->reason);
+	int found;
+
+	if (loads_watch(sh) < 0) {
+		fail(FAIL_MISSING, "%s, and what is loaded later is not heard "
+		     "of: %s", why, fail_last()->reason);
+		free(why);
+		return -1;
+	}
+	h->late = true;
+	found = event_find(sh, h);	/* it may have come meanwhile */
+	if (found < 0)
+		shell_note(sh, "(%d) is pending: %s; when an object is loaded "
+			   "that has it, it is placed there", h->number, why);
+	free(why);
+	fail_clear();
+	return found < 0 ? 0 : take_spots(sh, h);
+}
+
+/* It has been pending, and is looked for once more. */
+static int
+place_late(struct shell *sh, struct handler *h)
+{
+	struct live_place at;
+
+	if (event_find(sh, h) < 0) {
+		fail_clear();
+		return 0;
+	}
+	if (take_spots(sh, h) < 0) {
+		h->late = true;
+		return -1;
+	}
+	if (live_find(live_of(sh), h->spots[0], &at)) {
+		char *name = str_tame(xstrdup(at.path));
+
+		free(h->object);
+		h->object = xstrdup(at.path);
+		shell_note(sh, "(%d) is placed in %s", h->number, name);
+		free(name);
+	}
+	return 0;
+}
+
+int
+handler_place(struct shell *sh, struct handler *h)
+{
+	if (h->disabled || !target_alive(sh))
+		return 0;
+	if (h->kind == EVENT_DLOPEN || h->kind == EVENT_DLCLOSE)
+		return loads_watch(sh);
+	if (!has_place(h) || h->spots_len)
+		return 0;
+	if (h->late)
+		return place_late(sh, h);
+	if (event_find(sh, h) == 0)
+		return take_spots(sh, h);
+	return fail_last()->kind == FAIL_MISSING ? wait_for_load(sh, h) : -1;
 }
 
 int
@@ -201,9 +271,8 @@ condition_holds(struct shell *sh, const struct handler *h, pid_t tid)
 	return truth;
 }
 
-/* Is this hit one that counts? */
-static bool
-counts(struct shell *sh, struct handler *h, pid_t tid)
+bool
+handler_counts(struct shell *sh, struct handler *h, pid_t tid)
 {
 	if (h->disabled || (h->thread && tid != h->thread) ||
 	    !condition_holds(sh, h, tid))
@@ -272,11 +341,11 @@ static bool
 is_met(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
 {
 	if (h->kind == EVENT_PLACE)
-		return waits_at(h, address) && counts(sh, h, tid);
+		return waits_at(h, address) && handler_counts(sh, h, tid);
 	if (h->kind != EVENT_RETURNS)
 		return false;
 	if (has_returned(sh, h, address, tid))
-		return counts(sh, h, tid);
+		return handler_counts(sh, h, tid);
 	if (waits_at(h, address) && !h->disabled &&
 	    (!h->thread || h->thread == tid))
 		wait_for_return(sh, h, tid);
@@ -315,7 +384,8 @@ handlers_meet(struct shell *sh, int breakpoint, pid_t tid)
 		return true;
 	}
 	reached = until_takes(sh, address, tid);
-	if (fire_all(sh, address, tid) || reached) {
+	reached = loads_meet(sh, address, tid) || reached;
+	if (!sh->session || fire_all(sh, address, tid) || reached) {
 		sh->thread = sh->session ? tid : 0;
 		return true;
 	}
@@ -331,7 +401,7 @@ handlers_hear(struct shell *sh, enum event_kind kind)
 	for (int number = 1; number < sh->next_handler; number++) {
 		struct handler *h = handler_numbered(sh, number);
 
-		if (h && h->kind == kind && counts(sh, h, 0))
+		if (h && h->kind == kind && handler_counts(sh, h, 0))
 			over = handler_fire(sh, h) || over;
 	}
 	return over;

@@ -87,6 +87,7 @@ struct shell {
 	struct core *core;	/* instead of a process; NULL: none */
 	struct debuggee *debuggee;	/* NULL: none yet */
 	struct vec spots;	/* struct spot: breakpoints of the session */
+	struct loads *loads;	/* what the loader has; NULL: not looked */
 	char *list_file;	/* that list goes on in; NULL */
 	int list_line;
 	char *group;		/* of experiments to come (.erg), or NULL */

@@ -47,6 +47,7 @@ shell_fini(struct shell *sh)
 	vec_free_items(&sh->displays);
 	spots_forget(sh);
 	vec_fini(&sh->spots);
+	loads_forget(sh);
 	post_mortem_end(sh);
 	debuggee_free(sh);
 	free(sh->list_file);
@@ -187,6 +188,8 @@ shell_variable(void *arg, const char *name)
 	}
 	if (strcmp(name, "experiment") == 0 && sh->experiment)
 		return sh->experiment;
+	if (loads_variable(sh, name))
+		return loads_variable(sh, name);
 	return getenv(name);
 }
 
