@@ -28,6 +28,9 @@ struct modules {
 	size_t len, cap;
 };
 
+/* Of what the kernel calls a mapped file (maps, perf's MMAP2), without the mark
+ * that its name is gone. */
+size_t module_path_length(const char *path, size_t len);
 /* Parse the text of a maps file. {0} is the empty value; replaces what is
  * there. -1 when a line makes no sense (torn read). */
 int modules_parse(struct modules *mods, const char *maps_text);

@@ -6,11 +6,15 @@
 #include "clock.h"
 #include "private.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 static bool
 take_map(struct recorder *rec, const struct clock_record *r)
 {
+	const char *path = r->u.map.path;
+	char *name = xstrndup(path, module_path_length(path, strlen(path)));
 	const struct module mod = {
 		.start = r->u.map.start,
 		.end = r->u.map.start + r->u.map.size,
@@ -18,10 +22,11 @@ take_map(struct recorder *rec, const struct clock_record *r)
 		.prot = r->u.map.prot & PROT_EXEC ?
 			MODULE_READ | MODULE_EXEC : 0,
 		.device = r->u.map.device, .inode = r->u.map.inode,
-		.path = (char *)r->u.map.path,
+		.path = name,
 	};
 
 	mapper_add(recorder_get_options(rec)->mapper, r->time_ns, &mod);
+	free(name);
 	return mod.prot != 0;
 }
 

@@ -18,7 +18,15 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-static const char deleted_mark[] = " (deleted)";
+size_t
+module_path_length(const char *path, size_t len)
+{
+	static const char mark[] = " (deleted)";
+	const size_t n = sizeof mark - 1;
+
+	return len > n && *path == '/' &&
+		memcmp(path + len - n, mark, n) == 0 ? len - n : len;
+}
 
 static int
 digit_value(char c)
@@ -132,18 +140,16 @@ parse_line(const char *line, size_t n, struct module *mod)
 	mod->device = makedev((unsigned)major, (unsigned)minor);
 
 	const char *end = line + n;
-	const size_t mark = sizeof deleted_mark - 1;
 
 	while (p < end && *p == ' ')
 		p++;
 	if (p > end)
 		p = end;
-	if ((size_t)(end - p) > mark && end[-1] == ')' && *p == '/' &&
-	    memcmp(end - mark, deleted_mark, mark) == 0) {
-		mod->deleted = true;
-		end -= mark;
-	}
-	mod->path = decode_path(p, (size_t)(end - p));
+
+	const size_t len = module_path_length(p, (size_t)(end - p));
+
+	mod->deleted = len < (size_t)(end - p);
+	mod->path = decode_path(p, len);
 	return true;
 }
 
