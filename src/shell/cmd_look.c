@@ -336,8 +336,8 @@ cmd_call(struct shell *sh, size_t n, char **words)
 }
 
 const struct command look_commands[] = {
-	{ "call", "[-resumeone] F(ARGUMENTS)", "call a function (while it "
-	  "stands: -resumeone lets no other thread run)",
+	{ "call", "[-resumeone] F(ARGUMENTS)", "call a function of the "
+	  "process (-resumeone: alone)",
 	  NEEDS_TARGET | REDIRECTS_ITSELF, cmd_call, "call getpid()" },
 	{ "loadobject", "[-list]", "list what is loaded", NEEDS_TARGET,
 	  cmd_loadobject, "loadobject -list" },
@@ -345,8 +345,8 @@ const struct command look_commands[] = {
 	  NEEDS_TARGET, cmd_lwps, "lwps" },
 	{ "proc", "[-map | -pid]", "tell about the process", NEEDS_TARGET,
 	  cmd_proc, "proc -map" },
-	{ "thread", "[-info | -suspend | -resume] [TID]", "tell about a thread, "
-	  "and choose it for commands (-suspend: it stands when others run)",
+	{ "thread", "[-info | -suspend | -resume] [TID]", "choose a thread for "
+	  "commands (-suspend: it stands)",
 	  NEEDS_SEEN, cmd_thread, "thread 4712" },
 	{ "threads", "", "list the threads; without a process: of the "
 	  "experiment", 0, cmd_threads, "threads" },

@@ -307,12 +307,12 @@ cmd_pop(struct shell *sh, size_t n, char **words)
 
 const struct command step_commands[] = {
 	{ "next", "[-resumeone] [N]", "go on to the next line, over calls "
-	  "(-resumeone: no other thread runs)",
+	  "(-resumeone: alone)",
 	  NEEDS_TARGET | NEEDS_STOPPED, cmd_next, "next" },
 	{ "nexti", "[-resumeone] [N]", "execute one instruction, a call as one",
 	  NEEDS_TARGET | NEEDS_STOPPED, cmd_nexti, "nexti 3" },
-	{ "pop", "[N | -c]", "leave the function undone, its caller goes on "
-	  "(-c: a call that stands)", NEEDS_TARGET | NEEDS_STOPPED, cmd_pop,
+	{ "pop", "[N | -c]", "leave the function undone (-c: a call that "
+	  "stands)", NEEDS_TARGET | NEEDS_STOPPED, cmd_pop,
 	  "pop" },
 	{ "step", "[-resumeone] [N] | up", "go on to the next line, into calls (up: to "
 	  "the caller)", NEEDS_TARGET | NEEDS_STOPPED, cmd_step,

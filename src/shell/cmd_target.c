@@ -185,8 +185,8 @@ cmd_kill(struct shell *sh, size_t n, char **words)
 const struct command target_commands[] = {
 	{ "attach", "[-stop] PID|NAME", "attach to a running process; it runs "
 	  "on (-stop: stop it)", 0, cmd_attach, "attach 4711" },
-	{ "cont", "[-resumeone]", "resume if stopped; wait for a stop, an event "
-	  "or the end (-resumeone: this thread alone)", 0, cmd_cont, "cont" },
+	{ "cont", "[-resumeone]", "resume; wait for an event or the end "
+	  "(-resumeone: alone)", 0, cmd_cont, "cont" },
 	{ "debug", "[PROGRAM [ARGUMENTS] | - [PID]]",
 	  "choose the program that run starts", 0, cmd_debug,
 	  "debug ./server -v" },
