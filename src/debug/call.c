@@ -144,6 +144,28 @@ check_result(struct debug *d, struct type *t)
 		    type_text(d, t));
 }
 
+/* The object is the first argument; which function it is may be for its own
+ * table to say. NULL: failed. */
+static struct value **
+with_self(struct debug *d, struct value *function, struct value **args,
+	  size_t *n, struct debug_call *c)
+{
+	struct value **all = arena_alloc(&d->scratch, (*n + 1) * sizeof *all);
+	uint64_t table;
+
+	all[0] = value_address(d, function->self);
+	if (!all[0])
+		return NULL;
+	memcpy(all + 1, args, *n * sizeof *all);
+	++*n;
+	if (function->is_virtual &&
+	    (debug_read(d, function->self->addr, &table, 8) < 0 ||
+	     debug_read(d, table + 8 * function->slot_in_table, &c->function,
+			8) < 0))
+		return NULL;
+	return all;
+}
+
 /* A function that chooses another one (STT_GNU_IFUNC) is asked for it. */
 static int
 choose(struct debug *d, struct debug_call *c)
@@ -190,6 +212,7 @@ call_function(struct debug *d, struct value *function, struct type *as,
 	struct type *t = type_strip(d, function->type);
 	struct debug_call c = { .function = function->addr };
 
+	type_fill(d, t);
 	if (t->kind == TYPE_POINTER) {
 		if (value_number(d, function, &c.function) < 0)
 			return NULL;
@@ -209,12 +232,17 @@ call_function(struct debug *d, struct value *function, struct type *as,
 		return failed("Cannot perform a call on a non-function type");
 	if (!d->target->call)
 		return failed("You can't do that without a process to debug.");
+	if (function->self && t->is_method &&
+	    !(args = with_self(d, function, args, &n, &c)))
+		return NULL;
 	if (!check_count(d, t, n))
 		return NULL;
 	if (!as || t->kind == TYPE_FUNCTION)
 		as = type_target(d, t);
 	if (check_result(d, as) < 0 || add_arguments(d, &c, t, args, n) < 0)
 		return NULL;
+	if (!c.function)
+		return failed("Cannot evaluate function -- may be inlined");
 	memory_forget(d);	/* it may write anywhere */
 	if ((function->is_chooser && choose(d, &c) < 0) ||
 	    d->target->call(d->arg, &c) < 0)

@@ -261,6 +261,9 @@ struct value {
 	/* of a function: it chooses the one that is meant; nothing is known
 	 * of what it takes and returns */
 	bool is_chooser, is_assembly;
+	struct value *self;	/* of a method: the object that it was named of */
+	bool is_virtual;	/* ... and so many words into its table */
+	uint64_t slot_in_table;
 };
 
 struct value *value_new(struct debug *d, struct type *t);
