@@ -8,6 +8,7 @@
 #ifndef SONDE_CONTROL_H
 #define SONDE_CONTROL_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -166,11 +167,12 @@ int target_open_mapped(struct target *t, uint64_t start, uint64_t end,
 enum event_kind { EVENT_NONE, EVENT_STOPPED, EVENT_GROUP_STOP, EVENT_SIGNAL,
 		  EVENT_SYSCALL, EVENT_CLONE, EVENT_FORK, EVENT_EXEC,
 		  EVENT_EXITING, EVENT_THREAD_GONE, EVENT_ENDED,
-		  EVENT_BREAKPOINT };
+		  EVENT_BREAKPOINT, EVENT_ERRAND };
 struct event {
 	enum event_kind kind;
 	pid_t tid;
-	int signal;		/* EVENT_SIGNAL, EVENT_GROUP_STOP */
+	int signal;		/* EVENT_SIGNAL, EVENT_GROUP_STOP; EVENT_ERRAND:
+				 * of a fault, 0: it is back */
 	unsigned long message;	/* PTRACE_GETEVENTMSG: new tid, status */
 	int status;		/* raw wait status */
 	struct breakpoint *breakpoint;	/* EVENT_BREAKPOINT */
@@ -253,6 +255,11 @@ void target_let_go_late(struct target *t);
 int target_continue_all(struct target *t);
 /* true: all stand. */
 bool target_held(const struct target *t);
+/* While it is held: when it runs on, this one stands until it is held again, or
+ * all are let go. */
+int target_suspend(struct target *t, pid_t tid, bool suspend);
+bool target_is_suspended(const struct target *t, pid_t tid);
+bool target_has_suspended(const struct target *t);
 /* What our stops could not hide from the program, so far. */
 struct target_marks {
 	unsigned began_again;	/* waits whose time limit started once more */
@@ -414,6 +421,38 @@ int target_look_ms(const struct target *t);
  * held. Execute the original instruction, or see to it that this comes first
  * when it goes on; keep the breakpoint. */
 int breakpoint_step_over(struct target *t, struct breakpoint *bp, pid_t tid);
+
+/* ---- errands ------------------------------------------------------------ */
+
+/* A thread executes a function for whoever debugs the program. It is back when
+ * it enters a system call at that place with that sp. */
+struct thread_errand {
+	uint64_t behind;	/* the system call; 0: it executes none */
+	uint64_t sp;
+};
+/* Among others, by target_continue_all: its return, and a fault, which is not
+ * delivered, are an EVENT_ERRAND; it stands there. NULL: no more. */
+void thread_calls(struct target *t, pid_t tid,
+		  const struct thread_errand *errand);
+/* It stands at that system call, which has not begun. */
+bool thread_is_back(struct target *t, pid_t tid);
+struct alone_limit {
+	uint64_t deadline;	/* now_ns() */
+	bool (*cancelled)(void *arg);	/* does nobody want it? May be NULL */
+	void *arg;
+};
+/* A held one runs while all others stand, until EVENT_SYSCALL, EVENT_SIGNAL
+ * (*info; it is not delivered), EVENT_BREAKPOINT, EVENT_EXEC; EVENT_STOPPED
+ * beyond the limit. -1 with *ev when it has ended. */
+int thread_run_alone(struct target *t, struct held *h,
+		     const struct alone_limit *limit, struct event *ev,
+		     siginfo_t *info);
+/* By what the thread itself did, abort(3) too. */
+bool signal_is_fault(const siginfo_t *info);
+/* The signal that a stopped thread is about to get; 0: none. */
+int thread_signal_due(pid_t tid);
+/* By which watches of breakpoints tell a hit; 0: nothing is watched. */
+int target_watch_signal(const struct target *t);
 
 /* ---- steps -------------------------------------------------------------- */
 

@@ -64,6 +64,10 @@ struct debug_call {
 	uint64_t floats[DEBUG_CALL_FLOATS];
 	uint64_t stack[DEBUG_CALL_STACK];
 	size_t int_count, float_count, stack_count;
+	/* Strings of the expression. Bit i: argument i is a place in there. */
+	const unsigned char *data;
+	size_t data_size;
+	uint32_t data_ints, data_stack;
 	uint64_t result[2];		/* rax, rdx; x0, x1 */
 	uint64_t float_result[2];	/* low halves of xmm0, xmm1; d0, d1 */
 };
@@ -103,6 +107,9 @@ void debug_regs_of_thread(const void *general, size_t n, const void *floats,
  * there. */
 bool debug_regs_to_thread(int reg, const void *bytes, size_t n, void *general,
 			  size_t size);
+
+/* Does a function that is called leave it as it was? */
+bool debug_is_preserved(int reg);
 
 /* ---- frames ---- */
 

@@ -136,6 +136,60 @@ int inject_call(struct target *t, uint64_t function, const uint64_t *args,
 		size_t nargs, const struct inject_limits *limits,
 		uint64_t *result, struct inject_report *report);
 
+/* ---- interlude.c: a function called by a thread that stands --------------- */
+
+struct interlude;
+
+enum { INTERLUDE_INTS = 6, INTERLUDE_FLOATS = 8, INTERLUDE_STACK = 32 };
+struct interlude_call {
+	uint64_t function;
+	uint64_t ints[INTERLUDE_INTS], floats[INTERLUDE_FLOATS];
+	uint64_t stack[INTERLUDE_STACK];
+	size_t int_count, float_count, stack_count;
+	/* Bytes that lie on its stack meanwhile. Bit i: argument i is the
+	 * place of one of them. */
+	const void *data;
+	size_t data_size;
+	uint32_t data_ints, data_stack;
+};
+
+enum interlude_why {
+	INTERLUDE_RETURNED,
+	INTERLUDE_FAULTED,	/* by a signal that the program never gets */
+	INTERLUDE_STANDS,	/* in the function */
+	INTERLUDE_BREAKPOINT,	/* the same */
+	INTERLUDE_LEFT,		/* by a jump out of the function */
+	INTERLUDE_EXECED, INTERLUDE_ENDED,
+};
+struct interlude_news {
+	enum interlude_why why;
+	uint64_t ints[2], floats[2];	/* rax, rdx; xmm0, xmm1 */
+	int signal;
+	uint64_t address;	/* of the fault */
+	struct breakpoint *breakpoint;
+};
+
+struct way_back;
+/* The target is held. The thread is about to enter the function; refused where
+ * it is not safe. *way: NULL, or what is kept for the next one; to be freed. */
+struct interlude *interlude_begin(struct target *t, pid_t tid,
+				  const struct interlude_call *c,
+				  struct way_back **way);
+/* It runs, alone, for so long at most. Behind RETURNED and FAULTED comes
+ * interlude_end; behind the last three only interlude_free. */
+int interlude_go(struct interlude *il, uint64_t ns, bool (*cancelled)(void *),
+		 void *arg, struct interlude_news *news);
+/* Where is it, all of them having run? RETURNED, STANDS or LEFT. */
+int interlude_look(struct interlude *il, struct interlude_news *news);
+/* The thread gets back all that it had, wherever it is now. */
+int interlude_end(struct interlude *il);
+/* Nobody waits for it: it will come back by itself. */
+void interlude_let_go(struct interlude *il);
+void interlude_free(struct interlude *il);
+pid_t interlude_thread(const struct interlude *il);
+/* Does the thread stand within a system call? */
+bool interlude_waits(pid_t tid);
+
 /* What killed visits have left; by reading alone, but where it says more. */
 struct inject_left {
 	bool library;	/* ours is there */

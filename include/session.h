@@ -165,6 +165,9 @@ enum session_event_kind { SESSION_EVENT_NONE, SESSION_EVENT_STOPPED,
 			  /* it stands at the start of another program, its
 			   * breakpoints are gone */
 			  SESSION_EVENT_NEW_PROGRAM,
+			  /* a function that was called by session_call_here is
+			   * over: session_call_end; signal: of its fault */
+			  SESSION_EVENT_CALLED,
 			  SESSION_EVENT_TRACER_GONE };
 struct session_event {
 	enum session_event_kind kind;
@@ -288,6 +291,54 @@ uint64_t session_moves(const struct session *s);
 int session_at(struct session *s, pid_t tid, struct session_step *at);
 /* The address behind the call at pc; 0: no call is there. */
 int session_behind_call(struct session *s, uint64_t pc, uint64_t *behind);
+
+/* While it stands: that thread shall stand while the others run; before: did
+ * it already? */
+int session_suspend(struct session *s, pid_t tid, bool suspend, bool *before);
+
+/* ---- ask_calls.c: functions that a standing thread calls ------------------- */
+
+/* Arguments as they are passed; bit i of data_ints and data_stack: that one is
+ * the place of a byte of data, which lies on the stack meanwhile. */
+enum { SESSION_CALL_INTS = 8, SESSION_CALL_FLOATS = 8,
+       SESSION_CALL_STACK = 32 };
+struct session_call {
+	uint64_t function;
+	uint64_t ints[SESSION_CALL_INTS], floats[SESSION_CALL_FLOATS];
+	uint64_t stack[SESSION_CALL_STACK];
+	size_t int_count, float_count, stack_count;
+	const void *data;
+	size_t data_size;
+	uint32_t data_ints, data_stack;
+	bool only_waiting;	/* refuse it unless the thread is in a call */
+};
+enum session_called {
+	SESSION_CALL_RETURNED,	/* the thread is as it was */
+	SESSION_CALL_FAULTED,	/* the same; by this signal, or given up (0) */
+	/* It stands in the function: all may run (session_cont), until
+	 * SESSION_EVENT_CALLED or something else. */
+	SESSION_CALL_STANDS,
+	SESSION_CALL_BREAKPOINT,	/* the same */
+	SESSION_CALL_LEFT,	/* it has jumped out of the function, or gone
+				 * back by itself; nothing was put back */
+	SESSION_CALL_ENDED,	/* the thread, or its program */
+};
+struct session_call_news {
+	enum session_called why;
+	uint64_t ints[2], floats[2];	/* rax, rdx; low halves of xmm0, 1 */
+	int signal, breakpoint;
+	uint64_t address;	/* of the fault */
+};
+/* The thread goes into the function, and runs alone for ms at most. */
+int session_call_here(struct session *s, pid_t tid,
+		      const struct session_call *c, unsigned ms,
+		      struct session_call_news *news);
+/* The innermost one: alone, once more; or what has become of it, everybody
+ * having run. abandon: it is given up where it stands. */
+int session_call_go(struct session *s, unsigned ms,
+		    struct session_call_news *news);
+int session_call_end(struct session *s, bool abandon, int signal,
+		     struct session_call_news *news);
 
 /* ---- the target's program, for symbols of live addresses ------------------ */
 

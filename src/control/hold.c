@@ -105,6 +105,34 @@ target_held(const struct target *t)
 	return t->held;
 }
 
+int
+target_suspend(struct target *t, pid_t tid, bool suspend)
+{
+	struct hold *h = pack_find(&t->pack, tid);
+
+	if (!t->held || !h || !h->stopped)
+		return fail(FAIL_MISSING, "thread %d does not stand", (int)tid);
+	h->suspended = suspend;
+	return 0;
+}
+
+bool
+target_is_suspended(const struct target *t, pid_t tid)
+{
+	const struct hold *h = pack_find(&t->pack, tid);
+
+	return h && h->suspended;
+}
+
+bool
+target_has_suspended(const struct target *t)
+{
+	for (size_t i = 0; i < t->pack.len; i++)
+		if (t->pack.items[i].suspended)
+			return true;
+	return false;
+}
+
 uint64_t
 target_pause_ns(const struct target *t)
 {
@@ -153,7 +181,8 @@ target_let_go_late(struct target *t)
 static void
 run_on(struct hold *h, int signal)
 {
-	(void)ptrace(PTRACE_CONT, h->tid, 0, (long)signal);
+	(void)ptrace(h->errand.behind ? PTRACE_SYSCALL : PTRACE_CONT, h->tid,
+		     0, (long)signal);
 	h->stopped = false;
 }
 
@@ -192,13 +221,14 @@ target_continue_all(struct target *t)
 	for (size_t i = 0; i < t->pack.len; i++) {
 		struct hold *h = &t->pack.items[i];
 
-		if (h->want == WANT_ASIS)
+		if (h->want == WANT_ASIS || (h->suspended && h->stopped))
 			continue;
 		if (h->want == WANT_STOPPED)
 			h->want = WANT_RUNNING;
 		if (!h->stopped || h->want != WANT_RUNNING)
 			continue;	/* it will run on when its stop comes */
-		(void)ptrace(PTRACE_SETOPTIONS, h->tid, 0, t->pack.options);
+		(void)ptrace(PTRACE_SETOPTIONS, h->tid, 0, t->pack.options |
+			     (h->errand.behind ? PTRACE_O_TRACESYSGOOD : 0));
 		hold_run_on(t, h);
 	}
 	t->pause_ns = now_ns() - t->pack.asked_at;
@@ -299,6 +329,36 @@ take_signal(struct target *t, struct hold *h, struct event *ev)
 	return true;
 }
 
+/* It executes a function for whoever debugs it: what that raises is none of
+ * the program's. */
+static bool
+take_fault(struct target *t, struct hold *h, struct event *ev)
+{
+	siginfo_t info;
+	const int signal = signal_of_stop(h->tid, &info);
+
+	if (!h->errand.behind || !signal || !signal_is_fault(&info))
+		return false;
+	hold_ask_through(h, 0);
+	(void)hold_settle(&t->pack, ev->tid, deadline_in_ms(STOP_LIMIT_MS));
+	ev->kind = EVENT_ERRAND;
+	ev->signal = signal;
+	return true;
+}
+
+/* The call that ends such a function has not begun, and may not. */
+static bool
+take_call(struct target *t, struct hold *h, struct event *ev)
+{
+	if (!thread_is_back(t, h->tid)) {
+		run_on(h, 0);
+		return false;
+	}
+	ev->kind = EVENT_ERRAND;
+	ev->signal = 0;
+	return true;
+}
+
 /* An event of a thread that runs seized. true: tell the caller. */
 static bool
 take_running(struct target *t, struct hold *h, struct event *ev)
@@ -308,7 +368,9 @@ take_running(struct target *t, struct hold *h, struct event *ev)
 		listen_on(h);
 		return true;
 	case EVENT_SIGNAL:
-		return take_signal(t, h, ev);
+		return take_fault(t, h, ev) || take_signal(t, h, ev);
+	case EVENT_SYSCALL:
+		return take_call(t, h, ev);
 	case EVENT_CLONE:
 	case EVENT_FORK:
 		pack_note_birth(&t->pack, ev, WANT_RUNNING);

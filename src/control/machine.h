@@ -60,6 +60,8 @@ void machine_start_over(struct user_regs_struct *regs, long nr);
 void machine_go_to_call(struct user_regs_struct *regs, long nr);
 /* The number of restart_syscall. */
 extern const long machine_restart_call;
+/* It goes on somewhere else, and no call of it begins again. */
+void machine_leave_call(struct user_regs_struct *regs);
 /* Carry out the instruction that a standing thread is at, on its registers
  * and stack. false: nothing was done, it must be stepped. */
 bool machine_emulate(struct target *t, struct user_regs_struct *regs);

@@ -182,6 +182,13 @@ machine_start_over(struct user_regs_struct *regs, long nr)
 	(void)regs, (void)nr;
 }
 
+/* What the kernel goes by is in a set of registers of its own. */
+void
+machine_leave_call(struct user_regs_struct *regs)
+{
+	(void)regs;
+}
+
 uint64_t
 machine_goes_on_at(struct target *t, const struct user_regs_struct *regs)
 {

@@ -249,6 +249,12 @@ machine_start_over(struct user_regs_struct *regs, long nr)
 	machine_restart(regs);
 }
 
+void
+machine_leave_call(struct user_regs_struct *regs)
+{
+	regs->orig_rax = UINT64_MAX;
+}
+
 uint64_t
 machine_goes_on_at(struct target *t, const struct user_regs_struct *regs)
 {

@@ -22,6 +22,10 @@ hold_due_signal(struct pack *p, pid_t tid)
 
 	if (signal == SIGTRAP && breakpoint_take_trap(p->target, tid, &info))
 		return 0;
+	/* it comes once more when the thread goes on */
+	if (signal && pack_find(p, tid)->errand.behind &&
+	    signal_is_fault(&info))
+		return 0;
 	if (signal)
 		hold_delivers(p->target, tid, &info);
 	if (p == &p->target->pack)
@@ -81,7 +85,8 @@ hold_step(struct pack *p, pid_t tid, int status)
 		return -1;
 	}
 	hold_note(h, &ev);
-	if (ev.kind == EVENT_GROUP_STOP)
+	if (ev.kind == EVENT_GROUP_STOP ||
+	    (ev.kind == EVENT_SYSCALL && thread_is_back(p->target, tid)))
 		return 1;
 
 	const bool drain = ev.kind == EVENT_STOPPED;

@@ -18,6 +18,7 @@
 #include "breakpoint.h"
 #include "machine.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/uio.h>
@@ -250,10 +251,27 @@ thread_get_regset(pid_t tid, unsigned type, void *buf, size_t size)
 	return (ssize_t)iov.iov_len;
 }
 
+/* Who is led elsewhere out of a call that our stop has interrupted does not go
+ * on in it there. */
+static int
+set_general(pid_t tid, const struct user_regs_struct *wanted)
+{
+	struct user_regs_struct before, regs = *wanted;
+
+	if (thread_get_regs(tid, &before) < 0)
+		return -1;
+	if (machine_pc(&before) != machine_pc(&regs))
+		machine_leave_call(&regs);
+	return thread_set_regs(tid, &regs);
+}
+
 int
 thread_set_regset(pid_t tid, unsigned type, const void *buf, size_t size)
 {
 	struct iovec iov = { (void *)(uintptr_t)buf, size };
+
+	if (type == NT_PRSTATUS && size == sizeof(struct user_regs_struct))
+		return set_general(tid, buf);
 
 	if (ptrace(PTRACE_SETREGSET, tid, type, &iov) < 0)
 		return ptrace_failed(tid, "write the registers");

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+enum { DATA_MAX = 64 << 10 };
+
 static struct value *
 failed(const char *why)
 {
@@ -16,16 +18,46 @@ failed(const char *why)
 }
 
 static int
-add_word(struct debug_call *c, uint64_t word)
+add_word(struct debug_call *c, uint64_t word, bool is_data)
 {
 	if (c->int_count < (size_t)machine.int_args) {
+		c->data_ints |= (uint32_t)is_data << c->int_count;
 		c->ints[c->int_count++] = word;
 		return 0;
 	}
 	if (c->stack_count == DEBUG_CALL_STACK)
 		return fail(FAIL_UNSUITABLE, "too many arguments");
+	c->data_stack |= (uint32_t)is_data << c->stack_count;
 	c->stack[c->stack_count++] = word;
 	return 0;
+}
+
+/* A string of the expression is in no memory of the program yet. */
+static int
+add_string(struct debug *d, struct debug_call *c, struct value *v)
+{
+	const size_t at = (c->data_size + 15) & ~(size_t)15;
+	unsigned char *data;
+
+	if (value_need(d, v) < 0)
+		return -1;
+	if (at + v->size > DATA_MAX)
+		return fail(FAIL_UNSUITABLE, "strings of more than %d bytes "
+			    "are not passed", DATA_MAX);
+	data = arena_alloc(&d->scratch, at + v->size);
+	if (c->data_size)
+		memcpy(data, c->data, c->data_size);
+	memcpy(data + at, v->bytes, v->size);
+	c->data = data;
+	c->data_size = at + v->size;
+	return add_word(c, at, true);
+}
+
+static bool
+is_string(struct debug *d, const struct value *v)
+{
+	return type_strip(d, v->type)->kind == TYPE_ARRAY &&
+		v->place != VALUE_MEMORY && v->bytes;
 }
 
 static int
@@ -50,6 +82,8 @@ add_argument(struct debug *d, struct debug_call *c, struct type *wanted,
 	uint64_t word = 0;
 
 	v = value_unref(d, v);
+	if (v && is_string(d, v))
+		return add_string(d, c, v);
 	v = v ? value_decay(d, v) : NULL;
 	if (!v)
 		return -1;
@@ -71,13 +105,13 @@ add_argument(struct debug *d, struct debug_call *c, struct type *wanted,
 		if (value_need(d, v) < 0)
 			return -1;
 		memcpy(&word, v->bytes, 8);
-		return add_word(c, word);
+		return add_word(c, word, false);
 	}
 	if ((!type_is_integral(t) && t->kind != TYPE_POINTER) || t->size > 8)
 		return fail(FAIL_UNSUITABLE, "an argument of type %s is not "
 			    "passed here: only numbers and pointers are",
 			    type_text(d, v->type));
-	return value_number(d, v, &word) < 0 ? -1 : add_word(c, word);
+	return value_number(d, v, &word) < 0 ? -1 : add_word(c, word, false);
 }
 
 static struct value *
@@ -110,40 +144,109 @@ check_result(struct debug *d, struct type *t)
 		    type_text(d, t));
 }
 
-struct value *
-call_function(struct debug *d, struct value *function, struct value **args,
-	      size_t n)
+/* The object is the first argument; which function it is may be for its own
+ * table to say. NULL: failed. */
+static struct value **
+with_self(struct debug *d, struct value *function, struct value **args,
+	  size_t *n, struct debug_call *c)
 {
-	struct type *t = type_strip(d, function->type);
-	struct debug_call c = { .function = function->addr };
-	struct type *result;
+	struct value **all = arena_alloc(&d->scratch, (*n + 1) * sizeof *all);
+	uint64_t table;
 
-	if (t->kind == TYPE_POINTER) {
-		if (value_number(d, function, &c.function) < 0)
-			return NULL;
-		t = type_strip(d, type_target(d, t));
-	}
-	if (t->kind == TYPE_NODEBUG_TEXT)
-		return failed("the function has unknown return type; cast the "
-			      "call to its declared return type");
+	all[0] = value_address(d, function->self);
+	if (!all[0])
+		return NULL;
+	memcpy(all + 1, args, *n * sizeof *all);
+	++*n;
+	if (function->is_virtual &&
+	    (debug_read(d, function->self->addr, &table, 8) < 0 ||
+	     debug_read(d, table + 8 * function->slot_in_table, &c->function,
+			8) < 0))
+		return NULL;
+	return all;
+}
+
+/* A function that chooses another one (STT_GNU_IFUNC) is asked for it. */
+static int
+choose(struct debug *d, struct debug_call *c)
+{
+	struct debug_call ask = { .function = c->function };
+
+	if (d->target->call(d->arg, &ask) < 0)
+		return -1;
+	c->function = ask.result[0];
+	return 0;
+}
+
+static int
+add_arguments(struct debug *d, struct debug_call *c, struct type *t,
+	      struct value **args, size_t n)
+{
+	const size_t known = t->kind == TYPE_FUNCTION ? t->field_len : 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (add_argument(d, c, i < known ? t->fields[i].type : NULL,
+				 args[i]) < 0)
+			return -1;
+	return 0;
+}
+
+/* Does it take so many? */
+static bool
+check_count(struct debug *d, struct type *t, size_t n)
+{
 	if (t->kind != TYPE_FUNCTION)
-		return failed("Cannot perform a call on a non-function type");
-	if (!d->target->call)
-		return failed("You can't do that without a process to debug.");
+		return true;
 	type_fill(d, t);
 	if (n < t->field_len)
 		return failed("Too few arguments in function call.");
 	if (n > t->field_len && t->is_prototyped && !t->is_varargs)
 		return failed("Too many arguments in function call.");
-	result = type_target(d, t);
-	if (check_result(d, result) < 0)
-		return NULL;
-	for (size_t i = 0; i < n; i++)
-		if (add_argument(d, &c, i < t->field_len ? t->fields[i].type :
-				 NULL, args[i]) < 0)
+	return true;
+}
+
+struct value *
+call_function(struct debug *d, struct value *function, struct type *as,
+	      struct value **args, size_t n)
+{
+	struct type *t = type_strip(d, function->type);
+	struct debug_call c = { .function = function->addr };
+
+	type_fill(d, t);
+	if (t->kind == TYPE_POINTER) {
+		if (value_number(d, function, &c.function) < 0)
 			return NULL;
-	memory_forget(d);	/* it may write anywhere */
-	if (d->target->call(d->arg, &c) < 0)
+		t = type_strip(d, type_target(d, t));
+	}
+	if (function->is_assembly || function->is_chooser)
+		t = type_basic(d, "void");
+	if (t->kind == TYPE_NODEBUG_TEXT)
+		t = type_basic(d, "void");
+	if (t->kind == TYPE_VOID && !as && function->text)
+		return failed(arena_printf(&d->scratch, "'%s' has unknown "
+					   "return type; cast the call to its "
+					   "declared return type",
+					   function->text));
+	if (t->kind != TYPE_FUNCTION && (t->kind != TYPE_VOID ||
+					 !function->text))
+		return failed("Cannot perform a call on a non-function type");
+	if (!d->target->call)
+		return failed("You can't do that without a process to debug.");
+	if (function->self && t->is_method &&
+	    !(args = with_self(d, function, args, &n, &c)))
 		return NULL;
-	return result_of(d, &c, result);
+	if (!check_count(d, t, n))
+		return NULL;
+	if (!as || t->kind == TYPE_FUNCTION)
+		as = type_target(d, t);
+	if (check_result(d, as) < 0 || add_arguments(d, &c, t, args, n) < 0)
+		return NULL;
+	if (!c.function)
+		return failed("Cannot evaluate function -- may be inlined");
+	memory_forget(d);	/* it may write anywhere */
+	if ((function->is_chooser && choose(d, &c) < 0) ||
+	    d->target->call(d->arg, &c) < 0)
+		return NULL;
+	memory_forget(d);
+	return result_of(d, &c, as);
 }

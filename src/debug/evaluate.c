@@ -176,8 +176,9 @@ eval_sizeof(struct debug *d, struct node *n)
 			 1 : size);
 }
 
+/* as: see call_function. */
 static struct value *
-eval_call(struct debug *d, struct node *n, bool quiet)
+eval_call(struct debug *d, struct node *n, struct type *as, bool quiet)
 {
 	struct value *args[16], *f = evaluate(d, n->a, quiet);
 	struct type *t;
@@ -190,10 +191,12 @@ eval_call(struct debug *d, struct node *n, bool quiet)
 	if (!f || !(f = value_unref(d, f)))
 		return NULL;
 	if (!quiet)
-		return call_function(d, f, args, n->arg_len);
+		return call_function(d, f, as, args, n->arg_len);
 	t = type_strip(d, f->type);
 	if (t->kind == TYPE_POINTER)
 		t = type_strip(d, type_target(d, t));
+	if (as && t->kind == TYPE_NODEBUG_TEXT)
+		return value_new(d, as);
 	return t->kind == TYPE_FUNCTION ? value_new(d, type_target(d, t)) :
 		failed("Cannot perform a call on a non-function type");
 }
@@ -237,9 +240,11 @@ eval_node(struct debug *d, struct node *n, bool quiet)
 	case NODE_INDEX:
 		return eval_index(d, n, quiet);
 	case NODE_CALL:
-		return eval_call(d, n, quiet);
+		return eval_call(d, n, NULL, quiet);
 	case NODE_CAST:
-		v = evaluate(d, n->a, quiet);
+		v = n->a->kind == NODE_CALL ?
+			eval_call(d, n->a, n->type, quiet) :
+			evaluate(d, n->a, quiet);
 		return v ? value_cast(d, n->type, v) : NULL;
 	case NODE_SIZEOF:
 		return eval_sizeof(d, n);

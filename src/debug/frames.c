@@ -357,3 +357,10 @@ debug_register(struct debug *d, size_t n, int reg, uint64_t *value)
 	*value = f->at->reg[reg].value;
 	return 0;
 }
+
+bool
+debug_is_preserved(int reg)
+{
+	return reg == arch.reg_pc || reg == arch.reg_sp ||
+		(reg >= 0 && reg < 32 && (machine.kept >> reg & 1));
+}

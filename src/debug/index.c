@@ -39,6 +39,15 @@ die_is_cxx(Dwarf_Die *die)
 }
 
 bool
+die_is_assembly(Dwarf_Die *die)
+{
+	Dwarf_Die unit;
+
+	return dwarf_diecu(die, &unit, NULL, NULL) &&
+		dwarf_srclang(&unit) == DW_LANG_Mips_Assembler;
+}
+
+bool
 is_type_tag(int tag)
 {
 	switch (tag) {

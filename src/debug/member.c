@@ -48,24 +48,43 @@ find(struct debug *d, struct type *t, const char *name, struct step *path)
 	return false;
 }
 
+static struct value *
+method_of(struct debug *d, struct entry *e, struct value *self)
+{
+	struct value *v = variable_value(d, e->object, NULL, &e->die);
+	struct context c = { .d = d, .object = e->object };
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t n;
+
+	if (!v)
+		return NULL;
+	v->self = self;
+	v->is_virtual = dwarf_attr_integrate(&e->die,
+				DW_AT_vtable_elem_location, &attr) &&
+		dwarf_getlocation(&attr, &ops, &n) == 0 && n > 0 &&
+		number_of_ops(&c, &attr, ops, n, &v->slot_in_table) == 0;
+	return v;
+}
+
 /* A method: the function of that name whose scope is the class, or a base. */
 static struct value *
-find_method(struct debug *d, struct type *t, const char *name, int depth)
+find_method(struct debug *d, struct value *self, const char *name, int depth)
 {
+	struct type *t = type_strip(d, self->type);
 	struct entry *e;
 
-	t = type_strip(d, t);
 	if (depth > 16 || !is_struct(t) || !t->name || !t->is_cxx)
 		return NULL;
 	e = index_find(d, arena_printf(&d->scratch, "%s::%s", t->name, name),
 		       WANT_VALUE, NULL);
 	if (e && dwarf_tag(&e->die) == DW_TAG_subprogram)
-		return variable_value(d, e->object, NULL, &e->die);
+		return method_of(d, e, self);
 	type_fill(d, t);
 	for (size_t i = 0; i < t->field_len && t->fields[i].is_base; i++) {
-		struct value *v = find_method(d, t->fields[i].type, name,
-					      depth + 1);
+		struct value *v = value_member(d, self, &t->fields[i]);
 
+		v = v ? find_method(d, v, name, depth + 1) : NULL;
 		if (v)
 			return v;
 	}
@@ -122,7 +141,7 @@ value_named_member(struct debug *d, struct value *v, const char *name)
 			return value_named_member(d, base, colons + 2);
 	}
 	if (!find(d, t, name, &path)) {
-		struct value *method = find_method(d, t, name, 0);
+		struct value *method = find_method(d, v, name, 0);
 
 		if (method)
 			return method;

@@ -258,6 +258,12 @@ struct value {
 	struct synthetic *synthetic;
 	struct variable_slot *slot;	/* VALUE_CONVENIENCE */
 	const char *text;	/* name, of a symbol without a type */
+	/* of a function: it chooses the one that is meant; nothing is known
+	 * of what it takes and returns */
+	bool is_chooser, is_assembly;
+	struct value *self;	/* of a method: the object that it was named of */
+	bool is_virtual;	/* ... and so many words into its table */
+	uint64_t slot_in_table;
 };
 
 struct value *value_new(struct debug *d, struct type *t);
@@ -334,6 +340,8 @@ const char *die_name(Dwarf_Die *die);
 /* The name with its namespaces and classes. */
 const char *die_full_name(struct debug *d, Dwarf_Die *die);
 bool die_is_cxx(Dwarf_Die *die);
+bool die_is_assembly(Dwarf_Die *die);
+bool is_chooser(const struct symbol *sym);
 
 /* ---- scope.c ---- */
 
@@ -377,8 +385,9 @@ struct value *convenience_value(struct debug *d, const char *name);
 struct value *binary(struct debug *d, int op, struct value *a,
 		     struct value *b);
 struct value *unary(struct debug *d, int op, struct value *v);
+/* as: its result's type, where the function has none that is known. */
 struct value *call_function(struct debug *d, struct value *function,
-			    struct value **args, size_t n);
+			    struct type *as, struct value **args, size_t n);
 struct value *register_value(struct debug *d, const char *name);
 struct value *symbol_value(struct debug *d, const char *name);
 

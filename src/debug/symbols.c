@@ -113,6 +113,13 @@ function_at(struct debug *d, struct object *o, uint64_t vaddr)
 	return NULL;
 }
 
+/* STT_GNU_IFUNC */
+bool
+is_chooser(const struct symbol *sym)
+{
+	return strstr(sym->name, " [resolver]") != NULL;
+}
+
 static struct value *
 bare_symbol(struct debug *d, const char *name)
 {
@@ -130,13 +137,18 @@ bare_symbol(struct debug *d, const char *name)
 		data = !text && symfile_data_named(o->symbols, name, &sym);
 		if (!text && !data)
 			continue;
-		if (text && (v = function_at(d, o, sym.start)) != NULL)
+
+		const bool chooser = text && is_chooser(&sym);
+
+		if (text && !chooser &&
+		    (v = function_at(d, o, sym.start)) != NULL)
 			return v;
 		t = type_new(d, text ? TYPE_NODEBUG_TEXT : TYPE_NODEBUG_DATA,
 			     text ? "<text variable, no debug info>" :
 			     "<data variable, no debug info>", 1, false);
 		v = value_at(d, t, sym.start + o->bias);
 		v->text = arena_text(&d->scratch, name);
+		v->is_chooser = chooser;
 		return v;
 	}
 	return NULL;

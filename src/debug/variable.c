@@ -175,10 +175,18 @@ function_value(struct debug *d, struct object *o, Dwarf_Die *die)
 {
 	struct type *t = type_of_die(d, o, die);
 	struct symbol sym;
+	struct value *v;
 	uint64_t vaddr;
 
-	if (die_entry(die, &vaddr))
-		return value_at(d, t, vaddr + o->bias);
+	if (die_entry(die, &vaddr)) {
+		v = value_at(d, t, vaddr + o->bias);
+		v->is_chooser = symfile_find(o->symbols, vaddr, &sym) &&
+			sym.start == vaddr && is_chooser(&sym);
+		v->is_assembly = die_is_assembly(die);
+		v->text = arena_text(&d->scratch, die_name(die) ?
+				     die_name(die) : "");
+		return v;
+	}
 	for (size_t i = 0; die_name(die) && i < d->objects.len; i++) {
 		struct object *other = d->objects.items[i];
 

@@ -168,3 +168,19 @@ session_moves(const struct session *s)
 {
 	return s->moves;
 }
+
+int
+session_suspend(struct session *s, pid_t tid, bool suspend, bool *before)
+{
+	struct wire_message request, answer;
+
+	wire_init(&request, WIRE_SUSPEND);
+	wire_put(&request, (uint64_t)tid);
+	wire_put(&request, suspend);
+
+	const int r = client_ask(s, &request, &answer);
+
+	*before = r == 0 && wire_take(&answer);
+	wire_fini(&answer);
+	return r;
+}

@@ -291,6 +291,7 @@ note_event(struct session *s, struct session_event *ev)
 	case SESSION_EVENT_BREAKPOINT:
 	case SESSION_EVENT_SIGNAL:
 	case SESSION_EVENT_NEW_PROGRAM:
+	case SESSION_EVENT_CALLED:
 		s->held = true;
 		break;
 	case SESSION_EVENT_NOTE:

@@ -77,6 +77,19 @@ on_breakpoint(struct tracer *tr, const struct event *ev)
 	}
 }
 
+/* A function that was called is over: the shell decides. */
+static void
+on_errand(struct tracer *tr, const struct event *ev)
+{
+	const struct session_event out = {
+		.kind = SESSION_EVENT_CALLED, .tid = ev->tid,
+		.signal = ev->signal,
+	};
+
+	if (target_hold_all(tr->target) == 0)
+		tracer_send_event(tr, &out);
+}
+
 /* A breakpoint of which nobody would hear any more. */
 static void
 tell_what_is_off(struct tracer *tr)
@@ -168,6 +181,8 @@ tracer_pump_events(struct tracer *tr)
 			target_note_exit(tr->target, ev.status);
 		if (ev.kind == EVENT_BREAKPOINT)
 			on_breakpoint(tr, &ev);
+		if (ev.kind == EVENT_ERRAND)
+			on_errand(tr, &ev);
 		if (ev.kind == EVENT_EXEC)
 			on_exec(tr);
 	}

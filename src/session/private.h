@@ -25,7 +25,8 @@ enum wire_kind {
 	WIRE_PAUSE, WIRE_RESUME, WIRE_SAMPLE, WIRE_PROGRESS, WIRE_STOP,
 	WIRE_CONT, WIRE_DETACH, WIRE_KILL, WIRE_WHERE, WIRE_THREADS,
 	WIRE_READ, WIRE_WRITE, WIRE_REGSET, WIRE_SET_REGSET, WIRE_STEP,
-	WIRE_BEHIND_CALL, WIRE_LOADER,
+	WIRE_BEHIND_CALL, WIRE_LOADER, WIRE_CALL_HERE, WIRE_CALL_GO, WIRE_CALL_END,
+	WIRE_SUSPEND,
 	WIRE_BREAK, WIRE_UNBREAK, WIRE_WHY_TRAP, WIRE_CALL, WIRE_MAPS, WIRE_STOP_RECORDING,
 	WIRE_CANCEL,		/* of the call that runs: no answer */
 };
@@ -61,7 +62,10 @@ void wire_take_settings(struct wire_message *m, struct settings *s);
 struct collection;
 struct look_back;
 
-enum { CONTROLS_MAX = 8, BREAKPOINTS_MAX = 256 };
+struct interlude;
+struct way_back;
+
+enum { CONTROLS_MAX = 8, BREAKPOINTS_MAX = 256, CALLS_MAX = 8 };
 
 struct tracer {
 	int shell, signals, listener;
@@ -80,6 +84,9 @@ struct tracer {
 		bool told_off;		/* that it is off was said */
 	} traps[BREAKPOINTS_MAX];
 	size_t trap_count;
+	struct interlude *calls[CALLS_MAX];	/* that stand, innermost last */
+	size_t call_count;
+	struct way_back *way;	/* by which they come back */
 };
 
 /* ---- requests.c ------------------------------------------------------------ */
@@ -106,6 +113,9 @@ struct request_handler {
 };
 extern const struct request_handler target_requests[]; /* requests_target.c */
 extern const struct request_handler debug_requests[]; /* requests_debug.c */
+extern const struct request_handler call_requests[]; /* requests_call.c */
+/* Functions that were called come back by themselves. */
+void tracer_leave_calls(struct tracer *tr);
 /* It stands for whoever debugs it; -1: it runs. */
 int tracer_need_held(struct tracer *tr);
 

@@ -208,6 +208,20 @@ do_loader(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	return 0;
 }
 
+/* Answers whether it was before. */
+static int
+do_suspend(struct tracer *tr, struct wire_message *in,
+	   struct wire_message *out)
+{
+	const pid_t tid = (pid_t)wire_take(in);
+	const bool suspend = wire_take(in);
+
+	if (tracer_need_held(tr) < 0)
+		return -1;
+	wire_put(out, target_is_suspended(tr->target, tid));
+	return target_suspend(tr->target, tid, suspend);
+}
+
 const struct request_handler debug_requests[] = {
 	{ WIRE_READ, do_read, false },
 	{ WIRE_WRITE, do_write, false },
@@ -216,5 +230,6 @@ const struct request_handler debug_requests[] = {
 	{ WIRE_STEP, do_step, false },
 	{ WIRE_BEHIND_CALL, do_behind_call, false },
 	{ WIRE_LOADER, do_loader, false },
+	{ WIRE_SUSPEND, do_suspend, false },
 	{ 0 }
 };

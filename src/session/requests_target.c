@@ -78,6 +78,7 @@ do_stop(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 int
 tracer_release(struct tracer *tr)
 {
+	tracer_leave_calls(tr);
 	/* breakpoints go with the release */
 	tr->trap_count = 0;
 	tr->at_start = false;
@@ -100,7 +101,9 @@ static int
 go_on(struct tracer *tr)
 {
 	target_stand_at_exec(tr->target, has_traps(tr));
-	if ((has_traps(tr) ? target_continue_all(tr->target) :
+	if ((has_traps(tr) || tr->call_count ||
+	     target_has_suspended(tr->target) ?
+	     target_continue_all(tr->target) :
 	     tracer_release(tr)) < 0)
 		return -1;
 	if (tr->col)

@@ -237,6 +237,7 @@ tracer_main(int socket)
 	tracer_end_collection(&tr, NULL);
 	(void)tracer_release(&tr);
 	look_back_free(tr.look);
+	free(tr.way);
 	target_close(tr.target);
 	guard_end();
 	_exit(0);

@@ -120,11 +120,18 @@ cmd_thread(struct shell *sh, size_t n, char **words)
 {
 	struct session_thread *th;
 	long long tid;
+	const bool suspend = n > 1 && strcmp(words[1], "-suspend") == 0;
+	const bool resume = n > 1 && strcmp(words[1], "-resume") == 0;
+	const bool info = n > 1 && strcmp(words[1], "-info") == 0;
+	const size_t at = suspend || resume || info ? 2 : 1;
 
-	if (n > 2 || !thread_word(n, words, 1, &tid))
+	if (n > at + 1 || !thread_word(n, words, at, &tid))
 		return USAGE;
 	if (sh->core)
-		return post_mortem_thread(sh, tid);
+		return suspend || resume ? USAGE : post_mortem_thread(sh, tid);
+	if (suspend || resume)
+		return alone_suspend(sh, tid ? (pid_t)tid : thread_now(sh),
+				     suspend);
 	if (!tid)
 		tid = sh->thread ? sh->thread : session_pid(sh->session);
 
@@ -140,7 +147,7 @@ cmd_thread(struct shell *sh, size_t n, char **words)
 		found = true;
 	}
 	free(th);
-	if (found)
+	if (found && !info)
 		sh->thread = (pid_t)tid;
 	if (count >= 0 && !found)
 		fail(FAIL_MISSING, "process %d has no thread %lld",
@@ -263,18 +270,13 @@ parse_call(char *text, char **name, uint64_t *args, size_t *nargs)
 	return 0;
 }
 
+/* On a thread of its own, beside those that run. */
 static enum result
-cmd_call(struct shell *sh, size_t n, char **words)
+call_beside(struct shell *sh, char *text)
 {
 	uint64_t args[CALL_ARGS], result, addr;
 	size_t nargs;
-	char *name;
-
-	if (n < 2)
-		return USAGE;
-
-	char *text = words_joined(n - 1, words + 1);
-	char *called = xstrdup(text);
+	char *name, *called = xstrdup(text);
 	enum result r = FAILED;
 
 	if (parse_call(text, &name, args, &nargs) == 0) {
@@ -290,21 +292,62 @@ cmd_call(struct shell *sh, size_t n, char **words)
 		}
 	}
 	free(called);
-	free(text);
+	return r;
+}
+
+/* By the thread that stands. What no debug information is about returns a
+ * long. */
+static enum result
+call_here(struct shell *sh, const char *text)
+{
+	struct debug *d = debuggee_now(sh);
+	struct str out = {0};
+	int r = debug_print(d, text, '\0', &out);
+
+	if (r < 0 && strstr(fail_last()->reason, "unknown return type")) {
+		char *as_long = xasprintf("(long)%s", text);
+
+		r = debug_print(d, as_long, '\0', &out);
+		free(as_long);
+	}
+	if (r == 0 && strcmp(str_text(&out), "void\n") != 0)
+		fprintf(sh->out, "%s = %s", text, str_text(&out));
+	str_fini(&out);
+	return r < 0 ? FAILED : DONE;
+}
+
+static enum result
+cmd_call(struct shell *sh, size_t n, char **words)
+{
+	static const char option[] = "-resumeone";
+	char *whole = words_joined(n - 1, words + 1), *text = whole;
+	enum result r = USAGE;
+
+	sh->call_alone = str_starts(text, option);
+	if (sh->call_alone)
+		text += sizeof option - 1;
+	text += strspn(text, " \t");
+	if (*text)
+		r = session_state(sh->session) == SESSION_STOPPED ?
+			call_here(sh, text) : call_beside(sh, text);
+	sh->call_alone = false;
+	free(whole);
 	return r;
 }
 
 const struct command look_commands[] = {
-	{ "call", "F(ARGUMENTS)", "call a function in the process, on a "
-	  "thread of its own", NEEDS_TARGET, cmd_call, "call getpid()" },
+	{ "call", "[-resumeone] F(ARGUMENTS)", "call a function of the "
+	  "process (-resumeone: alone)",
+	  NEEDS_TARGET | REDIRECTS_ITSELF, cmd_call, "call getpid()" },
 	{ "loadobject", "[-list]", "list what is loaded", NEEDS_TARGET,
 	  cmd_loadobject, "loadobject -list" },
 	{ "lwps", "", "list the threads as the kernel numbers them",
 	  NEEDS_TARGET, cmd_lwps, "lwps" },
 	{ "proc", "[-map | -pid]", "tell about the process", NEEDS_TARGET,
 	  cmd_proc, "proc -map" },
-	{ "thread", "[TID]", "tell about a thread, and choose it for commands", NEEDS_SEEN, cmd_thread,
-	  "thread 4712" },
+	{ "thread", "[-info | -suspend | -resume] [TID]", "choose a thread for "
+	  "commands (-suspend: it stands)",
+	  NEEDS_SEEN, cmd_thread, "thread 4712" },
 	{ "threads", "", "list the threads; without a process: of the "
 	  "experiment", 0, cmd_threads, "threads" },
 	{ "where", "[TID | -all]", "print stacks", NEEDS_SEEN, cmd_where,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * step, next, stepi, nexti: one thread goes on for a line or an instruction.
+ * step, next, stepi, nexti, pop: one thread goes on for a line or an instruction.
  *
  * Within a line it executes instruction by instruction, while all others stand
  * (they see no more of it than of a preempted thread). A call that is stepped
@@ -244,9 +244,22 @@ static enum result
 walk_times(struct shell *sh, size_t n, char **words, bool over,
 	   int (*go)(struct walk *))
 {
+	const bool alone = n > 1 && strcmp(words[1], "-resumeone") == 0;
 	long long times;
+	enum result r;
 
-	return count_of(n, words, &times) ? walk(sh, times, over, go) : USAGE;
+	if (alone) {
+		n--;
+		words++;
+	}
+	if (!count_of(n, words, &times))
+		return USAGE;
+	if (alone && alone_begin(sh, thread_now(sh)) < 0)
+		return FAILED;
+	r = walk(sh, times, over, go);
+	if (alone)
+		alone_end(sh);
+	return r;
 }
 
 static enum result
@@ -275,12 +288,33 @@ cmd_nexti(struct shell *sh, size_t n, char **words)
 	return walk_times(sh, n, words, true, walk_instruction);
 }
 
+static enum result
+cmd_pop(struct shell *sh, size_t n, char **words)
+{
+	const bool call = n == 2 && strcmp(words[1], "-c") == 0;
+	long long times = 1;
+	struct place now;
+
+	if (!call && !count_of(n, words, &times))
+		return USAGE;
+	if ((call ? called_give_up(sh) :
+	     debuggee_pop(sh, (size_t)times)) < 0 ||
+	    place_now(sh, thread_now(sh), &now) < 0)
+		return FAILED;
+	place_print(sh, &now);
+	return DONE;
+}
+
 const struct command step_commands[] = {
-	{ "next", "[N]", "go on to the next line, over calls",
+	{ "next", "[-resumeone] [N]", "go on to the next line, over calls "
+	  "(-resumeone: alone)",
 	  NEEDS_TARGET | NEEDS_STOPPED, cmd_next, "next" },
-	{ "nexti", "[N]", "execute one instruction, a call as one",
+	{ "nexti", "[-resumeone] [N]", "execute one instruction, a call as one",
 	  NEEDS_TARGET | NEEDS_STOPPED, cmd_nexti, "nexti 3" },
-	{ "step", "[N | up]", "go on to the next line, into calls (up: to "
+	{ "pop", "[N | -c]", "leave the function undone (-c: a call that "
+	  "stands)", NEEDS_TARGET | NEEDS_STOPPED, cmd_pop,
+	  "pop" },
+	{ "step", "[-resumeone] [N] | up", "go on to the next line, into calls (up: to "
 	  "the caller)", NEEDS_TARGET | NEEDS_STOPPED, cmd_step,
 	  "step up" },
 	{ "stepi", "[N]", "execute one instruction",

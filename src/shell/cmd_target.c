@@ -25,12 +25,27 @@ cmd_attach(struct shell *sh, size_t n, char **words)
 }
 
 static enum result
+cont_started(struct shell *sh, bool alone)
+{
+	enum result r = FAILED;
+
+	if ((!alone || alone_begin(sh, thread_now(sh)) == 0) &&
+	    session_cont(sh->session) == 0)
+		r = run_wait_started(sh);
+	if (alone)
+		alone_end(sh);
+	return r;
+}
+
+static enum result
 cmd_cont(struct shell *sh, size_t n, char **words)
 {
-	if (n != 1)
+	const bool alone = n == 2 && strcmp(words[1], "-resumeone") == 0;
+
+	if (n != 1 && !alone)
 		return USAGE;
 	if (!target_alive(sh) && sh->autostart && sh->program)
-		return cmd_run(sh, n, words);
+		return cmd_run(sh, 1, words);
 	if (!target_alive(sh)) {
 		fail(FAIL_USAGE, "cont: there is no process");
 		fail_remedy("attach PID, or debug PROGRAM and run");
@@ -41,11 +56,9 @@ cmd_cont(struct shell *sh, size_t n, char **words)
 		session_state(sh->session) == SESSION_STOPPED;
 
 	run_forget_interrupt();
-	if (started && session_cont(sh->session) < 0)
-		return FAILED;
 	/* what ran before runs on */
 	if (started)
-		return run_wait_started(sh);
+		return cont_started(sh, alone);
 
 	char *halted = session_why_halted(session_pid(sh->session));
 
@@ -172,7 +185,8 @@ cmd_kill(struct shell *sh, size_t n, char **words)
 const struct command target_commands[] = {
 	{ "attach", "[-stop] PID|NAME", "attach to a running process; it runs "
 	  "on (-stop: stop it)", 0, cmd_attach, "attach 4711" },
-	{ "cont", "", "resume if stopped; wait for a stop, an event or the end", 0, cmd_cont, "cont" },
+	{ "cont", "[-resumeone]", "resume; wait for an event or the end "
+	  "(-resumeone: alone)", 0, cmd_cont, "cont" },
 	{ "debug", "[PROGRAM [ARGUMENTS] | - [PID]]",
 	  "choose the program that run starts", 0, cmd_debug,
 	  "debug ./server -v" },

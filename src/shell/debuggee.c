@@ -98,18 +98,45 @@ list_objects(void *arg, size_t *count)
 	return e->objects;
 }
 
+/* On a thread of its own, while the process runs. */
 static int
-call_function(void *arg, struct debug_call *call)
+call_beside(struct debuggee *e, struct debug_call *call)
 {
-	const struct debuggee *e = arg;
-
-	if (call->float_count || call->stack_count) {
-		fail(FAIL_UNSUITABLE, "this function is not called: it has "
-		     "arguments that are no whole numbers, or more than six");
-		return -1;
+	if (call->float_count || call->stack_count || call->data_size) {
+		fail(FAIL_UNSUITABLE, "while the process runs no function is "
+		     "called with strings, with floating numbers or with more "
+		     "than six arguments");
+		return fail_remedy("stop");
 	}
 	return session_call(e->sh->session, call->function, call->ints,
 			    call->int_count, &call->result[0]);
+}
+
+static int
+call_function(void *arg, struct debug_call *call)
+{
+	struct debuggee *e = arg;
+	struct session_call c = {
+		.function = call->function, .int_count = call->int_count,
+		.float_count = call->float_count,
+		.stack_count = call->stack_count, .data = call->data,
+		.data_size = call->data_size, .data_ints = call->data_ints,
+		.data_stack = call->data_stack,
+	};
+	struct session_call_news news;
+
+	if (session_state(e->sh->session) == SESSION_RUNNING)
+		return call_beside(e, call);
+	memcpy(c.ints, call->ints, sizeof c.ints);
+	memcpy(c.floats, call->floats, sizeof c.floats);
+	memcpy(c.stack, call->stack, sizeof c.stack);
+	if (called_run(e->sh, e->debug, &c, &news) < 0)
+		return -1;
+	/* all but memory is as it was */
+	e->moves = session_moves(e->sh->session);
+	memcpy(call->result, news.ints, sizeof news.ints);
+	memcpy(call->float_result, news.floats, sizeof news.floats);
+	return 0;
 }
 
 static const struct debug_target live_target = {
@@ -117,6 +144,66 @@ static const struct debug_target live_target = {
 	.objects = list_objects, .write = write_memory,
 	.set_register = set_register, .call = call_function,
 };
+
+/* ---- leaving a function ---------------------------------------------------- */
+
+/* The n innermost frames can be left: their caller is known. */
+static int
+check_pop(struct debug *d, size_t n)
+{
+	struct debug_frame left, caller;
+
+	if (debug_frame(d, n - 1, &left) < 0 || debug_frame(d, n, &caller) < 0)
+		return fail(FAIL_MISSING, "there is no caller to go back to");
+	if (left.inlined) {
+		fail(FAIL_UNSUITABLE, "%s is inlined: it has no return",
+		     left.function ? left.function : "the function");
+		return fail_remedy("pop N, so that a function is left that is "
+				   "none (where shows them)");
+	}
+	for (size_t i = 0; i < n; i++)
+		if (debug_frame(d, i, &left) == 0 && left.signal) {
+			fail(FAIL_UNSUITABLE, "frame %zu is a signal's: only "
+			     "the kernel knows the way back", i);
+			return fail_remedy("pop %zu, then cont", i);
+		}
+	return 0;
+}
+
+/* What a call preserves must be known; all else stays as it is. */
+static int
+caller_registers(struct debug *d, size_t n, unsigned char *general,
+		 size_t size)
+{
+	for (int reg = 0; reg < arch.reg_count; reg++) {
+		uint64_t value;
+
+		if (debug_register(d, n, reg, &value) == 0)
+			(void)debug_regs_to_thread(reg, &value, sizeof value,
+						   general, size);
+		else if (debug_is_preserved(reg))
+			return fail(FAIL_UNSUITABLE, "what register %d was in "
+				    "the caller is not known", reg);
+	}
+	fail_clear();
+	return 0;
+}
+
+int
+debuggee_pop(struct shell *sh, size_t n)
+{
+	struct debug *d = debuggee_now(sh);
+	unsigned char general[REGSET_MOST];
+	const pid_t tid = thread_now(sh);
+	const ssize_t size = session_regset(sh->session, tid, NT_PRSTATUS,
+					    general, sizeof general);
+
+	if (size < 0 || check_pop(d, n) < 0 ||
+	    caller_registers(d, n, general, (size_t)size) < 0)
+		return fail_in("pop");
+	return session_set_regset(sh->session, tid, NT_PRSTATUS, general,
+				  (size_t)size);
+}
 
 /* ---- the door ------------------------------------------------------------- */
 

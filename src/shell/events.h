@@ -73,6 +73,8 @@ pid_t thread_now(const struct shell *sh);
 /* Of the thread that commands are about, as it is now; its frame stays selected
  * while it does not move. NULL: there is no process. */
 struct debug *debuggee_now(struct shell *sh);
+/* Leave the n innermost functions of the thread. */
+int debuggee_pop(struct shell *sh, size_t n);
 void debuggee_free(struct shell *sh);
 
 /* Expressions of display, at a stop. */

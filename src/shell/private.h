@@ -83,6 +83,10 @@ struct shell {
 		pid_t tid;
 		uint64_t address, least_sp;
 	} until;
+	bool call_alone;	/* other threads stand all the time */
+	bool call_waits;	/* an expression does, for its function */
+	int call_ended;		/* by this signal, or 0 */
+	struct vec suspended;	/* pid_t *: by alone_begin */
 	struct vec displays;	/* expressions (char *) */
 	struct core *core;	/* instead of a process; NULL: none */
 	struct debuggee *debuggee;	/* NULL: none yet */
@@ -389,6 +393,26 @@ int people_run(struct shell *sh, const struct view *view, size_t n,
 /* Tell the next command, once; before and dash stand in front of it. */
 void people_suggest(struct shell *sh, const struct view *view,
 		    const char *before, const char *dash);
+
+/* ---- alone.c: threads that stand while others run -------------------------- */
+
+/* All but this one, until _end. */
+int alone_begin(struct shell *sh, pid_t tid);
+void alone_end(struct shell *sh);
+/* thread -suspend, -resume */
+enum result alone_suspend(struct shell *sh, pid_t tid, bool suspend);
+
+/* ---- called.c: functions that are called while the program stands ------------ */
+
+struct debug;
+/* By the thread that commands are about. -1: it has not returned, and why. */
+int called_run(struct shell *sh, struct debug *d,
+	       const struct session_call *call,
+	       struct session_call_news *news);
+/* SESSION_EVENT_CALLED: one is over that was stopped before. */
+void called_take(struct shell *sh, const struct session_event *ev);
+/* pop -c */
+int called_give_up(struct shell *sh);
 
 #include "events.h"
 

@@ -107,6 +107,9 @@ take(struct shell *sh, const struct session_event *ev)
 		return true;
 	case SESSION_EVENT_BREAKPOINT:
 		return take_breakpoint(sh, ev->breakpoint, ev->tid);
+	case SESSION_EVENT_CALLED:
+		called_take(sh, ev);
+		return true;
 	case SESSION_EVENT_STOPPED:
 	case SESSION_EVENT_SIGNAL:
 		shell_note(sh, "%s", ev->text);

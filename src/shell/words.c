@@ -270,7 +270,7 @@ static bool
 takes_expression(const char *command)
 {
 	static const char *const all[] = { "print", "whatis", "assign",
-		"display", "dis", "examine", "x" };
+		"display", "dis", "examine", "x", "call" };
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		if (strcmp(all[i], command) == 0)

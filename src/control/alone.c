@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One thread executes a function that whoever debugs the program has asked for:
+ * alone, while all others stand, or among them.
+ *
+ *	stands --- thread_run_alone ---> a system call, a signal, a breakpoint
+ *	   ^  \                          |
+ *	   |   continue_all ---> runs ---+--> at its return, or with a fault
+ *	   +------ the time is over, or nobody wants it any more
+ *
+ * It comes back by the system call that its return leads to (inject knows
+ * which), so it is let run from call to call. A fault of the function is no
+ * signal of the program's: it is told, and never delivered.
+ */
+#include "breakpoint.h"
+
+#include <signal.h>
+
+enum { SLICE_MS = 20 };
+
+void
+thread_calls(struct target *t, pid_t tid, const struct thread_errand *errand)
+{
+	struct hold *h = pack_find(&t->pack, tid);
+
+	if (h)
+		h->errand = errand ? *errand : (struct thread_errand){ 0 };
+}
+
+bool
+thread_is_back(struct target *t, pid_t tid)
+{
+	const struct hold *h = pack_find(&t->pack, tid);
+	struct user_regs_struct regs;
+
+	return h && h->errand.behind && h->stopped &&
+		thread_get_regs(tid, &regs) == 0 &&
+		machine_syscall(&regs) >= 0 &&
+		machine_pc(&regs) == h->errand.behind &&
+		machine_sp(&regs) == h->errand.sp;
+}
+
+/* The kernel raised it for what the thread did; nobody can send such a one. Or
+ * abort(3), which unblocks what it sends to itself. */
+bool
+signal_is_fault(const siginfo_t *info)
+{
+	switch (info->si_signo) {
+	case SIGSEGV: case SIGBUS: case SIGILL: case SIGFPE: case SIGSYS:
+	case SIGTRAP:
+		return info->si_code > 0;
+	case SIGABRT:
+		return info->si_code == SI_TKILL;
+	default:
+		return false;
+	}
+}
+
+int
+thread_signal_due(pid_t tid)
+{
+	return signal_of_stop(tid, NULL);
+}
+
+int
+target_watch_signal(const struct target *t)
+{
+	return t->signal;
+}
+
+/* To a plain stop, from a hit that it passes when it goes on. */
+static int
+stand(struct target *t, struct held *h)
+{
+	struct hold *known = pack_find(&t->pack, h->tid);
+
+	hold_ask_through(known, 0);
+	h->stopped = hold_settle(&t->pack, h->tid,
+				 deadline_in_ms(STOP_LIMIT_MS)) == 1;
+	return h->stopped ? 0 : fail(FAIL_GENERAL, "thread %d did not stop "
+				     "again", (int)h->tid);
+}
+
+/* 1: the caller's affair; 0: let it go on; -1. */
+static int
+take(struct target *t, struct held *h, struct event *ev, siginfo_t *info)
+{
+	switch (ev->kind) {
+	case EVENT_CLONE:
+	case EVENT_FORK:
+		pack_note_birth(&t->pack, ev, WANT_STOPPED);
+		return 0;
+	case EVENT_EXEC:
+		pack_note_exec(&t->pack, ev);
+		return 1;
+	case EVENT_SIGNAL:
+		ev->signal = signal_of_stop(h->tid, info);
+		ev->breakpoint = breakpoint_take_watch(t, h->tid, info);
+		if (ev->breakpoint) {
+			ev->kind = EVENT_BREAKPOINT;
+			return stand(t, h) < 0 ? -1 : 1;
+		}
+		return ev->signal != 0;
+	case EVENT_SYSCALL:
+	case EVENT_STOPPED:
+	case EVENT_GROUP_STOP:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static bool
+is_over(const struct alone_limit *limit)
+{
+	return now_ns() >= limit->deadline ||
+		(limit->cancelled && limit->cancelled(limit->arg));
+}
+
+/* Others may end, with their process. */
+static void
+note_ends(struct target *t)
+{
+	struct event ev;
+
+	while (target_next_event(t, &ev))
+		;
+}
+
+/* 1: an event; 0: none by the deadline, though it was asked to stop; -1. */
+static int
+await(struct target *t, pid_t tid, bool asked, const struct alone_limit *limit,
+      struct event *ev)
+{
+	uint64_t deadline = asked ? deadline_in_ms(STOP_LIMIT_MS) :
+		limit->deadline;
+
+	for (;;) {
+		if (thread_wait(tid, SLICE_MS * (uint64_t)NS_PER_MS, ev) == 0)
+			return 1;
+		if (ev->kind != EVENT_NONE)
+			return -1;
+		note_ends(t);
+		if (asked && now_ns() > deadline)
+			return 0;
+		if (asked || !is_over(limit))
+			continue;
+		(void)ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+		asked = true;
+		deadline = deadline_in_ms(STOP_LIMIT_MS);
+	}
+}
+
+/*
+ * A call that is interrupted stops at its end first, and that takes the request
+ * for a plain stop back: it is asked for again, and nothing of the program is
+ * executed before it.
+ */
+int
+thread_run_alone(struct target *t, struct held *h,
+		 const struct alone_limit *limit, struct event *ev,
+		 siginfo_t *info)
+{
+	int r = 0;
+
+	while (r == 0) {
+		const bool over = is_over(limit);
+
+		if (over)
+			(void)ptrace(PTRACE_INTERRUPT, h->tid, 0, 0);
+		ev->kind = EVENT_NONE;
+		if (thread_resume(h->tid, over ? RUN_FREE : RUN_TO_SYSCALL,
+				  0) < 0)
+			return -1;
+		h->stopped = false;
+		r = await(t, h->tid, over, limit, ev);
+		if (r == 0)
+			return fail(FAIL_GENERAL, "thread %d did not stop",
+				    (int)h->tid);
+		if (r < 0)
+			return -1;
+		h->stopped = true;
+		r = take(t, h, ev, info);
+	}
+	return r < 0 ? -1 : 0;
+}

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A function of the program, called by a thread that stands, for whoever
+ * debugs it. The thread goes from where it is into the function, and comes
+ * back, by the program's own code (way_back.c), into libc's sigreturn:
+ *
+ *	sp of the program
+ *	  red zone
+ *	  slot		the result is stored here
+ *	  bytes		that arguments point to
+ *	  signal frame	everything the thread had: what sigreturn reads
+ *	  way back	return addresses, and arguments beyond the registers
+ *	  the function's frame
+ *
+ * Mostly we stop it as it enters sigreturn, and put it back ourselves. But
+ * whatever happens to us, or if it is let go before that, the kernel does.
+ *
+ * Signals that come meanwhile wait in the kernel, blocked; what the function
+ * itself raises is not the program's. A C++ exception that it lets out must not
+ * unwind the program's frames: where there may be some, the signal frame names
+ * no code until the thread is let go, and the search for a handler ends there.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "interlude.h"
+
+enum {
+	RED_ZONE = 128,
+	SLOT = 16,
+	FRAME_SLACK = 1024,	/* a signal frame but for its vector state */
+	WAY_ROOM = 8 * (INTERLUDE_STACK + 40),
+	FUNCTION_ROOM = 16 * 1024,
+	RESTORE_LENGTH = 9,
+	FLAGS_OFF = 0x10500,	/* resume, direction, trap */
+	KERNEL_SIGSET = 8,
+};
+#define HOLD_TIMEOUT_NS	UINT64_C(2000000000)
+
+struct interlude {
+	struct plan p;
+	struct borrow b;
+	struct way_back *way;	/* the caller's */
+	struct thread_errand errand;
+	uint64_t slot, bytes, room, sp;
+	size_t room_size;
+	bool throws;		/* exceptions may come */
+	bool cut;		/* a call of the function was interrupted */
+	bool held;		/* by us, not for the user */
+};
+
+/* ---- may it? ---------------------------------------------------------------- */
+
+static int
+refuse(pid_t tid, const char *why, const char *remedy)
+{
+	(void)fail(FAIL_UNSUITABLE, "thread %d %s", (int)tid, why);
+	return fail_remedy("%s", remedy);
+}
+
+static int
+check_thread(struct target *t, struct interlude *il)
+{
+	const pid_t tid = il->b.held.tid;
+
+	if (il->b.held.group_signal)
+		return refuse(tid, "is stopped by a signal of job control",
+			      "kill CONT, cont, and stop again");
+	if (thread_signal_due(tid))
+		return refuse(tid, "is about to get a signal, whose handler "
+			      "must find it as it is", "stepi, or thread TID "
+			      "for another one");
+	if (inject_thread_is_confined(t, tid))
+		return refuse(tid, "is confined by seccomp: a system call of "
+			      "the function might end the process",
+			      "thread TID, if another is not confined");
+	return 0;
+}
+
+static int
+read_maps(struct interlude *il)
+{
+	char *text = target_maps(il->p.t);
+	const int r = text ? modules_parse(&il->p.mods, text) : -1;
+
+	free(text);
+	for (size_t i = 0; r == 0 && i < il->p.mods.len; i++)
+		il->throws |= strstr(il->p.mods.items[i].path, "/libgcc_s") ||
+			strstr(il->p.mods.items[i].path, "/libstdc++");
+	return r;
+}
+
+/* ---- going there -------------------------------------------------------------- */
+
+static int
+lay_out(struct interlude *il, const struct interlude_call *c)
+{
+	const struct borrow *b = &il->b;
+	const uint64_t top = b->regs.rsp - RED_ZONE;
+
+	il->slot = (top - SLOT) & ~15ull;
+	il->bytes = (il->slot - c->data_size) & ~15ull;
+	il->room_size = (b->xstate_size + FRAME_SLACK) & ~15ull;
+	il->room = il->bytes - il->room_size;
+	if (borrow_stack_is_plain(&il->p, b->regs.rsp, b->regs.rsp - il->room +
+				  WAY_ROOM + FUNCTION_ROOM))
+		return 0;
+	return refuse(b->held.tid, "is on a stack that has too little room, "
+		      "or may not be one of its own (of a handler, of a "
+		      "coroutine)", "thread TID, to call it on another");
+}
+
+/* true_pc: as it is, or so that exceptions end there. */
+static int
+write_frame(struct interlude *il, bool true_pc)
+{
+	const uint64_t pc = il->b.regs.rip;
+	int r;
+
+	if (!true_pc)
+		il->b.regs.rip = il->slot;
+	r = borrow_write_frame(&il->b, il->room, il->room_size);
+	il->b.regs.rip = pc;
+	if (r == 0 && !il->b.frame)
+		r = fail(FAIL_INTERNAL, "no room for a signal frame");
+	return r;
+}
+
+static uint64_t
+argument(const struct interlude *il, const struct interlude_call *c,
+	 uint64_t word, unsigned is_data)
+{
+	(void)c;
+	return is_data ? il->bytes + word : word;
+}
+
+/* The words from the sp at the function's entry up to the signal frame. */
+static int
+write_way(struct interlude *il, const struct interlude_call *c)
+{
+	uint64_t words[INTERLUDE_STACK + 64] = { 0 };
+	size_t n = 0, k = c->stack_count;
+	const struct way_back *way = il->way;
+
+	if (k > POPS || (k && (!way->pops || way->base != 3)))
+		return fail(FAIL_UNSUITABLE, "the function has more arguments "
+			    "than can be passed here (%u beyond the "
+			    "registers)", (unsigned)k);
+	if (k && k < POPS && (k + way->skips) % 2)
+		k++;		/* so that sp is aligned */
+	if (k) {
+		words[n++] = way_back_pops(way, (unsigned)k);
+		for (size_t i = 0; i < c->stack_count; i++)
+			words[n + i] = argument(il, c, c->stack[i],
+						c->data_stack >> i & 1);
+		n += k;
+	}
+	words[n++] = way->store;
+	n += way->skips;
+	if (n % 2)
+		words[n++] = way->ret;
+	il->sp = il->b.frame - 8 * n;
+	return target_write(il->p.t, il->sp, words, 8 * n);
+}
+
+static int
+set_floats(pid_t tid, const struct interlude_call *c)
+{
+	struct user_fpregs_struct fp;
+	const ssize_t n = thread_get_regset(tid, NT_FPREGSET, &fp, sizeof fp);
+
+	if (n != sizeof fp)
+		return n < 0 ? -1 : fail(FAIL_UNSUITABLE, "the floating "
+					 "registers cannot be read");
+	for (size_t i = 0; i < c->float_count; i++)
+		memcpy((unsigned char *)fp.xmm_space + 16 * i, &c->floats[i],
+		       sizeof c->floats[i]);
+	fp.ftw = 0;		/* as the ABI has it at a call */
+	return thread_set_regset(tid, NT_FPREGSET, &fp, sizeof fp);
+}
+
+static void
+set_base(struct user_regs_struct *r, int base, uint64_t value)
+{
+	switch (base) {
+	case 3: r->rbx = value; break;
+	case 5: r->rbp = value; break;
+	case 12: r->r12 = value; break;
+	case 13: r->r13 = value; break;
+	case 14: r->r14 = value; break;
+	default: r->r15 = value; break;
+	}
+}
+
+static struct user_regs_struct
+entry_regs(const struct interlude *il, const struct interlude_call *c)
+{
+	struct user_regs_struct r = il->b.regs;
+	uint64_t a[INTERLUDE_INTS] = { 0 };
+
+	for (size_t i = 0; i < c->int_count; i++)
+		a[i] = argument(il, c, c->ints[i], c->data_ints >> i & 1);
+	r.rdi = a[0], r.rsi = a[1], r.rdx = a[2];
+	r.rcx = a[3], r.r8 = a[4], r.r9 = a[5];
+	r.rax = c->float_count;
+	set_base(&r, il->way->base, il->slot - (uint64_t)il->way->disp);
+	r.rip = c->function;
+	r.rsp = il->sp;
+	r.orig_rax = UINT64_MAX;
+	r.eflags &= ~(uint64_t)FLAGS_OFF;
+	return r;
+}
+
+/* What tells a hit of a breakpoint stays as it is. */
+static int
+block_signals(struct interlude *il)
+{
+	const int watch = target_watch_signal(il->p.t);
+	uint64_t mask = maskable_signals();
+
+	if (watch && !(il->b.mask >> (watch - 1) & 1))
+		mask &= ~(UINT64_C(1) << (watch - 1));
+	if (ptrace(PTRACE_SETSIGMASK, il->b.held.tid, KERNEL_SIGSET,
+		   &mask) < 0)
+		return fail_errno("block the signals of thread %d",
+				  (int)il->b.held.tid);
+	return 0;
+}
+
+/* The frame first, then the registers that need it, then the mask. */
+static int
+enter(struct interlude *il, const struct interlude_call *c)
+{
+	struct user_regs_struct r;
+
+	if (lay_out(il, c) < 0 ||
+	    way_back_find(il->p.t, &il->p.mods, il->way) < 0)
+		return -1;
+	il->p.restore_rt = il->way->restore_rt;
+	if ((c->data_size && target_write(il->p.t, il->bytes, c->data,
+					  c->data_size) < 0) ||
+	    write_frame(il, !il->throws) < 0 || write_way(il, c) < 0)
+		return -1;
+	r = entry_regs(il, c);
+	il->errand = (struct thread_errand){
+		il->way->restore_rt + RESTORE_LENGTH, il->b.frame + 8,
+	};
+	if (set_floats(il->b.held.tid, c) < 0 ||
+	    thread_set_regs(il->b.held.tid, &r) < 0 || block_signals(il) < 0)
+		return -1;
+	thread_calls(il->p.t, il->b.held.tid, &il->errand);
+	return 0;
+}
+
+static int
+take_thread(struct interlude *il)
+{
+	const pid_t tid = il->b.held.tid;
+
+	if (il->held)
+		return 0;
+	if (thread_hold(il->p.t, tid, PTRACE_O_TRACESYSGOOD, HOLD_TIMEOUT_NS,
+			&il->b.held) < 0)
+		return -1;
+	il->held = true;
+	return 0;
+}
+
+static void
+give_thread(struct interlude *il)
+{
+	if (il->held)
+		(void)thread_release(il->p.t, &il->b.held);
+	il->held = false;
+}
+
+void
+interlude_free(struct interlude *il)
+{
+	if (!il)
+		return;
+	modules_fini(&il->p.mods);
+	free(il);
+}
+
+struct interlude *
+interlude_begin(struct target *t, pid_t tid, const struct interlude_call *c,
+		struct way_back **way)
+{
+	struct interlude *il = xcalloc(1, sizeof *il);
+	bool saved = false;
+
+	if (!*way)
+		*way = xcalloc(1, sizeof **way);
+	il->way = *way;
+
+	il->p.t = t;
+	il->b.p = &il->p;
+	il->b.held.tid = tid;
+	if (take_thread(il) == 0 && check_thread(t, il) == 0 &&
+	    read_maps(il) == 0 && (saved = borrow_save(&il->b) == 0) &&
+	    enter(il, c) == 0)
+		return il;
+	if (saved)	/* some of it may be there already; why not stays */
+		(void)borrow_return(&il->b, NULL);
+	else
+		give_thread(il);
+	interlude_free(il);
+	return NULL;
+}
+
+pid_t
+interlude_thread(const struct interlude *il)
+{
+	return il->b.held.tid;
+}
+
+bool
+interlude_waits(pid_t tid)
+{
+	struct user_regs_struct r;
+
+	return thread_get_regs(tid, &r) == 0 && (int64_t)r.orig_rax >= 0;
+}
+
+/* ---- while it is there ---------------------------------------------------------- */
+
+/* By longjmp: its sp is above all that is ours, on the same stack. */
+static bool
+has_left(const struct interlude *il, const struct user_regs_struct *r)
+{
+	const struct module *m = modules_find(&il->p.mods, il->b.regs.rsp);
+
+	return m && r->rsp >= il->b.frame + 16 && r->rsp < m->end;
+}
+
+static void
+keep(struct interlude *il, const siginfo_t *info)
+{
+	if (il->b.nkept < KEPT_SIGNALS)
+		il->b.kept[il->b.nkept++] = *info;
+}
+
+static int
+collect(struct interlude *il, struct interlude_news *news)
+{
+	struct user_fpregs_struct fp;
+	struct user_regs_struct r;
+	const pid_t tid = il->b.held.tid;
+
+	news->why = INTERLUDE_RETURNED;
+	if (thread_get_regs(tid, &r) < 0 ||
+	    target_read(il->p.t, il->slot, &news->ints[0], 8) < 0 ||
+	    thread_get_regset(tid, NT_FPREGSET, &fp, sizeof fp) < 0)
+		return -1;
+	news->ints[1] = r.rdx;
+	memcpy(&news->floats[0], fp.xmm_space, 8);
+	memcpy(&news->floats[1], fp.xmm_space + 4, 8);
+	return 0;
+}
+
+/* true: that ends the run. */
+static bool
+take_event(struct interlude *il, const struct event *ev, const siginfo_t *info,
+	   struct interlude_news *news)
+{
+	struct user_regs_struct r;
+
+	switch (ev->kind) {
+	case EVENT_SYSCALL:
+		if (thread_is_back(il->p.t, il->b.held.tid)) {
+			news->why = INTERLUDE_RETURNED;
+			return true;
+		}
+		if (thread_get_regs(il->b.held.tid, &r) < 0 ||
+		    !has_left(il, &r))
+			return false;
+		news->why = INTERLUDE_LEFT;
+		return true;
+	case EVENT_SIGNAL:
+		if (!signal_is_fault(info)) {
+			keep(il, info);
+			return false;
+		}
+		news->why = INTERLUDE_FAULTED;
+		news->signal = info->si_signo;
+		news->address = thread_get_regs(il->b.held.tid, &r) < 0 ? 0 :
+			r.rip;
+		il->b.held.faulted = true;
+		return true;
+	case EVENT_BREAKPOINT:
+		news->why = INTERLUDE_BREAKPOINT;
+		news->breakpoint = ev->breakpoint;
+		return true;
+	case EVENT_EXEC:
+		news->why = INTERLUDE_EXECED;
+		return true;
+	default:
+		news->why = INTERLUDE_STANDS;
+		if (thread_get_regs(il->b.held.tid, &r) == 0) {
+			il->cut |= (int64_t)r.orig_rax >= 0;
+			if (has_left(il, &r))
+				news->why = INTERLUDE_LEFT;
+		}
+		return true;
+	}
+}
+
+int
+interlude_go(struct interlude *il, uint64_t ns, bool (*cancelled)(void *arg),
+	     void *arg, struct interlude_news *news)
+{
+	const struct alone_limit limit = { now_ns() + ns, cancelled, arg };
+	bool over = false;
+
+	*news = (struct interlude_news){ .why = INTERLUDE_RETURNED };
+	if (take_thread(il) < 0)
+		return -1;
+	while (!over && !thread_is_back(il->p.t, il->b.held.tid)) {
+		struct event ev;
+		siginfo_t info;
+
+		if (thread_run_alone(il->p.t, &il->b.held, &limit, &ev,
+				     &info) < 0) {
+			il->held = false;
+			news->why = INTERLUDE_ENDED;
+			return ev.kind == EVENT_NONE ? -1 : 0;
+		}
+		over = take_event(il, &ev, &info, news);
+	}
+	if (news->why == INTERLUDE_RETURNED)
+		return collect(il, news);
+	if (news->why != INTERLUDE_FAULTED)
+		give_thread(il);
+	return 0;
+}
+
+/* ---- back -------------------------------------------------------------------------- */
+
+/* A sleep that goes on in the kernel is forgotten there by then. */
+static void
+begin_sleep_again(struct interlude *il)
+{
+	enum { SLEEPS_ON = -516, AGAIN = -514 };
+	struct user_regs_struct *r = &il->b.regs;
+	long nr = (long)r->orig_rax;
+
+	if (!il->cut || (int64_t)r->rax != SLEEPS_ON)
+		return;
+	if (nr == SYS_restart_syscall)
+		nr = thread_sleeping_call(il->p.t, r->rip);
+	if (nr < 0)
+		return;
+	r->orig_rax = (uint64_t)nr;
+	r->rax = (uint64_t)(int64_t)AGAIN;
+}
+
+int
+interlude_look(struct interlude *il, struct interlude_news *news)
+{
+	struct user_regs_struct r;
+
+	*news = (struct interlude_news){ .why = INTERLUDE_STANDS };
+	if (thread_is_back(il->p.t, il->b.held.tid))
+		return collect(il, news);
+	if (thread_get_regs(il->b.held.tid, &r) < 0)
+		return -1;
+	if (has_left(il, &r) || r.rsp == il->b.regs.rsp)
+		news->why = INTERLUDE_LEFT;
+	il->cut = true;
+	return 0;
+}
+
+int
+interlude_end(struct interlude *il)
+{
+	const pid_t tid = il->b.held.tid;
+	struct user_regs_struct r;
+
+	if (take_thread(il) < 0)
+		return -1;
+	/* the system call that it is about to make must not be */
+	if (thread_is_back(il->p.t, tid) && thread_get_regs(tid, &r) == 0) {
+		r.orig_rax = UINT64_MAX;
+		if (thread_set_regs(tid, &r) < 0)
+			return -1;
+	}
+	thread_calls(il->p.t, tid, NULL);
+	begin_sleep_again(il);
+	il->held = false;
+	return borrow_return(&il->b, NULL);
+}
+
+void
+interlude_let_go(struct interlude *il)
+{
+	struct interlude_news news;
+
+	if (il->throws && interlude_look(il, &news) == 0 &&
+	    news.why != INTERLUDE_LEFT)
+		(void)write_frame(il, true);
+	thread_calls(il->p.t, il->b.held.tid, NULL);
+	give_thread(il);
+	fail_clear();
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The instructions of a program by which a function that was called from
+ * outside comes back.
+ */
+#ifndef SONDE_INJECT_INTERLUDE_H
+#define SONDE_INJECT_INTERLUDE_H
+
+#include "private.h"
+
+enum { POPS = 5, WAY_SEEN = 64 };
+
+struct way_back {
+	uint64_t restore_rt;	/* mov $15, %rax; syscall */
+	uint64_t store;		/* mov %rax, disp(%base); ... ; ret */
+	uint64_t ret;		/* ret alone */
+	uint64_t pops;		/* pop %rbp ... pop %r15; ret; 0: none */
+	int base;		/* rbx, rbp or 12 to 15, as machines number */
+	int64_t disp;
+	unsigned skips;		/* words that it takes before it returns */
+	unsigned char seen[WAY_SEEN];	/* what is at store and at pops */
+};
+
+/* In what is mapped of the program; 0, or -1: there is none. way: {0}, or as it
+ * was found before: that is taken if it is there still. */
+int way_back_find(struct target *t, const struct modules *mods,
+		  struct way_back *way);
+/* One of the last k registers that pops takes, with that many words. */
+uint64_t way_back_pops(const struct way_back *way, unsigned k);
+
+#endif

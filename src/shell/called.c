@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Functions of the program that are called from the prompt while it stands.
+ *
+ *	call --- the thread alone, 100 ms ---> returned: as it was before
+ *	           |          \--------------> a fault: the same, and told
+ *	           | not yet, or a breakpoint
+ *	           v
+ *	         all run, as by cont ---> returned, a fault, a breakpoint, Ctrl-C
+ *	                                   \-> it stands in the function: cont
+ *	                                       goes on, pop -c gives it up
+ *
+ * Locks that others hold are given up when all run. Those that the thread
+ * itself holds are not: a call from within malloc or the loader is refused.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALONE_MS = 100, FRAMES_LOOKED_AT = 256 };
+#define LIMIT_NS	UINT64_C(30000000000)
+
+/* ---- is it safe here? ------------------------------------------------------- */
+
+/* Functions that change what all of a thread's code shares, and libc's own
+ * parts of them. */
+static const char *const unsafe[] = {
+	"malloc", "calloc", "realloc", "free", "cfree", "memalign",
+	"posix_memalign", "aligned_alloc", "valloc", "pvalloc",
+	"reallocarray", "malloc_trim", "malloc_usable_size", "__libc_malloc",
+	"__libc_calloc", "__libc_realloc", "__libc_free", "__libc_memalign",
+	"_int_malloc", "_int_free", "_int_realloc", "_int_memalign",
+	"malloc_consolidate", "sysmalloc", "systrim", "mallinfo", "mallinfo2",
+	"malloc_info", "malloc_stats", "mallopt", "pthread_create",
+	"pthread_exit", "fork", "_Fork", "vfork", "posix_spawn",
+	"posix_spawnp", "dlopen", "dlclose", "dlsym", "dlvsym", "dladdr",
+	"dl_iterate_phdr", "exit", "quick_exit", "_exit", "__cxa_finalize",
+	"__cxa_atexit", "setlocale", "newlocale", "getaddrinfo",
+	"pthread_key_create", "pthread_key_delete",
+};
+
+/* These change nothing that is shared. */
+static const char *const harmless[] = {
+	"mem", "__mem", "str", "__str", "wcs", "__wcs", "wmem", "__wmem",
+};
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool
+is_object(const struct debug_frame *f, const char *a, const char *b)
+{
+	const char *name = f->object ? base_name(f->object) : "";
+
+	return str_starts(name, a) || str_starts(name, b);
+}
+
+static bool
+is_named(const struct debug_frame *f, const char *const *names, size_t n,
+	 bool (*equal)(const char *a, const char *b))
+{
+	for (size_t i = 0; f->function && i < n; i++)
+		if (equal(f->function, names[i]))
+			return true;
+	return false;
+}
+
+static bool
+same(const char *a, const char *b)
+{
+	return strcmp(a, b) == 0;
+}
+
+/* At the first instruction of a function nothing of it is done. */
+static bool
+begins(const struct debug_frame *f)
+{
+	return f->exact && f->function && f->offset == 0;
+}
+
+/* -1: refused. *only_waiting: it is not, if the thread waits in the kernel. */
+static int
+check_place(struct shell *sh, struct debug *d, bool *only_waiting)
+{
+	const size_t n = debug_frames(d, FRAMES_LOOKED_AT);
+
+	*only_waiting = false;
+	for (size_t i = 0; i < n; i++) {
+		struct debug_frame f;
+
+		if (debug_frame(d, i, &f) < 0)
+			return -1;
+
+		const bool loader = is_object(&f, "ld-", "ld.so");
+		const bool bad = !begins(&f) && (loader ||
+			is_named(&f, unsafe, ARRAY_LEN(unsafe), same));
+
+		if (f.exact && !begins(&f) && !bad &&
+		    is_object(&f, "libc.", "libc-") &&
+		    !is_named(&f, harmless, ARRAY_LEN(harmless), str_starts))
+			*only_waiting = true;
+		if (!bad)
+			continue;
+		fail(FAIL_UNSUITABLE, "thread %d is within %s: what that is "
+		     "changing may be half done, or locked",
+		     (int)thread_now(sh), f.function ? f.function :
+		     base_name(f.object));
+		return fail_remedy("step up until it has left that, or thread "
+				   "TID to call on another one");
+	}
+	return 0;
+}
+
+/* ---- what became of it ------------------------------------------------------- */
+
+static int
+faulted(const struct session_call_news *news)
+{
+	if (!news->signal)
+		return fail(FAIL_GENERAL, "the call was given up; the thread "
+			    "is where it was before it");
+	fail(FAIL_GENERAL, "the function that was called got SIG%s (%s) at "
+	     "0x%llx; the thread is where it was before the call",
+	     sigabbrev_np(news->signal), sigdescr_np(news->signal),
+	     (unsigned long long)news->address);
+	return fail_remedy("the signal was not delivered; what the function "
+			   "changed or locked before stays so");
+}
+
+static int
+stands(void)
+{
+	fail(FAIL_GENERAL, "the process stopped in a function that was called "
+	     "from here");
+	return fail_remedy("cont goes on until it returns, pop -c gives it "
+			   "up");
+}
+
+/* 0: it has returned; -1: not, or not so. */
+static int
+judge(struct shell *sh, const struct session_call_news *news)
+{
+	switch (news->why) {
+	case SESSION_CALL_RETURNED:
+		return 0;
+	case SESSION_CALL_FAULTED:
+		return faulted(news);
+	case SESSION_CALL_STANDS:
+	case SESSION_CALL_BREAKPOINT:
+		return stands();
+	case SESSION_CALL_LEFT:
+		fail(FAIL_GENERAL, "thread %d has left the function that was "
+		     "called by a jump; it is where that led",
+		     (int)thread_now(sh));
+		return fail_remedy("where; nothing was put back, since its "
+				   "stack has changed");
+	case SESSION_CALL_ENDED:
+		break;
+	}
+	return fail(FAIL_ENDED, "the thread ended in the function that was "
+		    "called");
+}
+
+/* Everybody runs; the one who evaluates the expression must not be changed
+ * under his feet. */
+static int
+run_all(struct shell *sh, struct session_call_news *news)
+{
+	struct debuggee *mine = sh->debuggee;
+	const pid_t thread = thread_now(sh);
+	int r = -1;
+
+	shell_note(sh, "the function does not return at once; all threads run "
+		   "(Ctrl-C stops them)");
+	sh->debuggee = NULL;
+	sh->call_ended = 0;
+	sh->call_waits = true;
+	run_forget_interrupt();
+	if (session_cont(sh->session) == 0)
+		r = wait_for_target(sh, now_ns() + LIMIT_NS, false) == FAILED ?
+			-1 : 0;
+	if (r == 0 && target_alive(sh) &&
+	    session_state(sh->session) == SESSION_RUNNING)
+		r = session_stop(sh->session);
+	sh->call_waits = false;
+	debuggee_free(sh);
+	sh->debuggee = mine;
+	if (r == 0 && !target_alive(sh)) {
+		news->why = SESSION_CALL_ENDED;
+		return 0;
+	}
+	if (r == 0)
+		r = session_call_end(sh->session, false, sh->call_ended, news);
+	if (r == 0 && news->why == SESSION_CALL_RETURNED)
+		sh->thread = thread;
+	return r;
+}
+
+/* Handlers of a breakpoint in the function: does it stop there? */
+static bool
+stops_at(struct shell *sh, const struct session_call_news *news)
+{
+	struct debuggee *mine = sh->debuggee;
+	bool over;
+
+	sh->debuggee = NULL;
+	over = handlers_meet(sh, news->breakpoint, thread_now(sh));
+	debuggee_free(sh);
+	sh->debuggee = mine;
+	return over;
+}
+
+static int
+run(struct shell *sh, struct session_call_news *news)
+{
+	int r = 0;
+
+	while (r == 0 && target_alive(sh) &&
+	       (news->why == SESSION_CALL_STANDS ||
+		news->why == SESSION_CALL_BREAKPOINT)) {
+		if (news->why == SESSION_CALL_BREAKPOINT) {
+			if (stops_at(sh, news))
+				break;
+			r = session_call_go(sh->session, ALONE_MS, news);
+			continue;
+		}
+		if (!sh->call_alone)
+			return run_all(sh, news);
+		if (wait_signal)
+			break;
+		r = session_call_go(sh->session, ALONE_MS, news);
+	}
+	return r;
+}
+
+int
+called_run(struct shell *sh, struct debug *d, const struct session_call *call,
+	   struct session_call_news *news)
+{
+	struct session_call c = *call;
+
+	if (check_place(sh, d, &c.only_waiting) < 0)
+		return -1;
+	run_forget_interrupt();
+	if (session_call_here(sh->session, thread_now(sh), &c, ALONE_MS,
+			      news) < 0 || run(sh, news) < 0)
+		return -1;
+	return judge(sh, news);
+}
+
+/* ---- one that stopped, later ------------------------------------------------ */
+
+void
+called_take(struct shell *sh, const struct session_event *ev)
+{
+	struct session_call_news news;
+
+	sh->thread = ev->tid;
+	if (sh->call_waits) {
+		sh->call_ended = ev->signal;
+		return;
+	}
+	if (session_call_end(sh->session, false, ev->signal, &news) == 0 &&
+	    judge(sh, &news) == 0)
+		shell_note(sh, "the function that was called has returned 0x%llx"
+			   "; thread %d is where it was before",
+			   (unsigned long long)news.ints[0], (int)ev->tid);
+	else
+		shell_print_failure(sh);
+}
+
+int
+called_give_up(struct shell *sh)
+{
+	struct session_call_news news;
+
+	if (session_call_end(sh->session, true, 0, &news) < 0)
+		return -1;
+	if (news.why == SESSION_CALL_FAULTED ||
+	    news.why == SESSION_CALL_RETURNED)
+		return 0;
+	return judge(sh, &news);
+}
