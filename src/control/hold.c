@@ -199,7 +199,8 @@ target_continue_all(struct target *t)
 		if (!h->stopped || h->want != WANT_RUNNING)
 			continue;	/* it will run on when its stop comes */
 		(void)ptrace(PTRACE_SETOPTIONS, h->tid, 0, t->pack.options);
-		hold_run_on(t, h);
+		if (!breakpoint_touches(t, h))
+			hold_run_on(t, h);
 	}
 	t->pause_ns = now_ns() - t->pack.asked_at;
 	return 0;
@@ -379,6 +380,8 @@ target_next_event(struct target *t, struct event *ev)
 	int status;
 
 	breakpoints_choose_again(t);
+	if (breakpoint_take_touch(t, ev))
+		return true;
 	while ((tid = next_tid(t))) {
 		if (take_status(tid, &status) != tid)
 			return false;

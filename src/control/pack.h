@@ -35,6 +35,7 @@ struct hold {
 	bool stepping;		/* by us: the trap after it is ours */
 	bool masked;		/* by a step that did not end: mask is due */
 	bool armed;		/* all watches of breakpoints are set */
+	bool touches;		/* it stands, to be told of data */
 	int group_signal;	/* it stands in a group stop of this signal */
 	uint64_t stopped_at;
 	uint64_t mask;		/* of signals */
