@@ -392,6 +392,12 @@ void loader_each(struct target *t, const struct loader *l,
 struct breakpoint;
 /* The target must be held. */
 struct breakpoint *breakpoint_insert(struct target *t, uint64_t addr);
+/* The same of data: 1, 2, 4 or 8 bytes, aligned so, that are written, or read,
+ * by instructions of the program; its thread stands behind that one. It is
+ * never a trap: what cannot be watched is refused, or is off. */
+struct breakpoint *breakpoint_watch(struct target *t, uint64_t addr,
+				    unsigned size, bool reads);
+bool breakpoint_is_data(const struct breakpoint *bp);
 int breakpoint_remove(struct target *t, struct breakpoint *bp);
 uint64_t breakpoint_address(const struct breakpoint *bp);
 /* Why it is a trap for now, in a few words; NULL: it is none. */

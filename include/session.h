@@ -192,6 +192,10 @@ int session_wait(struct session *s, int timeout_ms, struct session_event *ev);
 enum may_trap { NO_TRAP, MAY_TRAP };
 int session_break(struct session *s, uint64_t address,
 		  enum may_trap may_trap);
+/* The same of data: 1, 2, 4 or 8 bytes, aligned so. */
+enum watch_for { WATCH_WRITES, WATCH_ACCESSES };
+int session_watch(struct session *s, uint64_t address, unsigned size,
+		  enum watch_for what);
 int session_unbreak(struct session *s, int number);
 /* That it is a trap in the text for now, or off, and why; *why, the caller's,
  * is "" when it is watched. */

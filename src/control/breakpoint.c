@@ -40,7 +40,7 @@ breakpoint_becomes_trap(struct target *t, struct breakpoint *bp,
 	watches_fini(&bp->watches);
 	t->traps -= breakpoint_is_trap(bp);
 	bp->why = why;
-	bp->off = t->no_traps && handled(HAZARD_TRAP_ALLOWED);
+	bp->off = bp->data || (t->no_traps && handled(HAZARD_TRAP_ALLOWED));
 	t->traps += breakpoint_is_trap(bp);
 }
 
@@ -70,7 +70,7 @@ breakpoint_at(const struct target *t, uint64_t addr)
 {
 	struct breakpoint *bp = t->breakpoints;
 
-	while (bp && bp->addr != addr)
+	while (bp && (bp->addr != addr || bp->data))
 		bp = bp->next;
 	return bp;
 }
@@ -95,8 +95,10 @@ breakpoints_arm(struct target *t, struct hold *h)
 
 	h->armed = true;
 	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
+		const struct watched at = { bp->addr, bp->data, bp->reads };
+
 		if (bp->why ||
-		    watches_arm(&bp->watches, bp->addr, signal, h->tid) == 0)
+		    watches_arm(&bp->watches, &at, signal, h->tid) == 0)
 			continue;
 		breakpoint_becomes_trap(t, bp, watch_refusal(errno));
 		bp->for_good = true;
@@ -231,7 +233,7 @@ read_text(struct target *t, struct breakpoint *bp)
 	const size_t left = PAGE_BYTES - bp->addr % PAGE_BYTES;
 
 	bp->text.addr = bp->addr;
-	bp->text.len = left < machine_trap_size ? machine_trap_size :
+	bp->text.len = bp->data ? bp->data : left < machine_trap_size ? machine_trap_size :
 		left < TRAP_TEXT_MAX ? left : TRAP_TEXT_MAX;
 	return target_read(t, bp->addr, bp->text.bytes, bp->text.len);
 }
@@ -241,6 +243,14 @@ refuse_if_off(struct target *t, const struct breakpoint *bp)
 {
 	if (!bp->off)
 		return 0;
+	if (bp->data) {
+		fail(FAIL_UNSUITABLE, "%u bytes at %#llx of %s (%d) cannot be "
+		     "watched: %s", bp->data, (unsigned long long)bp->addr,
+		     t->name, (int)t->pid, bp->why);
+		return fail_remedy("the processor has four registers for all "
+				   "breakpoints and data: delete what you can "
+				   "spare");
+	}
 	/* where it shares its memory -trap would not help either */
 	if (target_check_alone(t) < 0)
 		return -1;
@@ -270,28 +280,27 @@ target_allow_traps(struct target *t)
 {
 	t->no_traps = false;
 	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
+		if (bp->data)
+			continue;
 		t->traps += bp->off;
 		bp->off = false;
 	}
 }
 
-struct breakpoint *
-breakpoint_insert(struct target *t, uint64_t addr)
+static struct breakpoint *
+insert(struct target *t, const struct watched *at)
 {
 	struct breakpoint *bp;
 
 	if (!t->held) {
 		fail(FAIL_GENERAL, "breakpoint at %#llx: process %d runs",
-		     (unsigned long long)addr, (int)t->pid);
-		return NULL;
-	}
-	if (breakpoint_at(t, addr)) {
-		fail(FAIL_GENERAL, "there is a breakpoint at %#llx already",
-		     (unsigned long long)addr);
+		     (unsigned long long)at->addr, (int)t->pid);
 		return NULL;
 	}
 	bp = xcalloc(1, sizeof *bp);
-	bp->addr = addr;
+	bp->addr = at->addr;
+	bp->data = at->data;
+	bp->reads = at->reads;
 	bp->next = t->breakpoints;
 	t->breakpoints = bp;
 	t->choose_again = true;
@@ -300,8 +309,31 @@ breakpoint_insert(struct target *t, uint64_t addr)
 	    breakpoints_choose(t) == 0 && refuse_if_off(t, bp) == 0 &&
 	    try_trap(t, bp) == 0)
 		return bp;
-	fail_in("breakpoint");
+	fail_in(at->data ? "watch" : "breakpoint");
 	unlink_one(t, bp);
+	return NULL;
+}
+
+struct breakpoint *
+breakpoint_insert(struct target *t, uint64_t addr)
+{
+	if (!breakpoint_at(t, addr))
+		return insert(t, &(struct watched){ .addr = addr });
+	fail(FAIL_GENERAL, "there is a breakpoint at %#llx already",
+	     (unsigned long long)addr);
+	return NULL;
+}
+
+struct breakpoint *
+breakpoint_watch(struct target *t, uint64_t addr, unsigned size, bool reads)
+{
+	const struct watched at = { addr, size, reads };
+
+	if (size && size <= sizeof(long) && !(size & (size - 1)) &&
+	    addr % size == 0)
+		return insert(t, &at);
+	fail(FAIL_UNSUITABLE, "%u bytes at %#llx are not watched: 1, 2, 4 or 8 "
+	     "that are aligned can be", size, (unsigned long long)addr);
 	return NULL;
 }
 
@@ -325,6 +357,12 @@ breakpoint_remove(struct target *t, struct breakpoint *bp)
 			    "runs", (int)t->pid);
 	unlink_one(t, bp);
 	return 0;
+}
+
+bool
+breakpoint_is_data(const struct breakpoint *bp)
+{
+	return bp->data;
 }
 
 uint64_t

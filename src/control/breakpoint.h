@@ -35,8 +35,15 @@ int watch_send(int fd, int signal, pid_t tid);
 bool watch_signal_is_taken(struct target *t);
 /* This thread blocks t->signal, for longer than a moment. */
 bool watch_is_deaf(const struct target *t, const struct hold *h);
+/* Code at addr, or so many bytes of data, aligned so. */
+struct watched {
+	uint64_t addr;
+	unsigned data;		/* 1, 2, 4, 8; 0: code */
+	bool reads;		/* of data also, not writes alone */
+};
 /* signal 0: count hits only. 0 also when the thread is gone; -1 with errno. */
-int watches_arm(struct watches *w, uint64_t addr, int signal, pid_t tid);
+int watches_arm(struct watches *w, const struct watched *at, int signal,
+		pid_t tid);
 void watches_disarm(struct watches *w, pid_t tid);
 void watches_fini(struct watches *w);
 struct watch *watches_find(const struct watches *w, pid_t tid);
@@ -64,8 +71,11 @@ int step_one(struct target *t, pid_t tid, unsigned limit_ms);
 struct breakpoint {
 	struct breakpoint *next;
 	uint64_t addr;
+	unsigned data;		/* as of struct watched */
+	bool reads;
 	const char *why;	/* it is a trap; NULL: it is watched */
-	bool off;		/* ... or nothing, as no trap is allowed */
+	bool off;		/* ... or nothing, as no trap is allowed, or
+				 * would do: data */
 	bool for_good;		/* ... and stays one */
 	bool was_watched;	/* ... and threads may have passed it */
 	struct watches watches;
@@ -78,6 +88,7 @@ breakpoint_is_trap(const struct breakpoint *bp)
 	return bp->why && !bp->off;
 }
 
+/* Of code. */
 struct breakpoint *breakpoint_at(const struct target *t, uint64_t addr);
 /* When the target is to run on. why: a constant. */
 void breakpoint_becomes_trap(struct target *t, struct breakpoint *bp,

@@ -6,6 +6,8 @@
  *	its signal, elsewhere		told, late: the thread had it blocked
  *	another signal or stop first	taken back: it hits once more
  *	no stop at all			told, late, by a look now and then
+ *	data, and another stop first	told when the thread is to run on, which
+ *					stands until then
  *
  * A hit is untold while the event counts more than we have seen; so nothing
  * depends on signals that are lost, merged with the program's own, or stale.
@@ -29,6 +31,18 @@ hit_at(const struct target *t, pid_t tid, uint64_t pc, struct breakpoint **of)
 		return NULL;
 	*of = bp;
 	return w;
+}
+
+/* Data that this thread has touched, and nobody was told. */
+static struct breakpoint *
+touched(const struct target *t, pid_t tid, struct watch **of)
+{
+	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
+		*of = bp->data ? watches_find(&bp->watches, tid) : NULL;
+		if (*of && watch_hits(*of))
+			return bp;
+	}
+	return NULL;
 }
 
 static struct watch *
@@ -62,8 +76,14 @@ breakpoint_owns_signal(pid_t tid, const siginfo_t *info)
 /* From now on it is a trap, when the target is to run on. Where none is
  * allowed all are watched anew, and the next hit comes late, too. */
 static struct breakpoint *
-came_late(struct target *t, struct breakpoint *bp)
+came_late(struct target *t, struct breakpoint *bp, pid_t tid)
 {
+	struct watch *w = bp->data ? watches_find(&bp->watches, tid) : NULL;
+
+	if (w)
+		w->seen += watch_hits(w);
+	if (bp->data)
+		return bp;
 	t->choose_again = true;
 	if (t->no_traps) {
 		watches_fini(&bp->watches);
@@ -92,8 +112,13 @@ breakpoint_take_watch(struct target *t, pid_t tid, const siginfo_t *info)
 		w->seen += watch_hits(w);
 		return bp;
 	}
+	bp = touched(t, tid, &w);
+	if (bp) {
+		w->seen += watch_hits(w);
+		return bp;
+	}
 	w = watch_of_signal(t, tid, info, &bp);
-	return w && watch_hits(w) ? came_late(t, bp) : NULL;
+	return w && watch_hits(w) ? came_late(t, bp, tid) : NULL;
 }
 
 /* Is it to hit the watch at which it stands once more? */
@@ -134,6 +159,45 @@ breakpoint_signal_queued(struct target *t, pid_t tid)
 	    (st.sig_pending & ~st.sig_blocked) >> (t->signal - 1) & 1)
 		return true;
 	breakpoint_take_back(t, tid);
+	return false;
+}
+
+/* ---- data ---------------------------------------------------------------- */
+
+bool
+breakpoint_touches(struct target *t, struct hold *h)
+{
+	struct watch *w;
+
+	h->touches = t->signal && !h->group_signal && touched(t, h->tid, &w);
+	t->touches = t->touches || h->touches;
+	return h->touches;
+}
+
+bool
+breakpoint_take_touch(struct target *t, struct event *ev)
+{
+	for (size_t i = 0; t->touches && !t->held && i < t->pack.len; i++) {
+		struct hold *h = &t->pack.items[i];
+		struct breakpoint *bp;
+		struct watch *w;
+
+		if (!h->touches)
+			continue;
+		h->touches = false;
+		if (!h->stopped || h->want != WANT_RUNNING)
+			continue;
+		bp = touched(t, h->tid, &w);
+		if (!bp) {
+			hold_run_on(t, h);
+			continue;
+		}
+		w->seen += watch_hits(w);
+		*ev = (struct event){ .kind = EVENT_BREAKPOINT, .tid = h->tid,
+				      .breakpoint = bp };
+		return true;
+	}
+	t->touches = false;
 	return false;
 }
 
@@ -178,7 +242,7 @@ look(struct target *t, pid_t *tid)
 
 	struct breakpoint *bp = find_missed(t, tid);
 
-	return bp ? came_late(t, bp) : NULL;
+	return bp ? came_late(t, bp, *tid) : NULL;
 }
 
 /* The thread may be anywhere by now. */
@@ -204,6 +268,7 @@ breakpoint_take_missed(struct target *t, struct event *ev)
 int
 target_look_ms(const struct target *t)
 {
-	return t->breakpoints && t->signal && !t->held && !t->gone ? LOOK_MS :
-		-1;
+	if (!t->breakpoints || !t->signal || t->held || t->gone)
+		return -1;
+	return t->touches ? 0 : LOOK_MS;
 }

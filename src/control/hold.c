@@ -229,7 +229,8 @@ target_continue_all(struct target *t)
 			continue;	/* it will run on when its stop comes */
 		(void)ptrace(PTRACE_SETOPTIONS, h->tid, 0, t->pack.options |
 			     (h->errand.behind ? PTRACE_O_TRACESYSGOOD : 0));
-		hold_run_on(t, h);
+		if (!breakpoint_touches(t, h))
+			hold_run_on(t, h);
 	}
 	t->pause_ns = now_ns() - t->pack.asked_at;
 	return 0;
@@ -441,6 +442,8 @@ target_next_event(struct target *t, struct event *ev)
 	int status;
 
 	breakpoints_choose_again(t);
+	if (breakpoint_take_touch(t, ev))
+		return true;
 	while ((tid = next_tid(t))) {
 		if (take_status(tid, &status) != tid)
 			return false;

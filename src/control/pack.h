@@ -37,6 +37,7 @@ struct hold {
 	bool armed;		/* all watches of breakpoints are set */
 	bool suspended;		/* it stands while the others run */
 	struct thread_errand errand;	/* alone.c; behind 0: none */
+	bool touches;		/* it stands, to be told of data */
 	int group_signal;	/* it stands in a group stop of this signal */
 	uint64_t stopped_at;
 	uint64_t mask;		/* of signals */

@@ -286,6 +286,10 @@ struct breakpoint *breakpoint_take_watch(struct target *t, pid_t tid,
 /* It stands at a watch that it has hit, and nobody was told: when it runs it
  * hits it once more. */
 void breakpoint_take_back(struct target *t, pid_t tid);
+/* It is to run on, but has touched data that is watched: it stands until
+ * _take_touch has told that, an event of the next target_next_event. */
+bool breakpoint_touches(struct target *t, struct hold *h);
+bool breakpoint_take_touch(struct target *t, struct event *ev);
 /* This signal was made by a watch of ours and is for nobody else. */
 bool breakpoint_owns_signal(pid_t tid, const siginfo_t *info);
 /* It stands at a plain stop while the signal of a hit is still queued: take
@@ -370,6 +374,7 @@ struct target {
 	int signal;			/* of their watches; 0: none is free */
 	uint64_t chosen_at, look_at;
 	bool choose_again;		/* before it runs on */
+	bool touches;			/* some thread does (pack.h) */
 	bool lifted;			/* no trap may be in the text now */
 	unsigned vforks;		/* traps are lifted until 0 */
 	unsigned char *arena;		/* stacks are copied to */

@@ -93,7 +93,8 @@ thread_run_to(struct target *t, struct held *h, uint64_t addr,
 	uint64_t from;
 	int result;
 
-	if (!r.signal || watches_arm(&r.watches, addr, r.signal, h->tid) < 0 ||
+	if (!r.signal || watches_arm(&r.watches, &(struct watched){ .addr = addr },
+				     r.signal, h->tid) < 0 ||
 	    !r.watches.len)
 		return UNWATCHED;
 	from = now_ns();

@@ -111,7 +111,8 @@ watch_return(struct sentry *s, pid_t tid, uint64_t pc)
 		return;
 	watches_disarm(&s->gate, tid);
 	s->gate_at = pc;
-	(void)watches_arm(&s->gate, pc, s->signal, tid);
+	(void)watches_arm(&s->gate, &(struct watched){ .addr = pc }, s->signal,
+			  tid);
 }
 
 /* ---- waiting for it ----------------------------------------------------- */

@@ -16,6 +16,9 @@
  * it: its hits are counted only, with no signal, and a look finds them (hit.c).
  * Many programs have such threads, which do nothing but their own errands.
  *
+ * Data is watched alike, but that the thread has touched it then, and stands
+ * behind the instruction that did.
+ *
  * (Debug registers set by ptrace are no way to do this: they stay when the
  * tracer is killed, and SIGTRAP ends the program at the next hit. Nor may an
  * event be armed by PERF_EVENT_IOC_REFRESH, which hangs Linux 6.16 and 6.17.)
@@ -165,15 +168,18 @@ watch_signal_is_taken(struct target *t)
 
 /* ---- one thread --------------------------------------------------------- */
 
+/* What the kernel does for the program, read(2) into it, is none of its own
+ * accesses; a signal for that would end calls that wait. */
 static int
-open_event(uint64_t addr, pid_t tid)
+open_event(const struct watched *at, pid_t tid)
 {
 	const struct perf_event_attr attr = {
 		.type = PERF_TYPE_BREAKPOINT,
 		.size = sizeof attr,
-		.bp_type = HW_BREAKPOINT_X,
-		.bp_addr = addr,
-		.bp_len = sizeof(long),
+		.bp_type = !at->data ? HW_BREAKPOINT_X : at->reads ?
+			HW_BREAKPOINT_RW : HW_BREAKPOINT_W,
+		.bp_addr = at->addr,
+		.bp_len = at->data ? at->data : sizeof(long),
 		.sample_period = 1,
 		.disabled = 1,
 		.exclude_kernel = 1,
@@ -203,7 +209,7 @@ watch_send(int fd, int signal, pid_t tid)
 const char *
 watch_probe(pid_t tid)
 {
-	const int fd = open_event(0, tid);
+	const int fd = open_event(&(struct watched){0}, tid);
 
 	if (fd < 0)
 		return watch_refusal(errno);
@@ -212,12 +218,13 @@ watch_probe(pid_t tid)
 }
 
 int
-watches_arm(struct watches *w, uint64_t addr, int signal, pid_t tid)
+watches_arm(struct watches *w, const struct watched *at, int signal,
+	    pid_t tid)
 {
 	if (watches_find(w, tid))
 		return 0;
 
-	const int fd = open_event(addr, tid);
+	const int fd = open_event(at, tid);
 
 	if (fd < 0)
 		return errno == ESRCH ? 0 : -1;

@@ -319,6 +319,25 @@ session_break(struct session *s, uint64_t address, enum may_trap may_trap)
 	wire_init(&request, WIRE_BREAK);
 	wire_put(&request, address);
 	wire_put(&request, may_trap);
+	wire_put(&request, 0);
+	wire_put(&request, 0);
+	return client_ask_word(s, &request, &number) < 0 ? -1 : (int)number;
+}
+
+int
+session_watch(struct session *s, uint64_t address, unsigned size,
+	      enum watch_for what)
+{
+	struct wire_message request;
+	uint64_t number = 0;
+
+	if (session_check_holdable(s->pid) < 0)
+		return -1;
+	wire_init(&request, WIRE_BREAK);
+	wire_put(&request, address);
+	wire_put(&request, NO_TRAP);
+	wire_put(&request, size);
+	wire_put(&request, what == WATCH_ACCESSES);
 	return client_ask_word(s, &request, &number) < 0 ? -1 : (int)number;
 }
 

@@ -101,9 +101,12 @@ tell_what_is_off(struct tracer *tr)
 			breakpoint_is_off(tr->target, trap->at);
 
 		if (off && !trap->told_off) {
-			snprintf(out.text, sizeof out.text, "a function is "
-				 "watched no more, and no trap was allowed: "
-				 "%s (status lists it)",
+			const bool data = breakpoint_is_data(trap->at);
+
+			snprintf(out.text, sizeof out.text, "%s watched no "
+				 "more%s: %s (status lists it)",
+				 data ? "data is" : "a function is",
+				 data ? "" : ", and no trap was allowed",
 				 breakpoint_why_trap(tr->target, trap->at));
 			tracer_send_event(tr, &out);
 		}

@@ -158,6 +158,8 @@ do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
 	const uint64_t addr = wire_take(in);
 	const bool may_trap = wire_take(in);
+	const unsigned data = (unsigned)wire_take(in);
+	const bool reads = wire_take(in);
 	const size_t number = free_number(tr);
 	struct trap *trap = &tr->traps[number];
 
@@ -179,7 +181,9 @@ do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 
 	if (ran && target_hold_all(tr->target) < 0)
 		return -1;
-	*trap = (struct trap){ .at = breakpoint_insert(tr->target, addr) };
+	*trap = (struct trap){ .at = data ?
+		breakpoint_watch(tr->target, addr, data, reads) :
+		breakpoint_insert(tr->target, addr) };
 	if (!trap->at) {
 		if (ran)
 			(void)go_on(tr);

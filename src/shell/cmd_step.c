@@ -19,6 +19,7 @@ struct walk {
 	bool over;		/* calls */
 	struct place from, now;
 	bool ended;		/* by something else: a stop, the end */
+	bool told;		/* ... that has shown where it is */
 };
 
 static void
@@ -90,9 +91,12 @@ step_in(struct walk *w, uint64_t start, uint64_t end)
 {
 	struct session_step at;
 
-	if (session_step(w->sh->session, w->tid, start, end, &at) < 0)
+	if (session_step(w->sh->session, w->tid, start, end, &at) < 0 ||
+	    take(w, &at) < 0)
 		return -1;
-	return take(w, &at);
+	w->told = w->tid && !w->ended && data_stepped(w->sh, w->tid);
+	w->ended = w->ended || w->told;
+	return 0;
 }
 
 static int
@@ -224,7 +228,7 @@ walk(struct shell *sh, long long times, bool over, int (*go)(struct walk *))
 		if (go(&w) < 0)
 			return FAILED;
 	}
-	if (w.tid && sh->session &&
+	if (w.tid && !w.told && sh->session &&
 	    session_state(sh->session) == SESSION_STOPPED) {
 		sh->thread = w.tid;
 		if (place_now(sh, w.tid, &w.now) == 0)

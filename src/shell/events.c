@@ -22,7 +22,9 @@ words_joined(size_t n, char **words)
 
 struct event {			/* as it was written */
 	const char *name, *place, *body, *condition;
-	bool temp, trap, disable;
+	char *data;		/* the place, ours */
+	const char *how;	/* it is accessed */
+	bool temp, trap, disable, reads;
 	long long count, thread;
 	bool wrong;
 };
@@ -83,6 +85,21 @@ take_word(const char *option, size_t *n, char **words, bool *wrong)
 	return NULL;
 }
 
+/* change EXPR[, SIZE], access r|w EXPR[, SIZE]: the rest is one expression. */
+static void
+take_data(struct event *e, size_t n, char **words)
+{
+	const bool access = strcmp(e->name, "access") == 0;
+	const size_t first = access ? 3 : 2;
+	const char *how = access && n > 2 ? words[2] : "w";
+
+	e->how = how;
+	e->reads = strchr(how, 'r');
+	e->wrong |= n <= first || !*how || how[strspn(how, "rw")];
+	e->place = e->data = n > first ? words_joined(n - first,
+						      words + first) : NULL;
+}
+
 /* Rearranges the words: a copy of the pointers. has_body: the last word. */
 static struct event
 take_event(size_t n, char **words, bool has_body)
@@ -99,7 +116,10 @@ take_event(size_t n, char **words, bool has_body)
 	e.condition = take_word("-if", &n, words, &e.wrong);
 	e.name = n > 1 ? words[1] : "";
 	e.place = n > 2 ? words[2] : NULL;
-	e.wrong |= n > 3;
+	if (strcmp(e.name, "change") == 0 || strcmp(e.name, "access") == 0)
+		take_data(&e, n, words);
+	else
+		e.wrong |= n > 3;
 	return e;
 }
 
@@ -125,6 +145,8 @@ shown(const char *command, const struct event *e)
 	struct str s = {0};
 
 	str_addf(&s, "%s %s", command, e->name);
+	if (strcmp(e->name, "access") == 0)
+		str_addf(&s, " %s", e->how);
 	if (e->place)
 		str_addf(&s, " %s", e->place);
 	if (e->temp)
@@ -163,6 +185,8 @@ static const struct event_name {
 	{ "proc_gone", EVENT_EXIT, NO_PLACE },
 	{ "attach", EVENT_ATTACH, NO_PLACE },
 	{ "detach", EVENT_DETACH, NO_PLACE },
+	{ "change", EVENT_CHANGE, A_PLACE },
+	{ "access", EVENT_ACCESS, A_PLACE },
 	{ "dlopen", EVENT_DLOPEN, PERHAPS_A_PLACE },
 	{ "dlclose", EVENT_DLCLOSE, PERHAPS_A_PLACE },
 };
@@ -231,6 +255,7 @@ add(struct shell *sh, const char *command, const struct event *e,
 	h->what = shown(command, e);
 	h->body = e->body ? xstrdup(e->body) : NULL;
 	h->place = e->place ? xstrdup(e->place) : NULL;
+	h->reads = e->reads;
 	h->at_line = kind->place == A_LINE;
 	h->once = e->temp;
 	h->may_trap = e->trap;
@@ -261,8 +286,10 @@ add_words(struct shell *sh, size_t n, char **words, enum handler_does does)
 	memcpy(w, words, (n + 1) * sizeof *w);
 
 	const struct event e = take_event(n, w, does == DOES_RUN);
+	const enum result r = add(sh, words[0], &e, does);
 
-	return add(sh, words[0], &e, does);
+	free(e.data);
+	return r;
 }
 
 static enum result
@@ -427,6 +454,12 @@ cmd_handler(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
+static bool
+is_of_data(const struct handler *h)
+{
+	return h->kind == EVENT_CHANGE || h->kind == EVENT_ACCESS;
+}
+
 /* A trap is a danger, and what is off is missed: so both are told. */
 static void
 print_handler(struct shell *sh, const struct handler *h)
@@ -440,7 +473,8 @@ print_handler(struct shell *sh, const struct handler *h)
 	if (h->hits)
 		fprintf(sh->out, "   (%lld hit%s)", h->hits,
 			h->hits == 1 ? "" : "s");
-	if (has_place && !h->spots_len && !h->disabled)
+	if ((has_place ? !h->spots_len : is_of_data(h) && !h->data) &&
+	    !h->disabled)
 		fputs(h->late ? "   (pending: not loaded yet)" :
 		      "   (waits for a process)", sh->out);
 	for (size_t i = 0; i < h->spots_len && target_alive(sh); i++) {
@@ -499,7 +533,8 @@ const struct command event_commands[] = {
 	{ "when", "EVENT [MODIFIERS] { COMMANDS }",
 	  "run commands at an event; the process goes on.\n"
 	  "  EVENT: in FUNCTION, at FILE:LINE, at &ADDRESS, returns FUNCTION,\n"
-	  "  timer SECONDS, exit, attach, detach, dlopen [LIB], dlclose [LIB]\n"
+	  "  change EXPR[, SIZE], access r|w|rw ADDRESS[, SIZE], timer SECONDS,\n"
+	  "  exit, attach, detach, dlopen [LIB], dlclose [LIB]\n"
 	  "  MODIFIERS: -if EXPR, -temp, -count N, -thread TID, -disable, -trap",
 	  0, cmd_when, "when timer 30 { collector disable; quit }" },
 	{ 0 }

@@ -10,7 +10,8 @@
 #include "private.h"
 
 enum event_kind { EVENT_TIMER, EVENT_PLACE, EVENT_RETURNS, EVENT_EXIT,
-		  EVENT_ATTACH, EVENT_DETACH, EVENT_DLOPEN, EVENT_DLCLOSE };
+		  EVENT_ATTACH, EVENT_DETACH, EVENT_DLOPEN, EVENT_DLCLOSE,
+		  EVENT_CHANGE, EVENT_ACCESS };
 enum handler_does { DOES_STOP, DOES_RUN, DOES_TRACE };
 
 struct handler {		/* stop, when, trace */
@@ -26,10 +27,12 @@ struct handler {		/* stop, when, trace */
 	char *what;		/* as typed, for `status` */
 	char *body;		/* of when */
 	uint64_t period_ns, due_ns;	/* timer */
-	char *place;		/* FUNCTION, [FILE:]LINE, &ADDRESS; LIB */
+	char *place;		/* FUNCTION, [FILE:]LINE, &ADDRESS; LIB; data */
 	bool at_line;		/* it is no function */
 	uint64_t *spots;	/* where that is; none: it waits for a process */
 	size_t spots_len, spots_cap;
+	bool reads;		/* of data, not writes alone */
+	struct data *data;	/* where it is watched; NULL */
 	bool late;		/* its object was not loaded: it is pending, or
 				 * was, and can be again */
 	char *object;		/* then: where it was found; NULL */
@@ -126,6 +129,21 @@ void loads_forget(struct shell *sh);
 bool loads_meet(struct shell *sh, uint64_t address, pid_t tid);
 /* $dllist, $dlobj; NULL: none of them, or unset. */
 const char *loads_variable(const struct shell *sh, const char *name);
+
+/* ---- data.c: data that is watched ------------------------------------------------------ */
+
+/* -1: it cannot be, and why. */
+int data_place(struct shell *sh, struct handler *h);
+void data_unplace(struct shell *sh, struct handler *h);
+void data_free(struct data *d);
+/* A thread has touched some: false, it was not this. over: the wait is. */
+bool data_meet(struct shell *sh, int breakpoint, pid_t tid, bool *over);
+/* A thread has met a breakpoint: what lay in a frame that has returned is
+ * watched no more. true: the wait is over. */
+bool data_returned(struct shell *sh, uint64_t address, pid_t tid);
+/* A thread has been stepped: what it has changed is told now. true: as above. */
+bool data_stepped(struct shell *sh, pid_t tid);
+void data_forget(struct shell *sh);
 
 /* ---- event_place.c: where handlers wait ----------------------------------------------- */
 

@@ -19,6 +19,7 @@ handler_free(struct handler *h)
 	free(h->pending);
 	free(h->object);
 	vec_fini(&h->searched);
+	data_free(h->data);
 	free(h);
 }
 
@@ -61,6 +62,7 @@ forget_places(struct handler *h)
 void
 handler_unplace(struct shell *sh, struct handler *h)
 {
+	data_unplace(sh, h);
 	for (size_t i = 0; i < h->spots_len; i++)
 		spot_drop(sh, h->spots[i]);
 	for (size_t i = 0; i < h->pending_len; i++)
@@ -90,6 +92,7 @@ handler_remove(struct shell *sh, struct handler *h)
 void
 handlers_drop_breakpoints(struct shell *sh)
 {
+	data_forget(sh);
 	for (size_t i = 0; i < sh->handlers.len; i++)
 		forget_places(sh->handlers.items[i]);
 	sh->until = (struct until){0};
@@ -173,6 +176,8 @@ handler_place(struct shell *sh, struct handler *h)
 		return 0;
 	if (h->kind == EVENT_DLOPEN || h->kind == EVENT_DLCLOSE)
 		return loads_watch(sh);
+	if (h->kind == EVENT_CHANGE || h->kind == EVENT_ACCESS)
+		return data_place(sh, h);
 	if (!has_place(h) || h->spots_len)
 		return 0;
 	if (h->late)
@@ -376,15 +381,21 @@ bool
 handlers_meet(struct shell *sh, int breakpoint, pid_t tid)
 {
 	const pid_t thread = sh->thread;
-	bool reached;
+	bool reached, over;
 	uint64_t address;
 
+	if (data_meet(sh, breakpoint, tid, &over)) {
+		sh->thread = over && sh->session ? tid : thread;
+		return over;
+	}
 	if (!spot_address(sh, breakpoint, &address)) {
 		sh->thread = tid;
 		return true;
 	}
 	reached = until_takes(sh, address, tid);
 	reached = loads_meet(sh, address, tid) || reached;
+	if (sh->session)
+		reached = data_returned(sh, address, tid) || reached;
 	if (!sh->session || fire_all(sh, address, tid) || reached) {
 		sh->thread = sh->session ? tid : 0;
 		return true;
