@@ -214,6 +214,7 @@ inject_owns_descriptor(struct target *t, pid_t tid, const char *number)
 	n = readlinkat(target_proc(t), path, link, sizeof link - 1);
 	link[n > 0 ? n : 0] = 0;
 	return str_starts(link, "/memfd:sonde-records") ||
+	       str_starts(link, "/memfd:sonde-traces") ||
 	       str_starts(link, "/memfd:sonde-collector");
 }
 
