@@ -458,7 +458,16 @@ bool signal_is_fault(const siginfo_t *info);
 /* The signal that a stopped thread is about to get; 0: none. */
 int thread_signal_due(pid_t tid);
 /* By which watches of breakpoints tell a hit; 0: nothing is watched. */
-int target_watch_signal(const struct target *t);
+int target_watch_signal(struct target *t);
+/* One thread is not to come to a place: that is an EVENT_SIGNAL which
+ * thread_watch_takes. there: it stands at the place, and passes it when it goes
+ * on. NULL: it cannot be watched. */
+struct thread_watch;
+struct thread_watch *thread_watch_open(struct target *t, pid_t tid,
+				       uint64_t addr);
+void thread_watch_close(struct thread_watch *w);
+bool thread_watch_takes(struct thread_watch *w, const siginfo_t *info,
+			bool *there);
 
 /* ---- steps -------------------------------------------------------------- */
 

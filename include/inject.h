@@ -158,6 +158,7 @@ enum interlude_why {
 	INTERLUDE_FAULTED,	/* by a signal that the program never gets */
 	INTERLUDE_STANDS,	/* in the function */
 	INTERLUDE_BREAKPOINT,	/* the same */
+	INTERLUDE_JUMPS,	/* it would leave the function: longjmp */
 	INTERLUDE_LEFT,		/* by a jump out of the function */
 	INTERLUDE_EXECED, INTERLUDE_ENDED,
 };
@@ -175,8 +176,8 @@ struct way_back;
 struct interlude *interlude_begin(struct target *t, pid_t tid,
 				  const struct interlude_call *c,
 				  struct way_back **way);
-/* It runs, alone, for so long at most. Behind RETURNED and FAULTED comes
- * interlude_end; behind the last three only interlude_free. */
+/* It runs, alone, for so long at most. Behind RETURNED, FAULTED and JUMPS
+ * comes interlude_end; behind the last three only interlude_free. */
 int interlude_go(struct interlude *il, uint64_t ns, bool (*cancelled)(void *),
 		 void *arg, struct interlude_news *news);
 /* Where is it, all of them having run? RETURNED, STANDS or LEFT. */

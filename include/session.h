@@ -319,6 +319,7 @@ struct session_call {
 enum session_called {
 	SESSION_CALL_RETURNED,	/* the thread is as it was */
 	SESSION_CALL_FAULTED,	/* the same; by this signal, or given up (0) */
+	SESSION_CALL_JUMPS,	/* the same; it would have left by longjmp */
 	/* It stands in the function: all may run (session_cont), until
 	 * SESSION_EVENT_CALLED or something else. */
 	SESSION_CALL_STANDS,

@@ -15,6 +15,7 @@
 #include "breakpoint.h"
 
 #include <signal.h>
+#include <stdlib.h>
 
 enum { SLICE_MS = 20 };
 
@@ -63,9 +64,60 @@ thread_signal_due(pid_t tid)
 }
 
 int
-target_watch_signal(const struct target *t)
+target_watch_signal(struct target *t)
 {
-	return t->signal;
+	const char *why;
+
+	return t->signal ? t->signal : watch_signal(t, &why);
+}
+
+/* ---- a place of its own that it is not to come to --------------------------- */
+
+struct thread_watch {
+	struct watches watches;
+	uint64_t addr;
+	pid_t tid;
+};
+
+struct thread_watch *
+thread_watch_open(struct target *t, pid_t tid, uint64_t addr)
+{
+	struct thread_watch *w = xcalloc(1, sizeof *w);
+	const int signal = target_watch_signal(t);
+
+	w->addr = addr;
+	w->tid = tid;
+	if (addr && signal && !breakpoint_at(t, addr) &&
+	    watches_arm(&w->watches, &(struct watched){ .addr = addr },
+			signal, tid) == 0 &&
+	    w->watches.len)
+		return w;
+	thread_watch_close(w);
+	return NULL;
+}
+
+void
+thread_watch_close(struct thread_watch *w)
+{
+	if (!w)
+		return;
+	watches_fini(&w->watches);
+	free(w);
+}
+
+bool
+thread_watch_takes(struct thread_watch *w, const siginfo_t *info, bool *there)
+{
+	struct watch *one = w ? watches_find(&w->watches, w->tid) : NULL;
+	struct user_regs_struct regs;
+
+	if (!one || info->si_fd != one->fd || info->si_code < POLL_IN ||
+	    info->si_code > POLL_HUP)
+		return false;
+	one->seen += watch_hits(one);
+	*there = thread_get_regs(w->tid, &regs) == 0 &&
+		machine_pc(&regs) == w->addr;
+	return true;
 }
 
 /* To a plain stop, from a hit that it passes when it goes on. */

@@ -48,6 +48,7 @@ struct interlude {
 	struct thread_errand errand;
 	uint64_t slot, bytes, room, sp;
 	size_t room_size;
+	struct thread_watch *jumps[JUMPS];
 	bool throws;		/* exceptions may come */
 	bool cut;		/* a call of the function was interrupted */
 	bool held;		/* by us, not for the user */
@@ -338,6 +339,63 @@ has_left(const struct interlude *il, const struct user_regs_struct *r)
 	return m && r->rsp >= il->b.frame + 16 && r->rsp < m->end;
 }
 
+/* libc keeps sp as it is, or in disguise. */
+static bool
+jumps_out(const struct interlude *il, const struct user_regs_struct *r)
+{
+	enum { JMPBUF_SP = 6 * 8, GUARD = 0x30, TURN = 17 };
+	const struct module *m = modules_find(&il->p.mods, il->b.regs.rsp);
+	uint64_t sp, guard, plain;
+
+	if (!m || target_read(il->p.t, r->rdi + JMPBUF_SP, &sp, 8) < 0 ||
+	    target_read(il->p.t, r->fs_base + GUARD, &guard, 8) < 0) {
+		fail_clear();
+		return false;
+	}
+	plain = (sp >> TURN | sp << (64 - TURN)) ^ guard;
+	return (plain >= il->b.frame + 16 && plain < m->end) ||
+		(sp >= il->b.frame + 16 && sp < m->end);
+}
+
+static void
+watch_jumps(struct interlude *il)
+{
+	const int signal = target_watch_signal(il->p.t);
+
+	for (int i = 0; signal && i < JUMPS; i++)
+		if (!(il->b.mask >> (signal - 1) & 1))
+			il->jumps[i] = thread_watch_open(il->p.t,
+				il->b.held.tid, il->way->jumps[i]);
+	fail_clear();
+}
+
+static void
+watch_no_more(struct interlude *il)
+{
+	for (int i = 0; i < JUMPS; i++) {
+		thread_watch_close(il->jumps[i]);
+		il->jumps[i] = NULL;
+	}
+}
+
+/* Is that signal ours? *out: and the thread is about to leave. */
+static bool
+is_jump(struct interlude *il, const siginfo_t *info, bool *out)
+{
+	struct user_regs_struct r;
+	bool there;
+
+	*out = false;
+	for (int i = 0; i < JUMPS; i++)
+		if (thread_watch_takes(il->jumps[i], info, &there)) {
+			*out = there &&
+				thread_get_regs(il->b.held.tid, &r) == 0 &&
+				jumps_out(il, &r);
+			return true;
+		}
+	return false;
+}
+
 static void
 keep(struct interlude *il, const siginfo_t *info)
 {
@@ -369,6 +427,7 @@ take_event(struct interlude *il, const struct event *ev, const siginfo_t *info,
 	   struct interlude_news *news)
 {
 	struct user_regs_struct r;
+	bool out;
 
 	switch (ev->kind) {
 	case EVENT_SYSCALL:
@@ -382,6 +441,12 @@ take_event(struct interlude *il, const struct event *ev, const siginfo_t *info,
 		news->why = INTERLUDE_LEFT;
 		return true;
 	case EVENT_SIGNAL:
+		if (is_jump(il, info, &out)) {
+			news->why = INTERLUDE_JUMPS;
+			/* nor is it the program's */
+			il->b.held.faulted = out;
+			return out;
+		}
 		if (!signal_is_fault(info)) {
 			keep(il, info);
 			return false;
@@ -420,21 +485,24 @@ interlude_go(struct interlude *il, uint64_t ns, bool (*cancelled)(void *arg),
 	*news = (struct interlude_news){ .why = INTERLUDE_RETURNED };
 	if (take_thread(il) < 0)
 		return -1;
+	watch_jumps(il);
 	while (!over && !thread_is_back(il->p.t, il->b.held.tid)) {
 		struct event ev;
 		siginfo_t info;
 
 		if (thread_run_alone(il->p.t, &il->b.held, &limit, &ev,
 				     &info) < 0) {
+			watch_no_more(il);
 			il->held = false;
 			news->why = INTERLUDE_ENDED;
 			return ev.kind == EVENT_NONE ? -1 : 0;
 		}
 		over = take_event(il, &ev, &info, news);
 	}
-	if (news->why == INTERLUDE_RETURNED)
+	watch_no_more(il);
+	if (!over || news->why == INTERLUDE_RETURNED)
 		return collect(il, news);
-	if (news->why != INTERLUDE_FAULTED)
+	if (news->why != INTERLUDE_FAULTED && news->why != INTERLUDE_JUMPS)
 		give_thread(il);
 	return 0;
 }

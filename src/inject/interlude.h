@@ -8,7 +8,7 @@
 
 #include "private.h"
 
-enum { POPS = 5, WAY_SEEN = 64 };
+enum { POPS = 5, WAY_SEEN = 64, JUMPS = 2 };
 
 struct way_back {
 	uint64_t restore_rt;	/* mov $15, %rax; syscall */
@@ -18,6 +18,7 @@ struct way_back {
 	int base;		/* rbx, rbp or 12 to 15, as machines number */
 	int64_t disp;
 	unsigned skips;		/* words that it takes before it returns */
+	uint64_t jumps[JUMPS];	/* longjmp, and its fortified form; 0: none */
 	unsigned char seen[WAY_SEEN];	/* what is at store and at pops */
 };
 

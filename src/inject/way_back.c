@@ -157,6 +157,27 @@ see(struct target *t, const struct way_back *way, unsigned char *seen)
 					   sizeof pops) == 0);
 }
 
+/* libc's; a program's own are not known. */
+static void
+find_jumps(struct target *t, const struct modules *mods, struct way_back *way)
+{
+	static const char *const names[JUMPS] = { "longjmp", "__longjmp_chk" };
+	struct look look = { .t = t };
+	struct image img;
+
+	for (size_t i = 0; i < mods->len && !way->jumps[0]; i++) {
+		const struct module *m = &mods->items[i];
+
+		if (!(m->prot & MODULE_EXEC) || !is_libc(m) ||
+		    locate_image(&look, mapping_header(mods, m->start),
+				 &img) < 0)
+			continue;
+		for (int j = 0; j < JUMPS; j++)
+			way->jumps[j] = locate_address(&look, &img, names[j]);
+	}
+	look_fini(&look);
+}
+
 int
 way_back_find(struct target *t, const struct modules *mods,
 	      struct way_back *way)
@@ -176,6 +197,7 @@ way_back_find(struct target *t, const struct modules *mods,
 			    is_libc(m) != (others == 1))
 				search(t, m, way);
 		}
+	find_jumps(t, mods, way);
 	fail_clear();
 	if (way->restore_rt && way->store && see(t, way, way->seen))
 		return 0;

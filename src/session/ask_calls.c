@@ -54,7 +54,7 @@ session_call_here(struct session *s, pid_t tid, const struct session_call *c,
 	wire_put(&request, ms);
 	wire_put(&request, c->only_waiting);
 	wire_put_bytes(&request, &words, sizeof words);
-	wire_put_bytes(&request, c->data, c->data_size);
+	wire_put_bytes(&request, c->data ? c->data : "", c->data_size);
 	return ask(s, &request, news);
 }
 

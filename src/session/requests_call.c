@@ -14,6 +14,7 @@ static const enum session_called whys[] = {
 	[INTERLUDE_FAULTED] = SESSION_CALL_FAULTED,
 	[INTERLUDE_STANDS] = SESSION_CALL_STANDS,
 	[INTERLUDE_BREAKPOINT] = SESSION_CALL_BREAKPOINT,
+	[INTERLUDE_JUMPS] = SESSION_CALL_JUMPS,
 	[INTERLUDE_LEFT] = SESSION_CALL_LEFT,
 	[INTERLUDE_EXECED] = SESSION_CALL_ENDED,
 	[INTERLUDE_ENDED] = SESSION_CALL_ENDED,
@@ -79,7 +80,8 @@ answer(struct tracer *tr, const struct interlude_news *news,
 	const enum session_called why = whys[news->why];
 	int r = 0;
 
-	if (why == SESSION_CALL_RETURNED || why == SESSION_CALL_FAULTED)
+	if (why == SESSION_CALL_RETURNED || why == SESSION_CALL_FAULTED ||
+	    why == SESSION_CALL_JUMPS)
 		r = interlude_end(il);
 	wire_put(out, why);
 	wire_put(out, news->ints[0]);

@@ -154,6 +154,11 @@ judge(struct shell *sh, const struct session_call_news *news)
 	case SESSION_CALL_STANDS:
 	case SESSION_CALL_BREAKPOINT:
 		return stands();
+	case SESSION_CALL_JUMPS:
+		fail(FAIL_GENERAL, "the function that was called would have left "
+		     "by longjmp; the thread is where it was before the call");
+		return fail_remedy("what the function changed or locked before "
+				   "stays so");
 	case SESSION_CALL_LEFT:
 		fail(FAIL_GENERAL, "thread %d has left the function that was "
 		     "called by a jump; it is where that led",

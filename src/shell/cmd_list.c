@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The command list: lines of the source.
+ * What is looked at: list, lines of the source; file and func, which source and
+ * function that is; dump, what the function has.
  */
 #include "private.h"
 
@@ -113,7 +114,119 @@ cmd_list(struct shell *sh, size_t n, char **words)
 	return list_lines(sh, sh->list_line + LIST_LINES - 1);
 }
 
+/* ---- file, func, dump ---------------------------------------------------- */
+
+enum { FRAMES_MOST = 100000 };
+
+/* Without its parameters. */
+static bool
+is_function(const struct debug_frame *f, const char *name)
+{
+	char *shown = f->function ? name_display(f->function, NAME_SHORT) :
+		NULL;
+	const bool same = shown && strcmp(shown, name) == 0;
+
+	free(shown);
+	return same || (f->function && strcmp(f->function, name) == 0);
+}
+
+/* The innermost frame of that function; -1: it is not on the stack. */
+static int
+select_function(struct debug *d, const char *name)
+{
+	const size_t n = debug_frames(d, FRAMES_MOST);
+	struct debug_frame f;
+
+	for (size_t i = 0; i < n; i++)
+		if (debug_frame(d, i, &f) == 0 && is_function(&f, name))
+			return debug_select(d, i);
+	fail(FAIL_MISSING, "%s is not on the stack of the thread", name);
+	return fail_remedy("where shows what is");
+}
+
+static struct debug *
+selected(struct shell *sh, struct debug_frame *f)
+{
+	struct debug *d = debuggee_now(sh);
+
+	return debug_frame(d, debug_selected(d), f) < 0 ? NULL : d;
+}
+
+static enum result
+cmd_file(struct shell *sh, size_t n, char **words)
+{
+	struct debug_frame f;
+
+	if (n > 2)
+		return USAGE;
+	if (n == 2)
+		list_at(sh, words[1], 1);
+	else if (!sh->list_file && !selected(sh, &f))
+		return FAILED;
+	if (n == 1)
+		fprintf(sh->out, "%s\n", sh->list_file ? sh->list_file :
+			f.file ? f.file : "no file is known");
+	return DONE;
+}
+
+static enum result
+cmd_func(struct shell *sh, size_t n, char **words)
+{
+	struct debug_frame f;
+	struct debug *d;
+
+	if (n > 2)
+		return USAGE;
+	/* then it is short for the table of the experiment */
+	if (!sh->core && !target_alive(sh)) {
+		words[0] = (char *)"functions";
+		return view_run(sh, n, words);
+	}
+	if (!(d = selected(sh, &f)) ||
+	    (n == 2 && select_function(d, words[1]) < 0) ||
+	    debug_frame(d, debug_selected(d), &f) < 0)
+		return FAILED;
+
+	char *name = f.function ? name_display(f.function, NAME_LONG) : NULL;
+
+	fprintf(sh->out, "%s\n", name ? str_tame(name) : "<Unknown>");
+	free(name);
+	if (n == 2 && f.file)
+		list_at(sh, f.file, f.line - LIST_LINES / 2);
+	return DONE;
+}
+
+static enum result
+cmd_dump(struct shell *sh, size_t n, char **words)
+{
+	struct str out = {0};
+	struct debug_frame f;
+	struct debug *d;
+	int r;
+
+	if (n > 2)
+		return USAGE;
+	if (!(d = selected(sh, &f)))
+		return FAILED;
+
+	const size_t before = debug_selected(d);
+
+	if (n == 2 && select_function(d, words[1]) < 0)
+		return FAILED;
+	r = debug_dump(d, &out);
+	fputs(str_text(&out), sh->out);
+	str_fini(&out);
+	(void)debug_select(d, before);
+	return r < 0 ? FAILED : DONE;
+}
+
 const struct command list_commands[] = {
+	{ "dump", "[FUNCTION]", "print arguments and variables of a function "
+	  "on the stack", NEEDS_STANDING, cmd_dump, "dump main" },
+	{ "file", "[FILE]", "tell which source is looked at, or choose it",
+	  NEEDS_SEEN, cmd_file, "file main.c" },
+	{ "func", "[FUNCTION]", "tell which function is looked at, or choose "
+	  "one", 0, cmd_func, "func main" },
 	{ "list", "[N[,M] | FUNCTION]", "print lines of the source",
 	  NEEDS_TARGET, cmd_list, "list main" },
 	{ 0 }

@@ -338,7 +338,7 @@ cmd_call(struct shell *sh, size_t n, char **words)
 const struct command look_commands[] = {
 	{ "call", "[-resumeone] F(ARGUMENTS)", "call a function of the "
 	  "process (-resumeone: alone)",
-	  NEEDS_TARGET | REDIRECTS_ITSELF, cmd_call, "call getpid()" },
+	  NEEDS_TARGET, cmd_call, "call getpid()" },
 	{ "loadobject", "[-list]", "list what is loaded", NEEDS_TARGET,
 	  cmd_loadobject, "loadobject -list" },
 	{ "lwps", "", "list the threads as the kernel numbers them",

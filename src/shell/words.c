@@ -292,14 +292,28 @@ skip_literal(struct scan *s)
 	return 0;
 }
 
+/* What is called ends with its parenthesis; a redirection may follow. */
+static bool
+ends_call(const struct scan *s, int *depth)
+{
+	if (here(s) == '(')
+		++*depth;
+	if (here(s) == ')')
+		--*depth;
+	return *depth <= 0 && (here(s) == '<' || here(s) == '>');
+}
+
 static int
 take_expression(struct scan *s, struct words *w)
 {
+	const bool call = strcmp(w->items[0], "call") == 0;
 	size_t start, end;
+	int depth = 0;
 
 	skip_blanks(s);
 	start = s->at;
-	while (here(s) && here(s) != ';' && !at_line_end(s)) {
+	while (here(s) && here(s) != ';' && !at_line_end(s) &&
+	       !(call && ends_call(s, &depth))) {
 		if (here(s) == '"' || here(s) == '\'') {
 			if (skip_literal(s) < 0)
 				return -1;
