@@ -173,6 +173,7 @@ struct event {
 	pid_t tid;
 	int signal;		/* EVENT_SIGNAL, EVENT_GROUP_STOP; EVENT_ERRAND:
 				 * of a fault, 0: it is back */
+	bool stands;		/* EVENT_SIGNAL: it is due, the thread stands */
 	unsigned long message;	/* PTRACE_GETEVENTMSG: new tid, status */
 	int status;		/* raw wait status */
 	struct breakpoint *breakpoint;	/* EVENT_BREAKPOINT */
@@ -380,6 +381,16 @@ int target_loader(struct target *t, struct loader *l);
 void loader_each(struct target *t, const struct loader *l,
 		 void (*visit)(void *arg, uint64_t base, const char *name),
 		 void *arg);
+
+/* Signals (bit n - 1 is n) that a thread of a target which runs seized gets
+ * only after an EVENT_SIGNAL that stands: call target_hold_all. */
+void target_catch(struct target *t, uint64_t signals);
+/* A thread that is held: it gets this signal, instead of the one that is due
+ * to it; 0: none. */
+int target_deliver(struct target *t, pid_t tid, int signal);
+/* 0: none is due to this one, which stands. */
+int thread_due_signal(pid_t tid, siginfo_t *info);
+bool target_is_seized(const struct target *t);
 
 /* ---- breakpoints -------------------------------------------------------- */
 

@@ -177,6 +177,12 @@ struct session_event {
 	int status;		/* wait status of the ended program; -1 unknown */
 	char text[512];		/* one sentence; the receipt when it ended */
 };
+/* Signals (bit n - 1 is n) of which an event comes, while all stand, before a
+ * thread gets them. */
+int session_catch(struct session *s, uint64_t signals);
+/* session_cont, but that this thread gets another signal than is due to it, or
+ * one though none is; 0: none. */
+int session_cont_with(struct session *s, pid_t tid, int signal);
 /* Readable when an event may be there; for poll(2) beside the keyboard. */
 int session_fd(const struct session *s);
 /* 1: *ev filled; 0: none within timeout_ms (-1: for ever, until a signal

@@ -169,7 +169,8 @@ breakpoint_touches(struct target *t, struct hold *h)
 {
 	struct watch *w;
 
-	h->touches = t->signal && !h->group_signal && touched(t, h->tid, &w);
+	h->touches = (t->signal && !h->group_signal &&
+		      touched(t, h->tid, &w)) || signal_to_tell(t, h);
 	t->touches = t->touches || h->touches;
 	return h->touches;
 }
@@ -181,12 +182,22 @@ breakpoint_take_touch(struct target *t, struct event *ev)
 		struct hold *h = &t->pack.items[i];
 		struct breakpoint *bp;
 		struct watch *w;
+		siginfo_t info;
 
 		if (!h->touches)
 			continue;
 		h->touches = false;
 		if (!h->stopped || h->want != WANT_RUNNING)
 			continue;
+		if (signal_to_tell(t, h)) {
+			h->told = true;
+			*ev = (struct event){
+				.kind = EVENT_SIGNAL, .tid = h->tid,
+				.signal = thread_due_signal(h->tid, &info),
+				.stands = true,
+			};
+			return true;
+		}
 		bp = touched(t, h->tid, &w);
 		if (!bp) {
 			hold_run_on(t, h);
@@ -268,7 +279,9 @@ breakpoint_take_missed(struct target *t, struct event *ev)
 int
 target_look_ms(const struct target *t)
 {
-	if (!t->breakpoints || !t->signal || t->held || t->gone)
+	if (t->held || t->gone)
 		return -1;
-	return t->touches ? 0 : LOOK_MS;
+	if (t->touches)
+		return 0;
+	return t->breakpoints && t->signal ? LOOK_MS : -1;
 }

@@ -200,7 +200,7 @@ hold_run_on(struct target *t, struct hold *h)
 	if (h->group_signal)
 		listen_on(h);
 	else
-		run_on(h, signal_of_stop(h->tid, NULL));
+		run_on(h, signal_to_deliver(t, h));
 }
 
 int
@@ -317,7 +317,10 @@ take_signal(struct target *t, struct hold *h, struct event *ev)
 		if (signal)
 			hold_delivers(t, tid, &info);
 		breakpoint_take_back(t, tid);
-		run_on(h, signal);
+		ev->stands = signal_is_caught(t, tid);
+		h->told = ev->stands;
+		if (!ev->stands)
+			run_on(h, signal);
 		return signal != 0;
 	}
 	/* Stand at a plain stop: there no path can deliver the trap. */

@@ -82,7 +82,8 @@ void
 hold_note(struct hold *h, const struct event *ev)
 {
 	h->stopped = true;
-	h->newborn = false;
+	h->newborn = h->told = false;
+	h->instead = 0;
 	h->stopped_at = now_ns();
 	h->group_signal = ev->kind == EVENT_GROUP_STOP ? ev->signal : 0;
 	if (ev->kind == EVENT_STOPPED || ev->kind == EVENT_GROUP_STOP)

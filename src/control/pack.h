@@ -20,6 +20,8 @@ enum want {
 	WANT_ASIS,	/* held alone by thread_hold: its holder waits for it */
 };
 
+enum { NO_SIGNAL = -1 };
+
 struct hold {
 	pid_t tid;
 	enum want want;
@@ -37,7 +39,9 @@ struct hold {
 	bool armed;		/* all watches of breakpoints are set */
 	bool suspended;		/* it stands while the others run */
 	struct thread_errand errand;	/* alone.c; behind 0: none */
-	bool touches;		/* it stands, to be told of data */
+	bool touches;		/* it stands, to be told of data or a signal */
+	bool told;		/* of the signal that it stands with */
+	int instead;		/* of that one: another, NO_SIGNAL; 0: it */
 	int group_signal;	/* it stands in a group stop of this signal */
 	uint64_t stopped_at;
 	uint64_t mask;		/* of signals */
@@ -132,6 +136,8 @@ void pack_let_newborn_go(struct pack *p);
 /* From any stop: run, with the signal it was about to get, or stay in its
  * group stop. It stays seized. */
 void hold_run_on(struct target *t, struct hold *h);
+/* The signal that it stands with is not delivered. */
+void hold_swallows(struct target *t, pid_t tid);
 /* Repair the call of a thread that stands at a plain stop. It goes on right
  * after: what is due to it now decides. */
 void hold_repair(struct target *t, const struct hold *h);

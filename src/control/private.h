@@ -205,6 +205,15 @@ struct program {
 
 void program_read(struct target *t, struct program *p);
 
+/* ---- caught.c ----------------------------------------------------------- */
+
+/* It stands at the delivery of a signal that the holder wants to know of. */
+bool signal_is_caught(struct target *t, pid_t tid);
+/* And it was not told yet. */
+bool signal_to_tell(struct target *t, const struct hold *h);
+/* What it gets when it goes on. */
+int signal_to_deliver(struct target *t, const struct hold *h);
+
 /* ---- loader.c ----------------------------------------------------------- */
 
 /* What the kernel told the program at its start; 0: nothing of that type. */
@@ -286,7 +295,8 @@ struct breakpoint *breakpoint_take_watch(struct target *t, pid_t tid,
 /* It stands at a watch that it has hit, and nobody was told: when it runs it
  * hits it once more. */
 void breakpoint_take_back(struct target *t, pid_t tid);
-/* It is to run on, but has touched data that is watched: it stands until
+/* It is to run on, but has touched data that is watched, or is about to get a
+ * signal of which nobody was told: it stands until
  * _take_touch has told that, an event of the next target_next_event. */
 bool breakpoint_touches(struct target *t, struct hold *h);
 bool breakpoint_take_touch(struct target *t, struct event *ev);
@@ -375,6 +385,7 @@ struct target {
 	uint64_t chosen_at, look_at;
 	bool choose_again;		/* before it runs on */
 	bool touches;			/* some thread does (pack.h) */
+	uint64_t caught;		/* signals, by their bits */
 	bool lifted;			/* no trap may be in the text now */
 	unsigned vforks;		/* traps are lifted until 0 */
 	unsigned char *arena;		/* stacks are copied to */

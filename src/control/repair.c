@@ -173,6 +173,20 @@ hold_delivers(struct target *t, pid_t tid, const siginfo_t *si)
 		(void)ptrace(PTRACE_SETREGSET, tid, 1, &iov);
 }
 
+/* The signal that ended its call does not reach it. */
+void
+hold_swallows(struct target *t, pid_t tid)
+{
+	struct user_regs_struct regs;
+	struct iovec iov = { &regs, sizeof regs };
+
+	if (ptrace(PTRACE_GETREGSET, tid, 1, &iov) == 0 &&
+	    iov.iov_len == sizeof regs &&
+	    machine_interrupted(&regs) != INTERRUPTED_NO &&
+	    fix_eintr(t, tid, &regs))
+		(void)ptrace(PTRACE_SETREGSET, tid, 1, &iov);
+}
+
 static void
 note_cut(struct target *t, pid_t tid, const struct user_regs_struct *regs)
 {

@@ -155,6 +155,10 @@ take_news(struct target *t, pid_t tid, int status)
 		return hold_settle(&t->pack, tid,
 				   deadline_in_ms(STOP_LIMIT_MS));
 	}
+	if (is_signal && signal_is_caught(t, tid)) {
+		h->asked = false;	/* it stands with it, to be told */
+		return 1;
+	}
 	return hold_pass(&t->pack, &ev);
 }
 

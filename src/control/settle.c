@@ -17,6 +17,7 @@ enum { LOOK_AGAIN_MS = 20 };	/* then see whether it can stop at all */
 int
 hold_due_signal(struct pack *p, pid_t tid)
 {
+	const struct hold *h = pack_find(p, tid);
 	siginfo_t info;
 	const int signal = signal_of_stop(tid, &info);
 
@@ -30,6 +31,8 @@ hold_due_signal(struct pack *p, pid_t tid)
 		hold_delivers(p->target, tid, &info);
 	if (p == &p->target->pack)
 		breakpoint_take_back(p->target, tid);
+	if (signal && h && h->instead)
+		return signal_to_deliver(p->target, h);
 	return signal;
 }
 
@@ -93,6 +96,13 @@ hold_step(struct pack *p, pid_t tid, int status)
 
 	if (drain && !breakpoint_signal_queued(p->target, tid))
 		return 1;
+
+	/* it is to be told of that first, and stands with it */
+	if (ev.kind == EVENT_SIGNAL && h->want == WANT_STOPPED &&
+	    p == &p->target->pack && signal_is_caught(p->target, tid)) {
+		h->asked = false;
+		return 1;
+	}
 
 	/* its birth, a signal: it may stand since those that sleep were asked */
 	if (!drain)

@@ -254,11 +254,32 @@ session_stop(struct session *s)
 int
 session_cont(struct session *s)
 {
+	return session_cont_with(s, 0, 0);
+}
+
+int
+session_cont_with(struct session *s, pid_t tid, int signal)
+{
+	struct wire_message request, answer;
+
 	s->moves++;
-	if (client_ask_simple(s, WIRE_CONT, 0) < 0)
-		return -1;
-	s->held = false;
-	return 0;
+	wire_init(&request, WIRE_CONT);
+	wire_put(&request, (uint64_t)tid);
+	wire_put(&request, (uint64_t)signal);
+
+	const int r = client_ask(s, &request, &answer);
+
+	wire_fini(&answer);
+	if (r == 0)
+		s->held = false;
+	return r;
+}
+
+int
+session_catch(struct session *s, uint64_t signals)
+{
+	return session_check_holdable(s->pid) < 0 ? -1 :
+		client_ask_simple(s, WIRE_CATCH, signals);
 }
 
 static const char *

@@ -6,6 +6,8 @@
  */
 #include "private.h"
 
+#include <string.h>
+
 void
 tracer_send_event(struct tracer *tr, const struct session_event *ev)
 {
@@ -90,6 +92,38 @@ on_errand(struct tracer *tr, const struct event *ev)
 		tracer_send_event(tr, &out);
 }
 
+/* A signal is due to a thread: everybody stands, the shell decides. */
+static void
+on_signal(struct tracer *tr, const struct event *ev)
+{
+	struct session_event out = {
+		.kind = SESSION_EVENT_SIGNAL, .tid = ev->tid,
+		.signal = ev->signal,
+	};
+	siginfo_t info = {0};
+	const char *name = sigabbrev_np(ev->signal);
+	char own[16], from[48] = "";
+
+	if (target_hold_all(tr->target) < 0)
+		return;
+	(void)snprintf(own, sizeof own, "%d", ev->signal);
+	if (thread_due_signal(ev->tid, &info) &&
+	    (info.si_code == SI_USER || info.si_code == SI_TKILL ||
+	     info.si_code == SI_QUEUE))
+		(void)snprintf(from, sizeof from, ", sent by process %d",
+			       (int)info.si_pid);
+	else if (info.si_signo == SIGSEGV || info.si_signo == SIGBUS ||
+		 info.si_signo == SIGFPE || info.si_signo == SIGILL)
+		(void)snprintf(from, sizeof from, ", for %#llx",
+			       (unsigned long long)(uintptr_t)info.si_addr);
+	(void)snprintf(out.text, sizeof out.text, "thread %d is about to get "
+		       "signal %s%s%s", (int)ev->tid, name ? "SIG" : "",
+		       name ? name : own, from);
+	if (tr->col)
+		collection_stop_sample(tr->col);
+	tracer_send_event(tr, &out);
+}
+
 /* A breakpoint of which nobody would hear any more. */
 static void
 tell_what_is_off(struct tracer *tr)
@@ -129,6 +163,10 @@ tell_what_is_lost(struct tracer *tr)
 		    breakpoint_is_there(tr->target, tr->traps[i].at))
 			continue;
 		tr->traps[i] = (struct trap){0};
+		lost = true;
+	}
+	if (tr->caught && !target_is_seized(tr->target)) {
+		tr->caught = 0;
 		lost = true;
 	}
 	if (!lost)
@@ -186,6 +224,8 @@ tracer_pump_events(struct tracer *tr)
 			on_breakpoint(tr, &ev);
 		if (ev.kind == EVENT_ERRAND)
 			on_errand(tr, &ev);
+		if (ev.kind == EVENT_SIGNAL && ev.stands)
+			on_signal(tr, &ev);
 		if (ev.kind == EVENT_EXEC)
 			on_exec(tr);
 	}

@@ -26,7 +26,7 @@ enum wire_kind {
 	WIRE_CONT, WIRE_DETACH, WIRE_KILL, WIRE_WHERE, WIRE_THREADS,
 	WIRE_READ, WIRE_WRITE, WIRE_REGSET, WIRE_SET_REGSET, WIRE_STEP,
 	WIRE_BEHIND_CALL, WIRE_LOADER, WIRE_CALL_HERE, WIRE_CALL_GO, WIRE_CALL_END,
-	WIRE_SUSPEND,
+	WIRE_SUSPEND, WIRE_CATCH,
 	WIRE_BREAK, WIRE_UNBREAK, WIRE_WHY_TRAP, WIRE_CALL, WIRE_MAPS, WIRE_STOP_RECORDING,
 	WIRE_CANCEL,		/* of the call that runs: no answer */
 };
@@ -87,6 +87,7 @@ struct tracer {
 	struct interlude *calls[CALLS_MAX];	/* that stand, innermost last */
 	size_t call_count;
 	struct way_back *way;	/* by which they come back */
+	uint64_t caught;	/* signals */
 };
 
 /* ---- requests.c ------------------------------------------------------------ */

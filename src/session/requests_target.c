@@ -81,6 +81,9 @@ tracer_release(struct tracer *tr)
 	tracer_leave_calls(tr);
 	/* breakpoints go with the release */
 	tr->trap_count = 0;
+	tr->caught = 0;
+	if (tr->target)
+		target_catch(tr->target, 0);
 	tr->at_start = false;
 	if (!tr->target || target_gone(tr->target))
 		return 0;
@@ -101,7 +104,7 @@ static int
 go_on(struct tracer *tr)
 {
 	target_stand_at_exec(tr->target, has_traps(tr));
-	if ((has_traps(tr) || tr->call_count ||
+	if ((has_traps(tr) || tr->caught || tr->call_count ||
 	     target_has_suspended(tr->target) ?
 	     target_continue_all(tr->target) :
 	     tracer_release(tr)) < 0)
@@ -130,13 +133,37 @@ step_off_traps(struct tracer *tr)
 static int
 do_cont(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
-	(void)in, (void)out;
+	const pid_t tid = (pid_t)wire_take(in);
+	const int signal = (int)wire_take(in);
+
+	(void)out;
 	if (tracer_need_target(tr) < 0)
 		return -1;
 	if (!target_held(tr->target))
 		return 0;
+	if (tid && target_deliver(tr->target, tid, signal) < 0)
+		return -1;
 	tr->at_start = false;
 	return has_traps(tr) && step_off_traps(tr) < 0 ? -1 : go_on(tr);
+}
+
+/* Who would get none of these is not seized for them. */
+static int
+do_catch(struct tracer *tr, struct wire_message *in, struct wire_message *out)
+{
+	const uint64_t signals = wire_take(in);
+	bool ran;
+
+	(void)out;
+	if (tracer_need_target(tr) < 0)
+		return -1;
+	ran = !target_held(tr->target);
+	if (ran && (target_check_ptrace(tr->target) < 0 ||
+		    target_hold_all(tr->target) < 0))
+		return -1;
+	tr->caught = signals;
+	target_catch(tr->target, signals);
+	return ran ? go_on(tr) : 0;
 }
 
 /* What the processors have that we know; ours goes to the user's last one. */
@@ -362,6 +389,7 @@ const struct request_handler target_requests[] = {
 	{ WIRE_CONT, do_cont, false },
 	{ WIRE_DETACH, do_detach, false },
 	{ WIRE_KILL, do_kill, false },
+	{ WIRE_CATCH, do_catch, false },
 	{ WIRE_BREAK, do_break, false },
 	{ WIRE_UNBREAK, do_unbreak, false },
 	{ WIRE_WHY_TRAP, do_why_trap, false },

@@ -231,7 +231,8 @@ static void
 exec_shell(struct shell *sh, const char *line)
 {
 	static const char *const names[] = { "pid", "thread", "exitcode",
-					     "experiment", "dllist", "dlobj" };
+					     "experiment", "dllist", "dlobj",
+					     "sig" };
 	const char *shell = getenv("SHELL");
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {

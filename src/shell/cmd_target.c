@@ -5,11 +5,9 @@
  */
 #include "private.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum result
 cmd_attach(struct shell *sh, size_t n, char **words)
@@ -24,13 +22,40 @@ cmd_attach(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
+/* -nosig: 0; -sig SIGNAL: that, -1 it is none. false: neither. */
+static bool
+take_signal(size_t n, char **words, int *signal)
+{
+	*signal = 0;
+	if (n == 1 || (n == 2 && strcmp(words[1], "-nosig") == 0))
+		return true;
+	if (n != 3 || strcmp(words[1], "-sig") != 0)
+		return false;
+	*signal = signal_number(words[2]);
+	if (*signal < 0) {
+		fail(FAIL_USAGE, "cont: '%s' is no signal", words[2]);
+		fail_remedy("kill -l lists them");
+	}
+	return true;
+}
+
+static int
+need_standing(const struct shell *sh)
+{
+	if (target_alive(sh) &&
+	    session_state(sh->session) == SESSION_STOPPED)
+		return 0;
+	fail(FAIL_USAGE, "cont: the process does not stand before a signal");
+	return fail_remedy("stop sig SIGNAL, then cont; kill SIGNAL sends one");
+}
+
 static enum result
-cont_started(struct shell *sh, bool alone)
+cont_started(struct shell *sh, bool alone, pid_t signalled, int signal)
 {
 	enum result r = FAILED;
 
 	if ((!alone || alone_begin(sh, thread_now(sh)) == 0) &&
-	    session_cont(sh->session) == 0)
+	    session_cont_with(sh->session, signalled, signal) == 0)
 		r = run_wait_started(sh);
 	if (alone)
 		alone_end(sh);
@@ -41,9 +66,13 @@ static enum result
 cmd_cont(struct shell *sh, size_t n, char **words)
 {
 	const bool alone = n == 2 && strcmp(words[1], "-resumeone") == 0;
+	const bool signalled = n > 1 && !alone;
+	int signal = 0;
 
-	if (n != 1 && !alone)
+	if (!alone && !take_signal(n, words, &signal))
 		return USAGE;
+	if (signalled && (signal < 0 || need_standing(sh) < 0))
+		return FAILED;
 	if (!target_alive(sh) && sh->autostart && sh->program)
 		return cmd_run(sh, 1, words);
 	if (!target_alive(sh)) {
@@ -58,7 +87,8 @@ cmd_cont(struct shell *sh, size_t n, char **words)
 	run_forget_interrupt();
 	/* what ran before runs on */
 	if (started)
-		return cont_started(sh, alone);
+		return cont_started(sh, alone, signalled ? thread_now(sh) : 0,
+				    signal);
 
 	char *halted = session_why_halted(session_pid(sh->session));
 
@@ -123,26 +153,6 @@ cmd_detach(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
-static int
-signal_number(const char *word)
-{
-	long long number;
-
-	if (*word == '-')
-		word++;
-	if (str_number(word, 1, SIGRTMAX, &number))
-		return (int)number;
-	if (strncasecmp(word, "SIG", 3) == 0)
-		word += 3;
-	for (int sig = 1; sig < SIGRTMIN; sig++) {
-		const char *name = sigabbrev_np(sig);
-
-		if (name && strcasecmp(name, word) == 0)
-			return sig;
-	}
-	return -1;
-}
-
 static enum result
 list_signals(struct shell *sh)
 {
@@ -185,8 +195,9 @@ cmd_kill(struct shell *sh, size_t n, char **words)
 const struct command target_commands[] = {
 	{ "attach", "[-stop] PID|NAME", "attach to a running process; it runs "
 	  "on (-stop: stop it)", 0, cmd_attach, "attach 4711" },
-	{ "cont", "[-resumeone]", "resume; wait for an event or the end "
-	  "(-resumeone: alone)", 0, cmd_cont, "cont" },
+	{ "cont", "[-resumeone | -sig SIGNAL | -nosig]", "resume; wait for an "
+	  "event or the end\n  (-resumeone: alone; -sig: with this signal instead "
+	  "of the one that is due,\n  -nosig: with none)", 0, cmd_cont, "cont" },
 	{ "debug", "[PROGRAM [ARGUMENTS] | - [PID]]",
 	  "choose the program that run starts", 0, cmd_debug,
 	  "debug ./server -v" },

@@ -185,6 +185,7 @@ static const struct event_name {
 	{ "proc_gone", EVENT_EXIT, NO_PLACE },
 	{ "attach", EVENT_ATTACH, NO_PLACE },
 	{ "detach", EVENT_DETACH, NO_PLACE },
+	{ "sig", EVENT_SIG, A_PLACE },
 	{ "change", EVENT_CHANGE, A_PLACE },
 	{ "access", EVENT_ACCESS, A_PLACE },
 	{ "dlopen", EVENT_DLOPEN, PERHAPS_A_PLACE },
@@ -251,6 +252,8 @@ add(struct shell *sh, const char *command, const struct event *e,
 		fail_in("%s timer", command);
 		return FAILED;
 	}
+	if (kind->kind == EVENT_SIG && signal_check(command, e->place) < 0)
+		return FAILED;
 	h = handler_add(sh, kind->kind, does);
 	h->what = shown(command, e);
 	h->body = e->body ? xstrdup(e->body) : NULL;
@@ -290,6 +293,12 @@ add_words(struct shell *sh, size_t n, char **words, enum handler_does does)
 
 	free(e.data);
 	return r;
+}
+
+enum result
+event_add(struct shell *sh, size_t n, char **words)
+{
+	return add_words(sh, n, words, DOES_STOP);
 }
 
 static enum result
@@ -534,7 +543,7 @@ const struct command event_commands[] = {
 	  "run commands at an event; the process goes on.\n"
 	  "  EVENT: in FUNCTION, at FILE:LINE, at &ADDRESS, returns FUNCTION,\n"
 	  "  change EXPR[, SIZE], access r|w|rw ADDRESS[, SIZE], timer SECONDS,\n"
-	  "  exit, attach, detach, dlopen [LIB], dlclose [LIB]\n"
+	  "  sig SIGNAL, exit, attach, detach, dlopen [LIB], dlclose [LIB]\n"
 	  "  MODIFIERS: -if EXPR, -temp, -count N, -thread TID, -disable, -trap",
 	  0, cmd_when, "when timer 30 { collector disable; quit }" },
 	{ 0 }

@@ -11,7 +11,7 @@
 
 enum event_kind { EVENT_TIMER, EVENT_PLACE, EVENT_RETURNS, EVENT_EXIT,
 		  EVENT_ATTACH, EVENT_DETACH, EVENT_DLOPEN, EVENT_DLCLOSE,
-		  EVENT_CHANGE, EVENT_ACCESS };
+		  EVENT_CHANGE, EVENT_ACCESS, EVENT_SIG };
 enum handler_does { DOES_STOP, DOES_RUN, DOES_TRACE };
 
 struct handler {		/* stop, when, trace */
@@ -130,6 +130,17 @@ bool loads_meet(struct shell *sh, uint64_t address, pid_t tid);
 /* $dllist, $dlobj; NULL: none of them, or unset. */
 const char *loads_variable(const struct shell *sh, const char *name);
 
+/* ---- signals.c: what a thread is about to get ---------------------------------------- */
+
+/* By name or number; -1: none. */
+int signal_number(const char *word);
+/* -1: a handler cannot wait for it, and why. */
+int signal_check(const char *command, const char *word);
+/* Handlers came or went: the session asks for their signals. */
+int signals_review(struct shell *sh);
+/* true: the wait is over. */
+bool signals_meet(struct shell *sh, int signal, pid_t tid, const char *text);
+
 /* ---- data.c: data that is watched ------------------------------------------------------ */
 
 /* -1: it cannot be, and why. */
@@ -152,6 +163,8 @@ int event_find(struct shell *sh, struct handler *h);
 
 /* ---- events.c, handlers.c: stop, when, trace, delete ---------------------------------- */
 
+/* "stop sig USR1" in words. */
+enum result event_add(struct shell *sh, size_t n, char **words);
 struct handler *handler_add(struct shell *sh, enum event_kind kind,
 			    enum handler_does does);
 struct handler *handler_numbered(struct shell *sh, long long number);

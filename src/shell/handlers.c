@@ -69,6 +69,8 @@ handler_unplace(struct shell *sh, struct handler *h)
 		spot_drop(sh, h->pending[i].address);
 	forget_places(h);
 	loads_review(sh);
+	if (signals_review(sh) < 0)
+		fail_clear();	/* it has ended */
 }
 
 void
@@ -86,6 +88,8 @@ handler_remove(struct shell *sh, struct handler *h)
 	memmove(&sh->handlers.items[i], &sh->handlers.items[i + 1],
 		(sh->handlers.len - i) * sizeof *sh->handlers.items);
 	loads_review(sh);
+	if (signals_review(sh) < 0)
+		fail_clear();
 }
 
 /* The process is gone: functions are sought again in the next one. */
@@ -96,6 +100,7 @@ handlers_drop_breakpoints(struct shell *sh)
 	for (size_t i = 0; i < sh->handlers.len; i++)
 		forget_places(sh->handlers.items[i]);
 	sh->until = (struct until){0};
+	sh->caught = 0;
 	spots_forget(sh);
 	loads_forget(sh);
 }
@@ -176,6 +181,8 @@ handler_place(struct shell *sh, struct handler *h)
 		return 0;
 	if (h->kind == EVENT_DLOPEN || h->kind == EVENT_DLCLOSE)
 		return loads_watch(sh);
+	if (h->kind == EVENT_SIG)
+		return signals_review(sh);
 	if (h->kind == EVENT_CHANGE || h->kind == EVENT_ACCESS)
 		return data_place(sh, h);
 	if (!has_place(h) || h->spots_len)

@@ -56,7 +56,7 @@ struct family {
 extern const struct family families[];		/* ended by title NULL */
 extern const struct command target_commands[], look_commands[],
 	collector_commands[], collector_subcommands[], shell_commands[],
-	event_commands[], experiment_commands[], step_commands[],
+	event_commands[], signal_commands[], experiment_commands[], step_commands[],
 	list_commands[], data_commands[];
 
 struct source {			/* where lines come from, for messages */
@@ -78,6 +78,8 @@ struct shell {
 	struct viewer *viewer;
 	struct live *live;	/* names in the target; NULL none yet */
 	pid_t thread;		/* the one that stopped; 0: the first */
+	uint64_t caught;	/* signals that the session tells of */
+	int signal;		/* the last of them */
 	struct until {		/* where a step is to end */
 		bool on, reached;
 		pid_t tid;

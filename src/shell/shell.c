@@ -18,6 +18,7 @@ const struct family families[] = {
 	{ "source", list_commands },
 	{ "data", data_commands },
 	{ "events", event_commands },
+	{ "signals", signal_commands },
 	{ "collecting", collector_commands },
 	{ "experiments", experiment_commands },
 	{ "shell", shell_commands },
@@ -179,6 +180,10 @@ shell_variable(void *arg, const char *name)
 	if ((strcmp(name, "thread") == 0 || strcmp(name, "lwp") == 0) &&
 	    sh->session) {
 		snprintf(number, sizeof number, "%d", thread_now(sh));
+		return number;
+	}
+	if (strcmp(name, "sig") == 0 && sh->signal) {
+		snprintf(number, sizeof number, "%d", sh->signal);
 		return number;
 	}
 	if (strcmp(name, "exitcode") == 0) {

@@ -84,6 +84,15 @@ take_breakpoint(struct shell *sh, int number, pid_t tid)
 	return handlers_meet(sh, number, tid) || run_again(sh, pid);
 }
 
+static bool
+take_signal(struct shell *sh, const struct session_event *ev)
+{
+	const pid_t pid = session_pid(sh->session);
+
+	return signals_meet(sh, ev->signal, ev->tid, ev->text) ||
+		run_again(sh, pid);
+}
+
 /* What cannot be placed in the new program is told; it runs nonetheless. */
 static bool
 place_again(struct shell *sh)
@@ -110,8 +119,9 @@ take(struct shell *sh, const struct session_event *ev)
 	case SESSION_EVENT_CALLED:
 		called_take(sh, ev);
 		return true;
-	case SESSION_EVENT_STOPPED:
 	case SESSION_EVENT_SIGNAL:
+		return take_signal(sh, ev);
+	case SESSION_EVENT_STOPPED:
 		shell_note(sh, "%s", ev->text);
 		return true;
 	case SESSION_EVENT_TRACER_GONE:

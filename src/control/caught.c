@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Signals that the holder wants to know of before a thread gets them. The
+ * thread then stands at the signal's delivery, with the signal due to it; it is
+ * delivered, or what was asked for instead, when the thread goes on. Should we
+ * be killed the kernel delivers it.
+ *
+ *	it runs			stands, is told
+ *	it is about to stop	stands with it, told when it is to run on
+ */
+#include "private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void
+target_catch(struct target *t, uint64_t signals)
+{
+	t->caught = signals;
+}
+
+bool
+target_is_seized(const struct target *t)
+{
+	return t->pack.len;
+}
+
+/* Is this one of those? Not one that we sent for the holder. */
+static bool
+is_meant(const struct target *t, const siginfo_t *info)
+{
+	return t->caught >> (info->si_signo - 1) & 1 &&
+		!(info->si_code == SI_TKILL && info->si_pid == getpid());
+}
+
+bool
+signal_is_caught(struct target *t, pid_t tid)
+{
+	siginfo_t info;
+	const int signal = t->caught ? signal_of_stop(tid, &info) : 0;
+
+	return signal && !(signal == SIGTRAP && t->traps) &&
+		is_meant(t, &info);
+}
+
+bool
+signal_to_tell(struct target *t, const struct hold *h)
+{
+	return !h->told && !h->group_signal && signal_is_caught(t, h->tid);
+}
+
+int
+thread_due_signal(pid_t tid, siginfo_t *info)
+{
+	return signal_of_stop(tid, info);
+}
+
+int
+target_deliver(struct target *t, pid_t tid, int signal)
+{
+	struct hold *h = pack_find(&t->pack, tid);
+
+	if (!t->held || !h || !h->stopped)
+		return fail(FAIL_MISSING, "thread %d is not held", (int)tid);
+	if (signal_of_stop(tid, NULL)) {
+		h->instead = signal ? signal : NO_SIGNAL;
+		return 0;
+	}
+	if (!signal)
+		return fail(FAIL_USAGE, "no signal is due to thread %d",
+			    (int)tid);
+	if (syscall(SYS_tgkill, t->pid, tid, signal) < 0)
+		return fail_errno("send signal %d to thread %d", signal,
+				  (int)tid);
+	return 0;
+}
+
+int
+signal_to_deliver(struct target *t, const struct hold *h)
+{
+	const int due = signal_of_stop(h->tid, NULL);
+
+	if (!due || !h->instead)
+		return due;
+	if (h->instead != NO_SIGNAL)
+		return h->instead;
+	hold_swallows(t, h->tid);
+	return 0;
+}
