@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { OPS_MAX = 20000 };
+enum { OPS_MAX = 20000, PIECE_OFFSET_MAX = 4096 };
 
 static void
 add_place(struct debug *d, struct places *out, struct place place)
@@ -113,7 +113,8 @@ end_piece(struct context *c, struct run *r, const Dwarf_Op *op,
 	r->named = false;
 	r->now.bits = op->atom == DW_OP_piece ? op->number * 8 : op->number;
 	r->now.bit_offset = op->atom == DW_OP_piece ? 0 : op->number2;
-	if (r->now.bits > (uint64_t)VALUE_MAX * 8 || out->len > MEMBERS_MAX)
+	if (r->now.bits > (uint64_t)VALUE_MAX * 8 ||
+	    r->now.bit_offset > PIECE_OFFSET_MAX || out->len > MEMBERS_MAX)
 		return fail(FAIL_UNSUITABLE, "a variable in too many pieces");
 	if (r->now.bits)
 		add_place(c->d, out, r->now);
