@@ -58,8 +58,13 @@ find_cfa(struct debug *d, struct physical *p, Dwarf_Frame *rules)
 	Dwarf_Op *ops;
 	size_t n;
 
-	return dwarf_frame_cfa(rules, &ops, &n) == 0 && n > 0 &&
-	       number_of_ops(&c, NULL, ops, n, &p->cfa) == 0;
+	if (dwarf_frame_cfa(rules, &ops, &n) != 0 || n == 0)
+		return false;
+	/* one that asks for the address that it tells would do so for ever */
+	for (size_t i = 0; i < n; i++)
+		if (ops[i].atom == DW_OP_call_frame_cfa)
+			return false;
+	return number_of_ops(&c, NULL, ops, n, &p->cfa) == 0;
 }
 
 /* 0: it is not known. */
