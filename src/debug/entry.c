@@ -7,6 +7,8 @@
  */
 #include "private.h"
 
+#include <string.h>
+
 static const struct frame *
 calling_frame(struct debug *d, const struct physical *p)
 {
@@ -102,11 +104,7 @@ calls_us(struct context *outer, Dwarf_Die *site, const struct physical *callee)
 	for (size_t i = 0; i < callee->scope_len; i++)
 		if (dwarf_tag(&callee->scopes[i]) == DW_TAG_subprogram)
 			name = die_name(&callee->scopes[i]);
-	if (!wanted || !name)
-		return false;
-	for (; *wanted && *wanted == *name; wanted++, name++)
-		;
-	return *wanted == *name;
+	return wanted && name && strcmp(wanted, name) == 0;
 }
 
 static bool
