@@ -50,7 +50,7 @@ set_bounds(struct type *t, Dwarf_Die *range)
 		t->count_known = true;
 	} else if (is_constant(range, DW_AT_upper_bound) &&
 		   attr_signed(range, DW_AT_upper_bound, &high)) {
-		t->count = high < t->low ? 0 : (uint64_t)(high - t->low) + 1;
+		t->count = high < t->low ? 0 : (uint64_t)high - (uint64_t)t->low + 1;
 		t->count_known = true;
 	} else if (dwarf_hasattr(range, DW_AT_upper_bound) ||
 		   dwarf_hasattr(range, DW_AT_count)) {

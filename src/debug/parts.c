@@ -138,15 +138,15 @@ value_element(struct debug *d, struct value *v, int64_t index)
 	struct type *array = type_strip(d, v->type);
 	struct type *t = type_target(d, array);
 	const uint64_t size = type_size(d, t);
-	const uint64_t offset = (uint64_t)(index - array->low) * size;
+	const uint64_t nth = (uint64_t)index - (uint64_t)array->low;
+	const uint64_t offset = nth * size;
 
 	if (v->place == VALUE_MEMORY)
 		return v->bytes && index >= array->low &&
-		       (uint64_t)(index - array->low) < array->count ?
+		       nth < array->count ?
 			value_part(d, v, t, offset) :
 			value_at(d, t, v->addr + offset);
-	if (index < array->low ||
-	    (uint64_t)(index - array->low) >= array->count) {
+	if (index < array->low || nth >= array->count) {
 		(void)fail(FAIL_USAGE, "no such vector element");
 		return NULL;
 	}

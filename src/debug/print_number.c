@@ -139,7 +139,7 @@ print_plain(struct printing *p, struct type *t, uint64_t word)
 static uint64_t
 extended(uint64_t word, unsigned size, bool is_signed)
 {
-	const unsigned spare = size < 8 ? 64 - 8 * size : 0;
+	const unsigned spare = size > 0 && size < 8 ? 64 - 8 * size : 0;
 
 	if (spare == 0)
 		return word;

@@ -170,7 +170,7 @@ extend(const unsigned char *bytes, size_t size, bool is_signed)
 	uint64_t out = 0;
 
 	memcpy(&out, bytes, size < 8 ? size : 8);
-	if (size < 8 && is_signed) {
+	if (size > 0 && size < 8 && is_signed) {
 		const unsigned spare = 64 - 8 * (unsigned)size;
 
 		out = (uint64_t)((int64_t)(out << spare) >> spare);
