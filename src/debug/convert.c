@@ -133,7 +133,8 @@ write_register(struct debug *d, const struct physical *p, int reg,
 		return fail(FAIL_UNSUITABLE, "cannot change registers of a "
 			    "core file");
 	if (state && (state->known == REG_LOST ||
-		      (!p->innermost && reg == arch.reg_pc)))
+		      (!p->innermost && (reg == arch.reg_pc ||
+					 reg == arch.reg_sp))))
 		return fail(FAIL_UNSUITABLE, "the frame did not save it");
 	if (d->target->set_register(d->arg, reg, bytes, n) < 0)
 		return -1;
