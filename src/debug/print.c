@@ -224,7 +224,7 @@ print_struct(struct printing *p, struct value *v, struct type *t)
 
 		if (!is_shown(p, f))
 			continue;
-		if (p->budget == 0 || p->d->work++ > 400000) {
+		if (p->budget == 0 || p->d->work++ > WORK_MAX) {
 			str_add(p->out, "...");
 			break;
 		}

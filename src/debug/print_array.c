@@ -220,7 +220,7 @@ print_elements(struct printing *p, struct value *v, struct type *t,
 	while (i < count && shown < ELEMENTS_MAX) {
 		const size_t n = equal_run(v, size, i, count);
 
-		if (p->d->work++ > 400000)
+		if (p->d->work++ > WORK_MAX)
 			break;
 		if (i)
 			str_add(p->out, ", ");

@@ -26,6 +26,7 @@ enum {
 	REPEATS = 10,		/* as many equal elements are one */
 	MEMBERS_MAX = 65536,
 	REG_MAX = 128,		/* DWARF's numbers of registers */
+	WORK_MAX = 400000,	/* steps of one question */
 };
 
 /* ---- arena.c: memory that goes all at once ---- */

@@ -107,6 +107,11 @@ spell_arguments(struct debug *d, struct type *t, struct str *out, int depth)
 			str_add(out, ", ");
 		struct type *arg = t->fields[n].type;
 
+		/* of functions that take themselves there is no end */
+		if (d->work++ > WORK_MAX) {
+			str_add(out, "...");
+			break;
+		}
 		/* this is constant, whatever the compiler says */
 		if (t->fields[n].is_artificial && arg->kind == TYPE_POINTER)
 			arg = type_wrapped(d, TYPE_CONST, arg);
@@ -267,6 +272,8 @@ describe_struct(struct debug *d, struct type *t, struct str *out, int level)
 
 		if (f->is_base || (f->name && str_starts(f->name, "_vptr.")))
 			continue;
+		if (d->work++ > WORK_MAX)
+			break;
 		indent(out, level + 1);
 		if (f->is_static)
 			str_add(out, "static ");
