@@ -50,7 +50,8 @@ set_bounds(struct type *t, Dwarf_Die *range)
 		t->count_known = true;
 	} else if (is_constant(range, DW_AT_upper_bound) &&
 		   attr_signed(range, DW_AT_upper_bound, &high)) {
-		t->count = high < t->low ? 0 : (uint64_t)high - (uint64_t)t->low + 1;
+		t->count = high < t->low ? 0 :
+			(uint64_t)high - (uint64_t)t->low + 1;
 		t->count_known = true;
 	} else if (dwarf_hasattr(range, DW_AT_upper_bound) ||
 		   dwarf_hasattr(range, DW_AT_count)) {
@@ -60,12 +61,34 @@ set_bounds(struct type *t, Dwarf_Die *range)
 
 enum { DIMENSIONS_MAX = 16 };
 
+/* Elements that lie apart, or behind a descriptor, as Fortran and Ada have
+ * them. */
+static bool
+is_strange(Dwarf_Die *array)
+{
+	Dwarf_Die range;
+
+	if (dwarf_hasattr(array, DW_AT_bit_stride) ||
+	    dwarf_hasattr(array, DW_AT_byte_stride) ||
+	    dwarf_hasattr(array, DW_AT_data_location))
+		return true;
+	for (int i = 0; i < DIMENSIONS_MAX && dimension(array, i, &range); i++)
+		if (dwarf_hasattr(&range, DW_AT_bit_stride) ||
+		    dwarf_hasattr(&range, DW_AT_byte_stride))
+			return true;
+	return false;
+}
+
 /* One type for each dimension, the outer ones around the inner ones. */
 struct type *
 type_array_of_die(struct debug *d, struct object *o, Dwarf_Die *die)
 {
 	struct type *outer = NULL, *inner = NULL;
 	Dwarf_Die range;
+
+	if (is_strange(die))
+		return type_new(d, TYPE_ERROR, "an array of another language",
+				0, false);
 
 	for (int i = 0; i < DIMENSIONS_MAX; i++) {
 		struct type *t;

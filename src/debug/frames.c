@@ -83,6 +83,15 @@ frame_cfa(struct debug *d, const struct physical *p)
 	return p->cfa;
 }
 
+/* A register's value that stands nowhere: it cannot be given another. */
+static struct reg_state
+computed(uint64_t value)
+{
+	return (struct reg_state){
+		.known = REG_HERE, .value = value, .computed = true,
+	};
+}
+
 /* What the caller had in a register, by the rule for it. */
 static struct reg_state
 restore(struct debug *d, const struct physical *p, Dwarf_Frame *rules, int reg)
@@ -96,7 +105,8 @@ restore(struct debug *d, const struct physical *p, Dwarf_Frame *rules, int reg)
 	if (dwarf_frame_register(rules, reg, memory, &ops, &n) != 0)
 		return out;
 	if (n == 0) {
-		if (!ops || (machine.kept >> reg & 1))
+		/* libdw says of what no rule is about that it is undefined */
+		if (!ops || (reg < 32 && machine.kept >> reg & 1))
 			out = p->reg[reg];
 		return out;
 	}
@@ -110,10 +120,13 @@ restore(struct debug *d, const struct physical *p, Dwarf_Frame *rules, int reg)
 			out.known = REG_SAVED;
 			out.saved_at = at->value;
 		}
-	} else if (at->kind == PLACE_REGISTER && at->reg < arch.reg_count) {
+	} else if (at->kind == PLACE_REGISTER && at->reg >= 0 &&
+		   at->reg < arch.reg_count) {
 		out = p->reg[at->reg];
+		out.computed |= at->reg != reg;
 	} else if (at->kind == PLACE_VALUE) {
 		out.known = REG_HERE;
+		out.computed = true;
 		out.value = at->value;
 	}
 	return out;
@@ -134,9 +147,7 @@ step_by_rules(struct debug *d, struct physical *p, Dwarf_Frame *rules,
 		out->reg[i] = restore(d, p, rules, i);
 	if (out->reg[arch.reg_sp].known == REG_LOST ||
 	    arch.reg_sp == arch.reg_link)
-		out->reg[arch.reg_sp] = (struct reg_state){
-			.known = REG_HERE, .value = p->cfa,
-		};
+		out->reg[arch.reg_sp] = computed(p->cfa);
 
 	const struct reg_state pc = ra == arch.reg_pc ? out->reg[ra] :
 				    restore(d, p, rules, ra);
@@ -163,14 +174,12 @@ step_by_pointer(struct debug *d, struct physical *p, struct physical *out)
 		return false;
 	p->cfa = fp->value + 16;
 	out->reg[arch.reg_fp] = (struct reg_state){
-		REG_SAVED, saved, fp->value,
+		.known = REG_SAVED, .value = saved, .saved_at = fp->value,
 	};
 	out->reg[arch.reg_pc] = (struct reg_state){
-		REG_SAVED, pc, fp->value + 8,
+		.known = REG_SAVED, .value = pc, .saved_at = fp->value + 8,
 	};
-	out->reg[arch.reg_sp] = (struct reg_state){
-		.known = REG_HERE, .value = p->cfa,
-	};
+	out->reg[arch.reg_sp] = computed(p->cfa);
 	out->pc = pc;
 	return true;
 }
@@ -198,10 +207,8 @@ step_out_of_nothing(struct debug *d, struct physical *p, struct physical *out)
 	}
 	if (!object_at(d, pc))
 		return false;
-	out->reg[arch.reg_sp].value = p->cfa;
-	out->reg[arch.reg_pc] = (struct reg_state){
-		.known = REG_HERE, .value = pc,
-	};
+	out->reg[arch.reg_sp] = computed(p->cfa);
+	out->reg[arch.reg_pc] = computed(pc);
 	out->pc = pc;
 	return true;
 }

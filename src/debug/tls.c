@@ -104,11 +104,13 @@ tls_address(struct debug *d, struct object *o, uint64_t offset,
 	if (!module_number(d, o, &module) || module == 0 ||
 	    !debug_read_word(d, tp + (uint64_t)(int64_t)machine.dtv_offset,
 			     &dtv) ||
+	    !debug_read_word(d, dtv - 16, &size) ||
 	    !debug_read_word(d, dtv + module * 16, &block))
 		return fail(FAIL_MISSING, "Cannot find thread-local storage of "
 			    "%s: the C library's list of it is not known",
 			    o->shown);
-	if (block == 0 || block == UINT64_MAX)
+	/* the vector's length is in front of it */
+	if (module > size || block == 0 || block == UINT64_MAX)
 		return fail(FAIL_MISSING, "Cannot find thread-local storage of "
 			    "%s: the thread has not used it yet", o->shown);
 	*addr = block + offset;

@@ -108,7 +108,7 @@ spell_arguments(struct debug *d, struct type *t, struct str *out, int depth)
 		struct type *arg = t->fields[n].type;
 
 		/* of functions that take themselves there is no end */
-		if (d->work++ > WORK_MAX) {
+		if (debug_tired(d, out)) {
 			str_add(out, "...");
 			break;
 		}
@@ -272,7 +272,7 @@ describe_struct(struct debug *d, struct type *t, struct str *out, int level)
 
 		if (f->is_base || (f->name && str_starts(f->name, "_vptr.")))
 			continue;
-		if (d->work++ > WORK_MAX)
+		if (debug_tired(d, out))
 			break;
 		indent(out, level + 1);
 		if (f->is_static)
