@@ -150,7 +150,7 @@ frame_with_names(struct debug *d)
 		(void)fail(FAIL_MISSING, "No symbol table info available.");
 		return NULL;
 	}
-	return f;
+	return f && frame_has_data(f) ? f : NULL;
 }
 
 int

@@ -209,10 +209,11 @@ op_addrx(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 	const bool address = op->atom == DW_OP_addrx ||
 			     op->atom == DW_OP_GNU_addr_index;
 	Dwarf_Attribute number;
-	Dwarf_Addr addr;
+	Dwarf_Word addr;
 
 	if (!attr || dwarf_getlocation_attr(attr, op, &number) != 0 ||
-	    dwarf_formaddr(&number, &addr) != 0)
+	    (address ? dwarf_formaddr(&number, &addr) :
+		       dwarf_formudata(&number, &addr)) != 0)
 		return stack_unsupported(op);
 	return stack_word(s, addr + (address ? c->object->bias : 0));
 }

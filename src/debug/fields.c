@@ -100,6 +100,8 @@ fill_struct(struct debug *d, struct type *t, size_t n)
 	do {
 		if (make_field(d, t, &child, &t->fields[t->field_len]))
 			t->field_len++;
+		else if (dwarf_tag(&child) == DW_TAG_variant_part)
+			t->has_variants = true;
 	} while (t->field_len < n && dwarf_siblingof(&child, &child) == 0);
 }
 

@@ -295,18 +295,15 @@ scan_object(struct debug *d, struct object *o)
 	struct scan s = { .d = d, .object = o };
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die, sub;
+	uint8_t type;
 	Dwarf *dwarf = object_dwarf(o);
 
 	if (o->indexed || !dwarf)
 		return;
 	o->indexed = true;
-	while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, &sub) == 0) {
-		Dwarf_Die split = {0};
-
-		if (dwarf_tag(&die) == DW_TAG_skeleton_unit &&
-		    dwarf_cu_info(die.cu, NULL, NULL, NULL, &split, NULL, NULL,
-				  NULL) == 0 && split.cu)
-			die = split;
+	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &sub) == 0) {
+		if (type == DW_UT_skeleton && sub.cu)	/* what is split off */
+			die = sub;
 		s.unit = die;
 		s.last = NULL;
 		scan_children(&s, &die, "", 0);

@@ -222,6 +222,7 @@ print_struct(struct printing *p, struct value *v, struct type *t)
 	type_fill(p->d, t);
 	if (t->field_len == 0) {
 		str_add(p->out, t->is_declaration ? "<incomplete type>" :
+			t->has_variants ? "{<variants are not shown>}" :
 			"{<No data fields>}");
 		return;
 	}
@@ -253,6 +254,8 @@ print_struct(struct printing *p, struct value *v, struct type *t)
 		members |= !f->is_base;
 		print_field(p, v, f);
 	}
+	if (t->has_variants)
+		str_add(p->out, ", <variants are not shown>");
 	if (bases && !members)
 		str_add(p->out, ", <No data fields>");
 	str_add(p->out, "}");

@@ -122,6 +122,7 @@ struct type {
 	uint64_t size;
 	bool is_signed, is_class, is_cxx, is_declaration, is_vector;
 	bool is_prototyped, is_varargs, is_method, is_flags, is_variable;
+	bool has_variants;	/* Rust's enums; they are not shown */
 	int64_t low;
 	uint64_t count;		/* of elements */
 	bool count_known;
@@ -385,6 +386,9 @@ const struct frame *frame_get(struct debug *d, size_t n);
 uint64_t frame_lookup_pc(const struct physical *p);
 const char *frame_function(struct debug *d, const struct frame *f);
 bool frame_is_cxx(struct debug *d);
+/* The file with the debug data of its unit (-gsplit-dwarf) is not there: a
+ * failure that names it, and false. */
+bool frame_has_data(const struct frame *f);
 struct type *function_type(struct debug *d, struct object *o, Dwarf_Die *die);
 bool die_entry(Dwarf_Die *die, uint64_t *vaddr);
 

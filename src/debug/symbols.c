@@ -182,6 +182,9 @@ visible(struct debug *d, const struct frame *f, const char *name)
 		e = index_find(d, name, WANT_VALUE, unit);
 	if (!e)
 		return NULL;
+	/* what is private to another file may be local or private here */
+	if (f && !e->external && !frame_has_data(f))
+		return NULL;
 	return entry_as_value(d, e);
 }
 
@@ -204,7 +207,7 @@ symbol_value(struct debug *d, const char *name)
 	v = static_of_function(d, name);
 	if (!v)
 		v = bare_symbol(d, name);
-	if (!v)
+	if (!v && (!f || frame_has_data(f)))
 		(void)fail(FAIL_MISSING, "No symbol \"%s\" in current "
 			   "context.", name);
 	return v;

@@ -193,7 +193,7 @@ type_of_die(struct debug *d, struct object *o, Dwarf_Die *entry)
 		t->target_known = false;
 	}
 	map_put(&d->types, (uintptr_t)die->addr, (uintptr_t)t);
-	if (t->kind != TYPE_ARRAY)
+	if (t->kind != TYPE_ARRAY && t->has_die)
 		set_from_die(d, t);
 	return t;
 }

@@ -265,6 +265,7 @@ describe_struct(struct debug *d, struct type *t, struct str *out, int level)
 	if (t->field_len == 0) {
 		indent(out, level + 1);
 		str_add(out, t->is_declaration ? "<incomplete type>\n" :
+			t->has_variants ? "<variants are not shown>\n" :
 			"<no data fields>\n");
 	}
 	for (size_t i = 0; i < t->field_len; i++) {

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 volatile int sink;
+thread_local int of_thread = 77;
 
 /* classes: members defined before they are described, bases that lie apart */
 struct A { int a = 1; virtual ~A() {} static int shared; };
@@ -85,5 +86,5 @@ main(int argc, char **argv)
 	puts("main");
 	sink = self.method(argc) + First::run(argc + 10, 5) + both();
 	return pc->c + pb->b + pd->d + pv1->v1 + pv->v + row.data[0] + u.i +
-	       (none != nullptr);
+	       (none != nullptr) + of_thread;
 }
