@@ -69,7 +69,7 @@ struct reg_state {
 	enum reg_known known;
 	uint64_t value;
 	uint64_t saved_at;	/* REG_SAVED: in memory; else in the register */
-	bool computed;		/* REG_HERE: it stands in no register of its own */
+	bool computed;		/* REG_HERE: in no register of its own */
 };
 
 /* One frame of the stack; functions that were inlined there are frames too. */
@@ -228,8 +228,8 @@ bool attr_flag(Dwarf_Die *die, unsigned name);
 /* Where the calling frame says what a register had at entry. */
 int entry_value(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 		uint64_t *value);
-/* How many of the size bytes the register has, the others are 0; -1: it was not
- * saved. */
+/* How many of the size bytes the register has, the others are 0; -1: it was
+ * not saved. */
 ssize_t register_bytes(struct debug *d, const struct physical *p, int reg,
 		       unsigned char *out, size_t size);
 uint64_t frame_cfa(struct debug *d, const struct physical *p);
