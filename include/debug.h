@@ -68,6 +68,7 @@ struct debug_call {
 	const unsigned char *data;
 	size_t data_size;
 	uint32_t data_ints, data_stack;
+	bool real;			/* the result is floating */
 	uint64_t result[2];		/* rax, rdx; x0, x1 */
 	uint64_t float_result[2];	/* low halves of xmm0, xmm1; d0, d1 */
 };

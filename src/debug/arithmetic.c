@@ -65,47 +65,55 @@ float_binary(struct debug *d, int op, struct value *a, struct value *b,
 	}
 }
 
-static uint64_t
-narrow(uint64_t word, const struct type *t)
+/* Numbers are of 128 bits here, with the bits of their signs. */
+static unsigned __int128
+narrow(unsigned __int128 word, const struct type *t)
 {
-	if (t->size >= 8)
+	if (t->size >= sizeof word || t->size == 0)
 		return word;
 
-	const unsigned spare = 64 - 8 * (unsigned)t->size;
+	const unsigned spare = 128 - 8 * (unsigned)t->size;
 
-	return t->is_signed ? (uint64_t)((int64_t)(word << spare) >> spare) :
-			      word << spare >> spare;
+	return t->is_signed ?
+		(unsigned __int128)((__int128)(word << spare) >> spare) :
+		word << spare >> spare;
 }
 
 static struct value *
-divide(struct debug *d, int op, uint64_t x, uint64_t y, struct type *t)
+divide(struct debug *d, int op, unsigned __int128 x, unsigned __int128 y,
+       struct type *t)
 {
+	const __int128 left = (__int128)x, right = (__int128)y;
+
 	if (y == 0)
 		return failed("Division by zero");
 	if (!t->is_signed)
-		return value_int(d, t, op == '/' ? x / y : x % y);
-	if (y == UINT64_MAX)
-		return value_int(d, t, op == '/' ? 0 - x : 0);
-	return value_int(d, t, (uint64_t)(op == '/' ?
-		(int64_t)x / (int64_t)y : (int64_t)x % (int64_t)y));
+		return value_of_wide(d, t, op == '/' ? x / y : x % y);
+	if (right == -1)
+		return value_of_wide(d, t, op == '/' ? 0 - x : 0);
+	return value_of_wide(d, t, (unsigned __int128)(op == '/' ?
+		left / right : left % right));
 }
 
 static struct value *
-shift(struct debug *d, int op, uint64_t x, uint64_t y, struct type *t)
+shift(struct debug *d, int op, unsigned __int128 x, unsigned __int128 y,
+      struct type *t)
 {
+	const bool negative = t->is_signed && (__int128)x < 0;
+
 	if (y >= t->size * 8)
-		return value_int(d, t, op == OP_SHR && t->is_signed &&
-				 (int64_t)x < 0 ? UINT64_MAX : 0);
+		return value_of_wide(d, t, op == OP_SHR && negative ?
+				     ~(unsigned __int128)0 : 0);
 	if (op == OP_SHL)
-		return value_int(d, t, x << y);
-	return value_int(d, t, t->is_signed ?
-			 (uint64_t)((int64_t)x >> y) : x >> y);
+		return value_of_wide(d, t, x << (unsigned)y);
+	return value_of_wide(d, t, negative ? ~(~x >> (unsigned)y) :
+			     x >> (unsigned)y);
 }
 
 static bool
-compared(int op, uint64_t x, uint64_t y, bool is_signed)
+compared(int op, unsigned __int128 x, unsigned __int128 y, bool is_signed)
 {
-	const bool less = is_signed ? (int64_t)x < (int64_t)y : x < y;
+	const bool less = is_signed ? (__int128)x < (__int128)y : x < y;
 
 	switch (op) {
 	case '<': return less;
@@ -125,15 +133,16 @@ is_comparison(int op)
 }
 
 static struct value *
-word_binary(struct debug *d, int op, uint64_t x, uint64_t y, struct type *t)
+word_binary(struct debug *d, int op, unsigned __int128 x, unsigned __int128 y,
+	    struct type *t)
 {
 	switch (op) {
-	case '+': return value_int(d, t, narrow(x + y, t));
-	case '-': return value_int(d, t, narrow(x - y, t));
-	case '*': return value_int(d, t, narrow(x * y, t));
-	case '&': return value_int(d, t, x & y);
-	case '|': return value_int(d, t, x | y);
-	case '^': return value_int(d, t, x ^ y);
+	case '+': return value_of_wide(d, t, x + y);
+	case '-': return value_of_wide(d, t, x - y);
+	case '*': return value_of_wide(d, t, x * y);
+	case '&': return value_of_wide(d, t, x & y);
+	case '|': return value_of_wide(d, t, x | y);
+	case '^': return value_of_wide(d, t, x ^ y);
 	case '/': case '%': return divide(d, op, x, y, t);
 	case OP_SHL: case OP_SHR: return shift(d, op, x, y, t);
 	default:
@@ -204,7 +213,7 @@ struct value *
 binary(struct debug *d, int op, struct value *a, struct value *b)
 {
 	struct type *x, *y, *t;
-	uint64_t left, right;
+	unsigned __int128 left, right;
 
 	a = value_decay(d, a);
 	b = a ? value_decay(d, b) : NULL;
@@ -228,9 +237,11 @@ binary(struct debug *d, int op, struct value *a, struct value *b)
 	if (x->kind == TYPE_FLOAT || y->kind == TYPE_FLOAT) {
 		t = x->kind != TYPE_FLOAT ? y : y->kind != TYPE_FLOAT ? x :
 			x->size >= y->size ? x : y;
-		return float_binary(d, op, a, b, t);
+		return float_binary(d, op, a, b, float_is_native(t) ? t :
+				    type_basic(d, t->size == 2 ? "float" :
+					       "long double"));
 	}
-	if (value_number(d, a, &left) < 0 || value_number(d, b, &right) < 0)
+	if (value_wide(d, a, &left) < 0 || value_wide(d, b, &right) < 0)
 		return NULL;
 	t = promoted(d, x, op == OP_SHL || op == OP_SHR ? NULL : y);
 	return word_binary(d, op, narrow(left, t), narrow(right, t), t);
@@ -240,8 +251,8 @@ struct value *
 unary(struct debug *d, int op, struct value *v)
 {
 	struct type *t;
+	unsigned __int128 word;
 	long double real;
-	uint64_t word;
 	bool truth;
 
 	v = value_decay(d, v);
@@ -253,15 +264,17 @@ unary(struct debug *d, int op, struct value *v)
 	t = type_strip(d, v->type);
 	if (t->kind == TYPE_FLOAT && op != '~')
 		return value_float(d, v, &real) < 0 ? NULL :
-			value_double(d, v->type, op == '-' ? -real : real);
+			value_double(d, float_is_native(t) ? v->type :
+				     type_basic(d, "long double"),
+				     op == '-' ? -real : real);
 	if (!type_is_integral(t))
 		return failed(op == '~' ?
 			"Argument to complement operation not an integer, "
 			"boolean." : "Argument to arithmetic operation not a "
 			"number or boolean.");
-	if (value_number(d, v, &word) < 0)
+	if (value_wide(d, v, &word) < 0)
 		return NULL;
 	t = promoted(d, t, NULL);
-	return value_int(d, t, narrow(op == '-' ? 0 - word : op == '~' ?
-				      ~word : word, t));
+	return value_of_wide(d, t, op == '-' ? 0 - word : op == '~' ? ~word :
+			     word);
 }

@@ -37,12 +37,25 @@ is_constant(Dwarf_Die *die, unsigned name)
 	       !dwarf_formref_die(&attr, &other);
 }
 
+/* Where arrays of the language begin when it is not said. */
+static int64_t
+usual_low(Dwarf_Die *die)
+{
+	Dwarf_Sword low;
+	Dwarf_Die unit;
+
+	return dwarf_diecu(die, &unit, NULL, NULL) &&
+	       dwarf_default_lower_bound(dwarf_srclang(&unit), &low) == 0 ?
+		low : 0;
+}
+
 static void
 set_bounds(struct type *t, Dwarf_Die *range)
 {
 	int64_t high;
 	uint64_t count;
 
+	t->low = usual_low(range);
 	(void)attr_signed(range, DW_AT_lower_bound, &t->low);
 	if (is_constant(range, DW_AT_count) &&
 	    attr_unsigned(range, DW_AT_count, &count)) {
@@ -50,7 +63,8 @@ set_bounds(struct type *t, Dwarf_Die *range)
 		t->count_known = true;
 	} else if (is_constant(range, DW_AT_upper_bound) &&
 		   attr_signed(range, DW_AT_upper_bound, &high)) {
-		t->count = high < t->low ? 0 : (uint64_t)(high - t->low) + 1;
+		t->count = high < t->low ? 0 :
+			(uint64_t)high - (uint64_t)t->low + 1;
 		t->count_known = true;
 	} else if (dwarf_hasattr(range, DW_AT_upper_bound) ||
 		   dwarf_hasattr(range, DW_AT_count)) {
@@ -60,12 +74,53 @@ set_bounds(struct type *t, Dwarf_Die *range)
 
 enum { DIMENSIONS_MAX = 16 };
 
+static bool
+is_fortran(Dwarf_Die *die)
+{
+	Dwarf_Die unit;
+
+	if (!dwarf_diecu(die, &unit, NULL, NULL))
+		return false;
+	switch (dwarf_srclang(&unit)) {
+	case DW_LANG_Fortran77: case DW_LANG_Fortran90:
+	case DW_LANG_Fortran95: case DW_LANG_Fortran03:
+	case DW_LANG_Fortran08:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Elements that lie apart, behind a descriptor, or column by column, as Fortran
+ * and Ada have them. */
+static bool
+is_strange(Dwarf_Die *array)
+{
+	Dwarf_Die range;
+
+	if (dwarf_hasattr(array, DW_AT_bit_stride) ||
+	    dwarf_hasattr(array, DW_AT_byte_stride) ||
+	    dwarf_hasattr(array, DW_AT_data_location) ||
+	    dwarf_hasattr(array, DW_AT_ordering) ||
+	    (is_fortran(array) && dimension(array, 1, &range)))
+		return true;
+	for (int i = 0; i < DIMENSIONS_MAX && dimension(array, i, &range); i++)
+		if (dwarf_hasattr(&range, DW_AT_bit_stride) ||
+		    dwarf_hasattr(&range, DW_AT_byte_stride))
+			return true;
+	return false;
+}
+
 /* One type for each dimension, the outer ones around the inner ones. */
 struct type *
 type_array_of_die(struct debug *d, struct object *o, Dwarf_Die *die)
 {
 	struct type *outer = NULL, *inner = NULL;
 	Dwarf_Die range;
+
+	if (is_strange(die))
+		return type_new(d, TYPE_ERROR, "an array of another language",
+				0, false);
 
 	for (int i = 0; i < DIMENSIONS_MAX; i++) {
 		struct type *t;

@@ -13,7 +13,7 @@ static int
 print_line(struct debug *d, struct value *v, char format, struct str *out)
 {
 	struct printing p = { .d = d, .out = out, .format = format,
-			      .top = true, .budget = 1 };
+			      .top = true };
 	const size_t before = out->len;
 	const enum type_kind kind = type_strip(d, v->type)->kind;
 
@@ -24,7 +24,8 @@ print_line(struct debug *d, struct value *v, char format, struct str *out)
 		return -1;
 	fail_clear();
 	print_whole(&p, v);
-	(void)str_tame(out->data + before);
+	if (out->len > before)
+		(void)str_tame(out->data + before);
 	str_add(out, "\n");
 	return 0;
 }
@@ -35,6 +36,9 @@ debug_print(struct debug *d, const char *text, char format, struct str *out)
 	struct value *v;
 
 	debug_begin(d);
+	if (format && !strchr("xduotcfsaz", format))
+		return fail(FAIL_USAGE, "Undefined output format \"%c\".",
+			    format);
 	v = evaluate_text(d, text);
 	return v ? print_line(d, v, format, out) : -1;
 }
@@ -84,7 +88,7 @@ static void
 print_variable(struct debug *d, const struct frame *f, Dwarf_Die *die,
 	       struct str *out)
 {
-	struct printing p = { .d = d, .out = out, .budget = 1 };
+	struct printing p = { .d = d, .out = out };
 	const char *name = die_name(die);
 	struct value *v;
 
@@ -146,7 +150,7 @@ frame_with_names(struct debug *d)
 		(void)fail(FAIL_MISSING, "No symbol table info available.");
 		return NULL;
 	}
-	return f;
+	return f && frame_has_data(f) ? f : NULL;
 }
 
 int
@@ -204,7 +208,7 @@ static bool
 add_argument(void *arg, Dwarf_Die *die)
 {
 	struct listing *l = arg;
-	struct printing p = { .d = l->d, .out = l->out, .budget = 1 };
+	struct printing p = { .d = l->d, .out = l->out };
 	struct value *v;
 	enum type_kind kind;
 

@@ -68,12 +68,14 @@ number_of_reference(struct context *c, Dwarf_Attribute *attr,
 	struct value *v;
 	int status;
 
-	if (!dwarf_formref_die(attr, &other) || c->d->depth > CHAIN_MAX)
+	/* a bound may be a variable with bounds that are this one */
+	if (!dwarf_formref_die(attr, &other) || c->d->nested > CHAIN_MAX ||
+	    c->d->work++ > WORK_MAX)
 		return -1;
-	c->d->depth++;
+	c->d->nested++;
 	v = variable_value(c->d, c->object, c->frame, &other);
 	status = v ? value_number(c->d, v, number) : -1;
-	c->d->depth--;
+	c->d->nested--;
 	return status;
 }
 

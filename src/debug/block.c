@@ -6,32 +6,16 @@
  */
 #include "private.h"
 
-enum { REFERRED_MAX = 512 };
-
-struct referred {
-	const void *addr[REFERRED_MAX];
-	size_t len;
-};
-
+/* Origins of a block's entries: addresses. */
 static void
-note_origin(struct referred *r, Dwarf_Die *die)
+note_origin(struct map *known, Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die origin;
 
-	if (r->len < REFERRED_MAX &&
-	    dwarf_attr(die, DW_AT_abstract_origin, &attr) &&
+	if (dwarf_attr(die, DW_AT_abstract_origin, &attr) &&
 	    dwarf_formref_die(&attr, &origin))
-		r->addr[r->len++] = origin.addr;
-}
-
-static bool
-is_referred(const struct referred *r, const void *addr)
-{
-	for (size_t i = 0; i < r->len; i++)
-		if (r->addr[i] == addr)
-			return true;
-	return false;
+		map_put(known, (uintptr_t)origin.addr, 1);
 }
 
 struct walk {
@@ -50,35 +34,52 @@ is_bare(Dwarf_Die *die)
 	       !dwarf_hasattr(die, DW_AT_ranges);
 }
 
+static bool walk_block(struct walk *w, Dwarf_Die *block, int depth);
+
+static bool
+walk_entry(struct walk *w, Dwarf_Die *die, int depth)
+{
+	return w->visit(w->arg, die) &&
+	       (!is_bare(die) || walk_block(w, die, depth + 1));
+}
+
+static bool
+walk_origin(struct walk *w, Dwarf_Die *block, const struct map *own, int depth)
+{
+	Dwarf_Die child, origin;
+	Dwarf_Attribute attr;
+	uint64_t known;
+
+	if (!dwarf_attr(block, DW_AT_abstract_origin, &attr) ||
+	    !dwarf_formref_die(&attr, &origin) ||
+	    dwarf_child(&origin, &child) != 0)
+		return true;
+	do
+		if (!map_get(own, (uintptr_t)child.addr, &known) &&
+		    !walk_entry(w, &child, depth))
+			return false;
+	while (w->left-- > 0 && dwarf_siblingof(&child, &child) == 0);
+	return true;
+}
+
 static bool
 walk_block(struct walk *w, Dwarf_Die *block, int depth)
 {
-	struct referred own = { .len = 0 };
-	Dwarf_Die child, origin;
-	Dwarf_Attribute attr;
+	struct map own = {0};
+	bool more = true;
+	Dwarf_Die child;
 
 	if (depth > 16)
 		return true;
 	if (dwarf_child(block, &child) == 0)
 		do {
 			note_origin(&own, &child);
-			if (!w->visit(w->arg, &child) ||
-			    (is_bare(&child) &&
-			     !walk_block(w, &child, depth + 1)))
-				return false;
-		} while (w->left-- > 0 &&
+			more = walk_entry(w, &child, depth);
+		} while (more && w->left-- > 0 &&
 			 dwarf_siblingof(&child, &child) == 0);
-	if (!dwarf_attr(block, DW_AT_abstract_origin, &attr) ||
-	    !dwarf_formref_die(&attr, &origin) ||
-	    dwarf_child(&origin, &child) != 0)
-		return true;
-	do
-		if (!is_referred(&own, child.addr) &&
-		    (!w->visit(w->arg, &child) ||
-		     (is_bare(&child) && !walk_block(w, &child, depth + 1))))
-			return false;
-	while (w->left-- > 0 && dwarf_siblingof(&child, &child) == 0);
-	return true;
+	more = more && walk_origin(w, block, &own, depth);
+	map_fini(&own);
+	return more;
 }
 
 bool

@@ -241,6 +241,7 @@ call_function(struct debug *d, struct value *function, struct type *as,
 		as = type_target(d, t);
 	if (check_result(d, as) < 0 || add_arguments(d, &c, t, args, n) < 0)
 		return NULL;
+	c.real = type_strip(d, as)->kind == TYPE_FLOAT;
 	if (!c.function)
 		return failed("Cannot evaluate function -- may be inlined");
 	memory_forget(d);	/* it may write anywhere */

@@ -8,11 +8,48 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The object at addr as one of class `to`, which is a base of its class, or the
+ * other way round; where that begins. A virtual base does not tell which object
+ * it is of. */
+static int
+convert_class(struct debug *d, uint64_t *addr, struct type *from,
+	      struct type *to)
+{
+	struct value *base;
+	uint64_t offset;
+
+	if (from->kind != TYPE_STRUCT || to->kind != TYPE_STRUCT || !*addr ||
+	    from == to)
+		return 0;
+	fail_clear();
+	base = value_base(d, value_at(d, from, *addr), to);
+	if (base) {
+		*addr = base->addr;
+		return 0;
+	}
+	if (fail_last()->kind != FAIL_NONE)
+		return -1;
+	/* where the base would be in an object that began at 0 */
+	base = value_base(d, value_at(d, to, 0), from);
+	if (base) {
+		offset = base->addr;
+		*addr -= offset;
+		return 0;
+	}
+	return fail_last()->kind == FAIL_NONE ? 0 :
+		fail(FAIL_UNSUITABLE, "a virtual base is not cast to what is "
+		     "derived from it");
+}
+
 static struct value *
 reinterpreted(struct debug *d, struct type *t, struct value *v)
 {
+	uint64_t addr = v->addr;
+
 	if (v->place == VALUE_MEMORY && !v->bits)
-		return value_at(d, t, v->addr);
+		return convert_class(d, &addr, type_strip(d, v->type),
+				     type_strip(d, t)) < 0 ? NULL :
+			value_at(d, t, addr);
 	if (type_size(d, t) != v->size) {
 		(void)fail(FAIL_USAGE, "Invalid cast.");
 		return NULL;
@@ -21,62 +58,40 @@ reinterpreted(struct debug *d, struct type *t, struct value *v)
 	return v;
 }
 
-/* A base's or a derived class's part of the object that is pointed to. */
-static bool
-base_offset(struct debug *d, struct type *from, struct type *to, int depth,
-	    uint64_t *offset)
-{
-	from = type_strip(d, from);
-	if (depth > 16 || from->kind != TYPE_STRUCT)
-		return false;
-	type_fill(d, from);
-	for (size_t i = 0; i < from->field_len && from->fields[i].is_base;
-	     i++) {
-		const struct field *f = &from->fields[i];
-
-		if (f->dynamic)
-			continue;
-		*offset += f->offset / 8;
-		if (type_strip(d, f->type) == to ||
-		    base_offset(d, f->type, to, depth + 1, offset))
-			return true;
-		*offset -= f->offset / 8;
-	}
-	return false;
-}
-
 static struct value *
 to_pointer(struct debug *d, struct type *t, struct value *v)
 {
 	struct type *from = type_strip(d, v->type);
 	struct type *to = type_strip(d, type_target(d, type_strip(d, t)));
-	uint64_t word, offset = 0;
+	uint64_t word;
 
-	if (value_number(d, v, &word) < 0)
+	if (value_number(d, v, &word) < 0 ||
+	    (from->kind == TYPE_POINTER &&
+	     convert_class(d, &word, type_strip(d, type_target(d, from)),
+			   to) < 0))
 		return NULL;
-	if (from->kind == TYPE_POINTER && word &&
-	    to->kind == TYPE_STRUCT) {
-		struct type *whole = type_strip(d, type_target(d, from));
-
-		if (base_offset(d, whole, to, 0, &offset))
-			word += offset;
-		else if ((offset = 0, base_offset(d, to, whole, 0, &offset)))
-			word -= offset;
-	}
 	return value_int(d, t, word);
+}
+
+static struct value *
+to_reference(struct debug *d, struct type *t, struct value *v)
+{
+	struct type *to = type_target(d, type_strip(d, t));
+
+	v = value_address(d, v);
+	v = v ? to_pointer(d, type_pointer_to(d, to), v) : NULL;
+	return v ? value_int(d, t, bits_get(v->bytes, 0, 64)) : NULL;
 }
 
 struct value *
 value_cast(struct debug *d, struct type *t, struct value *v)
 {
 	struct type *to = type_strip(d, t), *from;
+	unsigned __int128 wide;
 	long double real;
-	uint64_t word;
 
-	if (to->kind == TYPE_REFERENCE || to->kind == TYPE_RVALUE_REFERENCE) {
-		v = value_address(d, v);
-		return v ? value_int(d, t, bits_get(v->bytes, 0, 64)) : NULL;
-	}
+	if (to->kind == TYPE_REFERENCE || to->kind == TYPE_RVALUE_REFERENCE)
+		return to_reference(d, t, v);
 	v = value_unref(d, v);
 	if (!v)
 		return NULL;
@@ -106,7 +121,7 @@ value_cast(struct debug *d, struct type *t, struct value *v)
 		(void)fail(FAIL_USAGE, "Invalid cast.");
 		return NULL;
 	}
-	return value_number(d, v, &word) < 0 ? NULL : value_int(d, t, word);
+	return value_wide(d, v, &wide) < 0 ? NULL : value_of_wide(d, t, wide);
 }
 
 /* ---- stores ---- */
@@ -132,7 +147,7 @@ write_register(struct debug *d, const struct physical *p, int reg,
 	if (!d->target->set_register)
 		return fail(FAIL_UNSUITABLE, "cannot change registers of a "
 			    "core file");
-	if (state && (state->known == REG_LOST ||
+	if (state && (state->known == REG_LOST || state->computed ||
 		      (!p->innermost && reg == arch.reg_pc)))
 		return fail(FAIL_UNSUITABLE, "the frame did not save it");
 	if (d->target->set_register(d->arg, reg, bytes, n) < 0)
@@ -174,7 +189,9 @@ value_store(struct debug *d, struct value *to, struct value *from)
 	if (to->place == VALUE_CONVENIENCE)
 		return value_need(d, from) < 0 ? -1 :
 			store_slot(to->slot, from);
-	if (to->place == VALUE_TEMPORARY)
+	if (to->place == VALUE_TEMPORARY ||
+	    type_strip(d, to->type)->kind == TYPE_FUNCTION ||
+	    type_strip(d, to->type)->kind == TYPE_NODEBUG_TEXT)
 		return fail(FAIL_USAGE, "Left operand of assignment is not an "
 			    "lvalue.");
 	from = value_cast(d, to->type, from);

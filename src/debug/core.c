@@ -78,19 +78,33 @@ first_map(const struct core *core, size_t file)
 }
 
 int
+core_open_regular(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	/* to open a device may do something to it */
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return -1;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int
 core_open_file(struct core *core, size_t n)
 {
 	struct core_file *file = &core->files[n];
 	const char *path = file->is_program ? core->program : file->path;
-	struct stat st;
 
 	if (file->sought)
 		return file->fd;
 	file->sought = true;
-	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (file->fd < 0)
-		return -1;
-	if (fstat(file->fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	file->fd = core_open_regular(path);
+	if (file->fd < 0 ||
 	    same_build(core, file->fd, first_map(core, n)))
 		return file->fd;
 	close(file->fd);

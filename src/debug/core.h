@@ -48,13 +48,15 @@ struct core {
 	char *program, *command, *trouble;
 	pid_t pid;
 	int signal;
-	uint64_t fault, vdso;
+	uint64_t fault, vdso, headers;	/* headers: the program's own */
 	unsigned char *vdso_image;
 	size_t vdso_size;
 };
 
 int core_read_notes(struct core *core);
 void core_make_objects(struct core *core);
+/* A descriptor of a regular file; -1: it is none, and is not touched. */
+int core_open_regular(const char *path);
 /* The file there, -1: none such, or not the one that was mapped. */
 int core_open_file(struct core *core, size_t file);
 int core_read(void *arg, uint64_t addr, void *buf, size_t n);

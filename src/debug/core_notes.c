@@ -79,6 +79,8 @@ read_vector(struct core *core, const unsigned char *desc, size_t n)
 		memcpy(pair, desc + i, sizeof pair);
 		if (pair[0] == AT_SYSINFO_EHDR)
 			core->vdso = pair[1];
+		if (pair[0] == AT_PHDR)
+			core->headers = pair[1];
 	}
 }
 
@@ -167,7 +169,8 @@ read_note(struct core *core, const GElf_Nhdr *nh, const char *owner,
 int
 core_read_notes(struct core *core)
 {
-	size_t n, cap = 0, at, name, desc;
+	enum { NOTES_MAX = 64 };	/* Linux writes one */
+	size_t n, cap = 0, at, name, desc, notes = 0;
 	GElf_Phdr ph;
 	GElf_Nhdr nh;
 
@@ -177,7 +180,8 @@ core_read_notes(struct core *core)
 		Elf_Data *data;
 
 		if (!gelf_getphdr(core->elf, (int)i, &ph) ||
-		    ph.p_type != PT_NOTE || ph.p_filesz > core->size)
+		    ph.p_type != PT_NOTE || ph.p_filesz > core->size ||
+		    notes++ >= NOTES_MAX)
 			continue;
 		data = elf_getdata_rawchunk(core->elf, (int64_t)ph.p_offset,
 					    ph.p_filesz, ELF_T_NHDR);
@@ -198,18 +202,15 @@ core_read_notes(struct core *core)
 
 /* The address where the file's first segment would be at 0. */
 static bool
-bias_of(struct core *core, const char *path, const struct core_map *m,
-	uint64_t *bias)
+bias_of(const char *path, const struct core_map *m, uint64_t *bias)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
-			    O_NOCTTY);
+	const int fd = core_open_regular(path);
 	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
 	bool found = false;
 	GElf_Ehdr eh;
 	GElf_Phdr ph;
 	size_t n;
 
-	(void)core;
 	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &eh) &&
 	    (eh.e_type == ET_EXEC || eh.e_type == ET_DYN) &&
 	    elf_getphdrnum(elf, &n) == 0)
@@ -279,38 +280,66 @@ add_vdso(struct core *core)
 	core->object_len++;
 }
 
-/* The program is the file mapped first, unless the caller knows better. */
+static bool
+is_listed(const struct core *core, const char *shown)
+{
+	for (size_t i = 0; i < core->object_len; i++)
+		if (core->objects[i].shown == shown)
+			return true;
+	return false;
+}
+
+static void
+add_object(struct core *core, const struct core_map *m)
+{
+	struct core_file *file = &core->files[m->file];
+	const char *path = file->path;
+	uint64_t bias;
+
+	if (is_listed(core, file->path))
+		return;
+	if (core->object_len == 0 && core->program) {
+		path = core->program;
+		file->is_program = true;
+	}
+	if (!bias_of(path, m, &bias))
+		return;
+	core->objects[core->object_len++] = (struct debug_object){
+		.path = path, .shown = file->path, .prefix = "",
+		.start = m->start,
+		.end = extent(path, bias, last_end(core, m->file)),
+		.bias = bias,
+	};
+	if (core->object_len == 1 && !core->program)
+		core->program = xstrdup(file->path);
+	/* whether it is the one is said now, and not when it is read */
+	(void)core_open_file(core, m->file);
+}
+
+/* The program is the file that holds its headers, as the kernel says; else the
+ * one that is mapped first. */
+static size_t
+program_map(const struct core *core)
+{
+	for (size_t i = 0; i < core->map_len; i++) {
+		const struct core_map *m = &core->maps[i];
+
+		if (core->headers < m->start || core->headers >= m->end)
+			continue;
+		while (i > 0 && core->maps[i - 1].file == m->file)
+			i--;
+		return i;
+	}
+	return 0;
+}
+
 void
 core_make_objects(struct core *core)
 {
 	core->objects = xcalloc(core->file_len + 1, sizeof *core->objects);
-	for (size_t i = 0; i < core->map_len; i++) {
-		const struct core_map *m = &core->maps[i];
-		const char *shown = core->files[m->file].path;
-		const char *path = shown;
-		uint64_t bias;
-		bool known = false;
-
-		for (size_t j = 0; j < core->object_len; j++)
-			known |= core->objects[j].shown == shown;
-		if (known)
-			continue;
-		if (core->object_len == 0 && core->program) {
-			path = core->program;
-			core->files[m->file].is_program = true;
-		}
-		if (!bias_of(core, path, m, &bias))
-			continue;
-		core->objects[core->object_len++] = (struct debug_object){
-			.path = path, .shown = shown, .prefix = "",
-			.start = m->start,
-			.end = extent(path, bias, last_end(core, m->file)),
-			.bias = bias,
-		};
-		if (core->object_len == 1 && !core->program)
-			core->program = xstrdup(shown);
-		/* whether it is the one is said now, and not when it is read */
-		(void)core_open_file(core, m->file);
-	}
+	if (core->map_len)
+		add_object(core, &core->maps[program_map(core)]);
+	for (size_t i = 0; i < core->map_len; i++)
+		add_object(core, &core->maps[i]);
 	add_vdso(core);
 }

@@ -70,9 +70,15 @@ void
 debug_begin(struct debug *d)
 {
 	arena_free(&d->scratch);
-	d->depth = 0;
+	d->depth = d->nested = d->running = 0;
 	d->work = 0;
 	objects_load(d);
+}
+
+bool
+debug_tired(struct debug *d, const struct str *out)
+{
+	return d->work++ > WORK_MAX || out->len > OUT_MAX;
 }
 
 int

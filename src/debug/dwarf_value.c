@@ -43,11 +43,12 @@ stack_pop(struct stack *s, struct cell *cell)
 	return 0;
 }
 
-int
+ssize_t
 register_bytes(struct debug *d, const struct physical *p, int reg,
 	       unsigned char *out, size_t size)
 {
 	const struct machine_reg *mr = machine_numbered(reg);
+	size_t n;
 
 	memset(out, 0, size);
 	if (!p || reg < 0)
@@ -55,16 +56,17 @@ register_bytes(struct debug *d, const struct physical *p, int reg,
 	if (reg < arch.reg_count) {
 		if (p->reg[reg].known == REG_LOST)
 			return -1;
-		memcpy(out, &p->reg[reg].value, size < 8 ? size : 8);
-		return 0;
+		n = size < 8 ? size : 8;
+		memcpy(out, &p->reg[reg].value, n);
+		return (ssize_t)n;
 	}
 	if (!mr || !p->innermost || debug_regs_load(d) < 0 ||
 	    (mr->vector && !d->regs.vectors_known) ||
 	    (mr->extra && !d->regs.extra_known))
 		return -1;
-	memcpy(out, (const char *)&d->regs + mr->offset,
-	       size < mr->size ? size : mr->size);
-	return 0;
+	n = size < mr->size ? size : mr->size;
+	memcpy(out, (const char *)&d->regs + mr->offset, n);
+	return (ssize_t)n;
 }
 
 int
@@ -124,8 +126,11 @@ push_frame_base(struct context *c, struct stack *s, int64_t offset)
 	if (where.items[0].kind == PLACE_REGISTER) {
 		if (stack_register(c, where.items[0].reg, &base) < 0)
 			return -1;
-	} else {
+	} else if (where.items[0].kind == PLACE_MEMORY ||
+		   where.items[0].kind == PLACE_VALUE) {
 		base = where.items[0].value;
+	} else {
+		return fail(FAIL_MISSING, "the function has no frame base");
 	}
 	return stack_word(s, base + (uint64_t)offset);
 }
@@ -174,6 +179,7 @@ op_call(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 	    dwarf_getlocation(&location, &ops, &n) != 0)
 		return 0;	/* nothing to call has no effect */
 	inner.depth++;
+	inner.has_initial = false;
 	return number_of_ops(&inner, &location, ops, n, &word) < 0 ? -1 :
 		stack_word(s, word);
 }
@@ -186,12 +192,12 @@ op_variable(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 	struct value *v;
 	uint64_t word;
 
-	if (!attr || c->d->depth > DEPTH_MAX ||
+	if (!attr || c->d->nested > DEPTH_MAX ||
 	    dwarf_getlocation_die(attr, op, &die) != 0)
 		return stack_unsupported(op);
-	c->d->depth++;
+	c->d->nested++;
 	v = variable_value(c->d, c->object, c->frame, &die);
-	c->d->depth--;
+	c->d->nested--;
 	return !v || value_number(c->d, v, &word) < 0 ? -1 :
 		stack_word(s, word);
 }
@@ -203,10 +209,11 @@ op_addrx(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 	const bool address = op->atom == DW_OP_addrx ||
 			     op->atom == DW_OP_GNU_addr_index;
 	Dwarf_Attribute number;
-	Dwarf_Addr addr;
+	Dwarf_Word addr;
 
 	if (!attr || dwarf_getlocation_attr(attr, op, &number) != 0 ||
-	    dwarf_formaddr(&number, &addr) != 0)
+	    (address ? dwarf_formaddr(&number, &addr) :
+		       dwarf_formudata(&number, &addr)) != 0)
 		return stack_unsupported(op);
 	return stack_word(s, addr + (address ? c->object->bias : 0));
 }

@@ -7,6 +7,8 @@
  */
 #include "private.h"
 
+#include <string.h>
+
 static const struct frame *
 calling_frame(struct debug *d, const struct physical *p)
 {
@@ -83,6 +85,33 @@ points_to_us(struct context *outer, Dwarf_Die *site,
 	return false;
 }
 
+static const char *
+linkage_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ?
+		dwarf_formstring(&attr) : NULL;
+}
+
+/* Names alone are not enough: classes and files have theirs in common. */
+static bool
+is_function(Dwarf_Die *called, Dwarf_Die *ours)
+{
+	const char *name = linkage_name(called), *its = linkage_name(ours);
+	uint64_t entry, own;
+
+	if (die_entry(called, &entry) && die_entry(ours, &own))
+		return entry == own;
+	if (name && its)
+		return strcmp(name, its) == 0;
+	name = die_name(called);
+	its = die_name(ours);
+	return name && its && strcmp(name, its) == 0 &&
+	       attr_flag(called, DW_AT_external) ==
+	       attr_flag(ours, DW_AT_external);
+}
+
 /* Does the site call the function that we are in? One through a
  * pointer does not say; another function means tail calls in between, and they
  * may have changed everything. */
@@ -91,22 +120,16 @@ calls_us(struct context *outer, Dwarf_Die *site, const struct physical *callee)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die origin;
-	const char *wanted, *name = NULL;
 
 	if (!dwarf_attr(site, DW_AT_call_origin, &attr) &&
 	    !dwarf_attr(site, DW_AT_abstract_origin, &attr))
 		return points_to_us(outer, site, callee);
 	if (!dwarf_formref_die(&attr, &origin))
 		return false;
-	wanted = die_name(&origin);
 	for (size_t i = 0; i < callee->scope_len; i++)
 		if (dwarf_tag(&callee->scopes[i]) == DW_TAG_subprogram)
-			name = die_name(&callee->scopes[i]);
-	if (!wanted || !name)
-		return false;
-	for (; *wanted && *wanted == *name; wanted++, name++)
-		;
-	return *wanted == *name;
+			return is_function(&origin, &callee->scopes[i]);
+	return false;
 }
 
 static bool

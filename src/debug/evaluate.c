@@ -17,6 +17,20 @@ failed(const char *why)
 	return NULL;
 }
 
+/* Of a pointer that nobody has the type is known all the same. */
+static struct value *
+pointed(struct debug *d, struct value *v, bool quiet)
+{
+	struct type *t = type_strip(d, v->type);
+	struct value *out = value_deref(d, v);
+
+	if (out || !quiet || t->kind != TYPE_POINTER ||
+	    type_strip(d, type_target(d, t))->kind == TYPE_VOID)
+		return out;
+	fail_clear();
+	return value_lost(d, type_target(d, t));
+}
+
 static struct value *
 eval_unary(struct debug *d, struct node *n, bool quiet)
 {
@@ -29,7 +43,7 @@ eval_unary(struct debug *d, struct node *n, bool quiet)
 	v = value_unref(d, v);
 	if (!v)
 		return NULL;
-	return n->op == '*' ? value_deref(d, v) : unary(d, n->op, v);
+	return n->op == '*' ? pointed(d, v, quiet) : unary(d, n->op, v);
 }
 
 static struct value *
@@ -40,9 +54,11 @@ eval_logic(struct debug *d, struct node *n, bool quiet)
 	struct value *v = evaluate(d, n->a, quiet);
 	bool truth;
 
+	if (!v)
+		return NULL;
 	if (quiet)
-		return value_int(d, t, 0);
-	if (!v || value_truth(d, v, &truth) < 0)
+		return evaluate(d, n->b, quiet) ? value_int(d, t, 0) : NULL;
+	if (value_truth(d, v, &truth) < 0)
 		return NULL;
 	if (truth != want)
 		return value_int(d, t, truth);
@@ -74,12 +90,9 @@ eval_member(struct debug *d, struct node *n, bool quiet)
 	if (!v || !(v = value_unref(d, v)))
 		return NULL;
 	t = type_strip(d, v->type);
-	if (t->kind == TYPE_POINTER) {	/* gdb takes . for -> and back */
-		v = value_deref(d, v);
-		if (!v)
-			return NULL;
-	} else if (n->op == OP_ARROW && t->kind == TYPE_ARRAY) {
-		v = value_deref(d, v);
+	if (t->kind == TYPE_POINTER ||	/* gdb takes . for -> and back */
+	    (n->op == OP_ARROW && t->kind == TYPE_ARRAY)) {
+		v = pointed(d, v, quiet);
 		if (!v)
 			return NULL;
 	} else if (n->op == OP_ARROW && t->kind != TYPE_STRUCT &&
@@ -166,7 +179,8 @@ eval_sizeof(struct debug *d, struct node *n)
 		return NULL;
 	if (!t)
 		t = v->type;
-	if (type_strip(d, t)->kind == TYPE_REFERENCE)
+	if (type_strip(d, t)->kind == TYPE_REFERENCE ||
+	    type_strip(d, t)->kind == TYPE_RVALUE_REFERENCE)
 		t = type_target(d, type_strip(d, t));
 
 	const uint64_t size = type_size(d, t);

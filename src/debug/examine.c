@@ -113,7 +113,7 @@ strings(struct debug *d, uint64_t addr, size_t count, struct str *out,
 	uint64_t *next)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct printing p = { .d = d, .out = out, .budget = 1 };
+		struct printing p = { .d = d, .out = out };
 		unsigned char c = 1;
 		size_t n = 0;
 
@@ -164,7 +164,7 @@ int
 debug_examine(struct debug *d, uint64_t addr, size_t count, char format,
 	      unsigned size, struct str *out, uint64_t *next)
 {
-	struct printing p = { .d = d, .out = out, .budget = 1 };
+	struct printing p = { .d = d, .out = out };
 	unsigned char raw[8];
 
 	debug_begin(d);

@@ -100,6 +100,8 @@ fill_struct(struct debug *d, struct type *t, size_t n)
 	do {
 		if (make_field(d, t, &child, &t->fields[t->field_len]))
 			t->field_len++;
+		else if (dwarf_tag(&child) == DW_TAG_variant_part)
+			t->has_variants = true;
 	} while (t->field_len < n && dwarf_siblingof(&child, &child) == 0);
 }
 
@@ -240,7 +242,7 @@ resolve(struct context *c, struct type *t, int depth)
 		return t;
 	copy = arena_alloc(&d->lasting, sizeof *copy);
 	*copy = *t;
-	copy->pointer = NULL;
+	copy->pointer = copy->made = copy->made_next = NULL;
 	copy->target = target;
 	copy->target_known = true;
 	if (copy->is_variable && t->kind == TYPE_ARRAY) {
@@ -253,15 +255,15 @@ resolve(struct context *c, struct type *t, int depth)
 /* Only variables are of types that a frame makes; most are not, and looking
  * through pointers to see that must be cheap. */
 struct type *
-type_resolved(struct debug *d, struct type *t, const uint64_t *address)
+type_resolved(struct debug *d, struct type *t, const struct frame *f,
+	      const uint64_t *address)
 {
-	const struct frame *f = d->frame_len ? frame_selected(d) : NULL;
 	struct context c = {
 		.d = d, .frame = f, .regs = f ? f->at : NULL,
 		.object = f ? f->at->object : t->object, .address = address,
 	};
 
-	if (!c.object || d->depth > CHAIN_MAX)
+	if (!c.object || d->nested > CHAIN_MAX)
 		return t;
 	return resolve(&c, t, 0);
 }

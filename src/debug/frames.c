@@ -58,8 +58,13 @@ find_cfa(struct debug *d, struct physical *p, Dwarf_Frame *rules)
 	Dwarf_Op *ops;
 	size_t n;
 
-	return dwarf_frame_cfa(rules, &ops, &n) == 0 && n > 0 &&
-	       number_of_ops(&c, NULL, ops, n, &p->cfa) == 0;
+	if (dwarf_frame_cfa(rules, &ops, &n) != 0 || n == 0)
+		return false;
+	/* one that asks for the address that it tells would do so for ever */
+	for (size_t i = 0; i < n; i++)
+		if (ops[i].atom == DW_OP_call_frame_cfa)
+			return false;
+	return number_of_ops(&c, NULL, ops, n, &p->cfa) == 0;
 }
 
 /* 0: it is not known. */
@@ -78,6 +83,15 @@ frame_cfa(struct debug *d, const struct physical *p)
 	return p->cfa;
 }
 
+/* A register's value that stands nowhere: it cannot be given another. */
+static struct reg_state
+computed(uint64_t value)
+{
+	return (struct reg_state){
+		.known = REG_HERE, .value = value, .computed = true,
+	};
+}
+
 /* What the caller had in a register, by the rule for it. */
 static struct reg_state
 restore(struct debug *d, const struct physical *p, Dwarf_Frame *rules, int reg)
@@ -91,7 +105,8 @@ restore(struct debug *d, const struct physical *p, Dwarf_Frame *rules, int reg)
 	if (dwarf_frame_register(rules, reg, memory, &ops, &n) != 0)
 		return out;
 	if (n == 0) {
-		if (!ops || (machine.kept >> reg & 1))
+		/* libdw says of what no rule is about that it is undefined */
+		if (!ops || (reg < 32 && machine.kept >> reg & 1))
 			out = p->reg[reg];
 		return out;
 	}
@@ -105,10 +120,13 @@ restore(struct debug *d, const struct physical *p, Dwarf_Frame *rules, int reg)
 			out.known = REG_SAVED;
 			out.saved_at = at->value;
 		}
-	} else if (at->kind == PLACE_REGISTER && at->reg < arch.reg_count) {
+	} else if (at->kind == PLACE_REGISTER && at->reg >= 0 &&
+		   at->reg < arch.reg_count) {
 		out = p->reg[at->reg];
+		out.computed |= at->reg != reg;
 	} else if (at->kind == PLACE_VALUE) {
 		out.known = REG_HERE;
+		out.computed = true;
 		out.value = at->value;
 	}
 	return out;
@@ -129,9 +147,7 @@ step_by_rules(struct debug *d, struct physical *p, Dwarf_Frame *rules,
 		out->reg[i] = restore(d, p, rules, i);
 	if (out->reg[arch.reg_sp].known == REG_LOST ||
 	    arch.reg_sp == arch.reg_link)
-		out->reg[arch.reg_sp] = (struct reg_state){
-			.known = REG_HERE, .value = p->cfa,
-		};
+		out->reg[arch.reg_sp] = computed(p->cfa);
 
 	const struct reg_state pc = ra == arch.reg_pc ? out->reg[ra] :
 				    restore(d, p, rules, ra);
@@ -158,14 +174,12 @@ step_by_pointer(struct debug *d, struct physical *p, struct physical *out)
 		return false;
 	p->cfa = fp->value + 16;
 	out->reg[arch.reg_fp] = (struct reg_state){
-		REG_SAVED, saved, fp->value,
+		.known = REG_SAVED, .value = saved, .saved_at = fp->value,
 	};
 	out->reg[arch.reg_pc] = (struct reg_state){
-		REG_SAVED, pc, fp->value + 8,
+		.known = REG_SAVED, .value = pc, .saved_at = fp->value + 8,
 	};
-	out->reg[arch.reg_sp] = (struct reg_state){
-		.known = REG_HERE, .value = p->cfa,
-	};
+	out->reg[arch.reg_sp] = computed(p->cfa);
 	out->pc = pc;
 	return true;
 }
@@ -193,10 +207,8 @@ step_out_of_nothing(struct debug *d, struct physical *p, struct physical *out)
 	}
 	if (!object_at(d, pc))
 		return false;
-	out->reg[arch.reg_sp].value = p->cfa;
-	out->reg[arch.reg_pc] = (struct reg_state){
-		.known = REG_HERE, .value = pc,
-	};
+	out->reg[arch.reg_sp] = computed(p->cfa);
+	out->reg[arch.reg_pc] = computed(pc);
 	out->pc = pc;
 	return true;
 }

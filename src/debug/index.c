@@ -97,14 +97,14 @@ grow(struct index *x)
 	x->slot_len = n;
 }
 
-static void
+static struct entry *
 add_entry(struct debug *d, const struct entry *from)
 {
 	struct index *x = &d->index;
 	struct entry *e;
 
 	if (x->len >= ENTRIES_MAX)
-		return;
+		return NULL;
 	if (x->len >= x->slot_len)
 		grow(x);
 	e = arena_alloc(&d->lasting, sizeof *e);
@@ -115,6 +115,7 @@ add_entry(struct debug *d, const struct entry *from)
 	e->next = *slot;
 	*slot = e;
 	x->len++;
+	return e;
 }
 
 /* ---- the walk ---- */
@@ -125,6 +126,7 @@ struct scan {
 	Dwarf_Die unit;
 	const char *short_scope;	/* NULL: the same as the scope */
 	const void *last;
+	struct vec early;	/* entries before what they define: clang's */
 };
 
 static const char *
@@ -161,18 +163,16 @@ is_scope_tag(int tag)
 }
 
 static bool
-is_wanted(int tag, Dwarf_Die *die, const char *scope)
+is_wanted(int tag, Dwarf_Die *die)
 {
 	switch (tag) {
 	case DW_TAG_variable:
 	case DW_TAG_constant:
 	case DW_TAG_enumerator:
+	case DW_TAG_subprogram:
 		return true;
 	case DW_TAG_member:	/* static ones, as DWARF 4 says them */
 		return dwarf_hasattr(die, DW_AT_external);
-	case DW_TAG_subprogram:
-		(void)scope;
-		return true;
 	default:
 		return is_type_tag(tag);
 	}
@@ -208,26 +208,50 @@ is_transparent(Dwarf_Die *die)
 }
 
 static void
+note_entry(struct scan *s, Dwarf_Die *die, const char *name, const char *scope)
+{
+	const struct entry new = {
+		.name = name, .object = s->object,
+		.scope = *scope ? scope : scope_elsewhere(s->d, die),
+		.short_scope = s->short_scope,
+		.die = *die, .unit = s->unit,
+		.external = dwarf_hasattr(die, DW_AT_external),
+		/* with a signature it is all there, in its own unit */
+		.declaration = dwarf_hasattr(die, DW_AT_declaration) &&
+			!dwarf_hasattr(die, DW_AT_signature),
+	};
+	struct entry *e = add_entry(s->d, &new);
+
+	if (*new.scope)
+		map_put(&s->d->derived, (uintptr_t)die->addr,
+			(uintptr_t)new.scope);
+	else if (e && dwarf_hasattr(die, DW_AT_specification))
+		vec_push(&s->early, e);
+}
+
+static void
+place_early(struct scan *s)
+{
+	for (size_t i = 0; i < s->early.len; i++) {
+		struct entry *e = s->early.items[i];
+
+		e->scope = scope_elsewhere(s->d, &e->die);
+		if (*e->scope)
+			map_put(&s->d->derived, (uintptr_t)e->die.addr,
+				(uintptr_t)e->scope);
+	}
+	vec_fini(&s->early);
+}
+
+static void
 scan_one(struct scan *s, Dwarf_Die *die, const char *scope, int depth)
 {
 	const int tag = dwarf_tag(die);
 	const char *name = dwarf_tag(die) ? die_name(die) : NULL;
 	const char *inner = scope;
 
-	if (name && is_wanted(tag, die, scope)) {
-		const struct entry e = {
-			.name = name, .object = s->object,
-			.scope = *scope ? scope : scope_elsewhere(s->d, die),
-			.short_scope = s->short_scope,
-			.die = *die, .unit = s->unit,
-			.external = dwarf_hasattr(die, DW_AT_external),
-			.declaration = dwarf_hasattr(die, DW_AT_declaration),
-		};
-		add_entry(s->d, &e);
-		if (*e.scope)
-			map_put(&s->d->derived, (uintptr_t)die->addr,
-				(uintptr_t)e.scope);
-	}
+	if (name && is_wanted(tag, die))
+		note_entry(s, die, name, scope);
 	if (is_scope_tag(tag)) {
 		if (name)
 			inner = joined(s->d, scope, name);
@@ -271,22 +295,20 @@ scan_object(struct debug *d, struct object *o)
 	struct scan s = { .d = d, .object = o };
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die, sub;
+	uint8_t type;
 	Dwarf *dwarf = object_dwarf(o);
 
 	if (o->indexed || !dwarf)
 		return;
 	o->indexed = true;
-	while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, &sub) == 0) {
-		Dwarf_Die split = {0};
-
-		if (dwarf_tag(&die) == DW_TAG_skeleton_unit &&
-		    dwarf_cu_info(die.cu, NULL, NULL, NULL, &split, NULL, NULL,
-				  NULL) == 0 && split.cu)
-			die = split;
+	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &sub) == 0) {
+		if (type == DW_UT_skeleton && sub.cu)	/* what is split off */
+			die = sub;
 		s.unit = die;
 		s.last = NULL;
 		scan_children(&s, &die, "", 0);
 	}
+	place_early(&s);
 }
 
 static void
@@ -314,7 +336,7 @@ die_full_name(struct debug *d, Dwarf_Die *die)
 	scan_all(d);
 	for (int i = 0; i < CHAIN_MAX; i++) {
 		if (map_get(&d->derived, (uintptr_t)at.addr, &scope))
-			return arena_printf(&d->lasting, "%s::%s",
+			return arena_printf(&d->scratch, "%s::%s",
 					    (const char *)(uintptr_t)scope,
 					    name);
 		if ((!dwarf_attr(&at, DW_AT_specification, &attr) &&
@@ -431,7 +453,10 @@ index_is_type(struct debug *d, const char *name, Dwarf_Die *unit)
 
 	index_each(d, name, choose, &value);
 	index_each(d, name, choose, &type);
-	return type.best && (!value.best || type.score > value.score);
+	if (!type.best || !value.best)
+		return type.best != NULL;
+	return type.score != value.score ? type.score > value.score :
+		type.best->object->order < value.best->object->order;
 }
 
 struct search {

@@ -5,6 +5,7 @@
 #include "expression.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,8 +156,14 @@ literal_number(struct debug *d, const struct token *t)
 	if (strchr(text, '.') || (!hex && strpbrk(text, "eE")))
 		return real_literal(d, t, text);
 
+	errno = 0;
+
 	const uint64_t n = strtoull(text, &end, 0);
 
+	if (errno == ERANGE) {
+		(void)fail(FAIL_USAGE, "Numeric constant too large.");
+		return NULL;
+	}
 	for (; *end; end++) {
 		if (*end == 'u' || *end == 'U')
 			is_unsigned = true;

@@ -21,7 +21,7 @@ is_struct(const struct type *t)
 static bool
 find(struct debug *d, struct type *t, const char *name, struct step *path)
 {
-	if (path->len >= NEST_MAX || d->work++ > 200000)
+	if (path->len >= NEST_MAX || d->work++ > WORK_MAX)
 		return false;
 	t = type_strip(d, t);
 	if (!is_struct(t))
@@ -65,6 +65,14 @@ method_of(struct debug *d, struct entry *e, struct value *self)
 		dwarf_getlocation(&attr, &ops, &n) == 0 && n > 0 &&
 		number_of_ops(&c, &attr, ops, n, &v->slot_in_table) == 0;
 	return v;
+}
+
+bool
+type_has_member(struct debug *d, struct type *t, const char *name)
+{
+	struct step path = { .len = 0 };
+
+	return find(d, t, name, &path);
 }
 
 /* A method: the function of that name whose scope is the class, or a base. */
@@ -111,6 +119,32 @@ as_class(struct debug *d, struct value *v, const char *name, size_t n,
 			return base;
 	}
 	return NULL;
+}
+
+static struct value *
+base_of(struct debug *d, struct value *v, struct type *to, int depth)
+{
+	struct type *t = type_strip(d, v->type);
+
+	if (depth > 16 || t->kind != TYPE_STRUCT || d->work++ > WORK_MAX)
+		return NULL;
+	if (t == to || type_same(d, t, to))
+		return v;
+	type_fill(d, t);
+	for (size_t i = 0; i < t->field_len && t->fields[i].is_base; i++) {
+		struct value *base = value_member(d, v, &t->fields[i]);
+
+		base = base ? base_of(d, base, to, depth + 1) : NULL;
+		if (base)
+			return base;
+	}
+	return NULL;
+}
+
+struct value *
+value_base(struct debug *d, struct value *v, struct type *t)
+{
+	return base_of(d, v, type_strip(d, t), 0);
 }
 
 struct value *

@@ -17,12 +17,14 @@ key_of(const struct debug_object *from)
 }
 
 static struct object *
-known_object(struct debug *d, const char *key)
+known_object(struct debug *d, const struct debug_object *from, const char *key)
 {
 	for (size_t i = 0; i < d->objects.len; i++) {
 		struct object *o = d->objects.items[i];
 
-		if (!o->here && strcmp(o->key, key) == 0)
+		/* a file by the same name may be another one */
+		if (!o->here && strcmp(o->key, key) == 0 &&
+		    (!from->symbols || from->symbols == o->symbols))
 			return o;
 	}
 	return NULL;
@@ -61,7 +63,7 @@ objects_load(struct debug *d)
 	list = d->target->objects(d->arg, &n);
 	for (size_t i = 0; list && i < n; i++) {
 		char *key = key_of(&list[i]);
-		struct object *o = known_object(d, key);
+		struct object *o = known_object(d, &list[i], key);
 
 		if (o)
 			free(key);

@@ -45,43 +45,84 @@ template_end(const char *at)
 	return NULL;
 }
 
-static bool
-names_something(struct parser *p, const char *start, const char *end)
+/* As compilers write it: "A<int, B<char> >". */
+static const char *
+as_compiled(struct debug *d, const char *start, const char *end)
 {
-	char *text = arena_textn(&p->d->scratch, start, (size_t)(end - start));
+	char *text = arena_alloc(&d->scratch, 2 * (size_t)(end - start) + 1);
+	size_t n = 0;
 
-	if (str_starts(text, "::"))
-		text += 2;
-	return index_find(p->d, text, WANT_ANY, NULL) != NULL;
+	for (const char *at = start; at < end; at++) {
+		const bool blank = isspace((unsigned char)*at);
+
+		if (blank && (n == 0 || !isalnum((unsigned char)text[n - 1]) ||
+			      !isalnum((unsigned char)at[1])))
+			continue;
+		if (*at == '>' && n && text[n - 1] == '>')
+			text[n++] = ' ';
+		text[n++] = *at;
+		if (*at == ',')
+			text[n++] = ' ';
+	}
+	return text;
 }
 
+/* The name that is known; NULL: it is none. */
+static const char *
+name_of_template(struct parser *p, const char *plain)
+{
+	const char *other = as_compiled(p->d, plain, plain + strlen(plain));
+
+	if (index_find(p->d, plain + (str_starts(plain, "::") ? 2 : 0),
+		       WANT_ANY, NULL))
+		return plain;
+	return index_find(p->d, other + (str_starts(other, "::") ? 2 : 0),
+			  WANT_ANY, NULL) ? other : NULL;
+}
+
+/* name<...> where that is the name of something; nothing is taken else. */
+static const char *
+take_template(struct parser *p, const char *before, const char *start)
+{
+	const char *behind, *whole;
+
+	if (!token_is(p, '<') && (p->now.kind != TOKEN_OPERATOR ||
+				  p->now.op != OP_SHL))
+		return NULL;
+	behind = template_end(p->now.start);
+	if (!behind)
+		return NULL;
+	whole = name_of_template(p, arena_printf(&p->d->scratch, "%s%.*s",
+			before, (int)(behind - start), start));
+	if (whole)
+		p->now = token_next(behind);
+	return whole;
+}
+
+/* What is taken is put together: blanks, and templates may be written in other
+ * ways. */
 const char *
 parse_qualified(struct parser *p)
 {
-	const char *start = p->now.start, *end;
+	const char *name = parser_takes(p, OP_SCOPE) ? "::" : "";
 
-	(void)parser_takes(p, OP_SCOPE);
 	for (;;) {
+		const char *start = p->now.start, *end, *whole;
+
 		if (parser_takes(p, '~') && p->now.kind != TOKEN_NAME)
 			return NULL;
 		if (p->now.kind != TOKEN_NAME)
 			return NULL;
 		end = p->now.end;
 		parser_advance(p);
-		if (token_is(p, '<') || (p->now.kind == TOKEN_OPERATOR &&
-					 p->now.op == OP_SHL)) {
-			const char *behind = template_end(p->now.start);
-
-			if (behind && names_something(p, start, behind)) {
-				end = behind;
-				p->now = token_next(behind);
-			}
-		}
-		if (!token_is(p, OP_SCOPE))
-			break;
-		parser_advance(p);
+		whole = take_template(p, name, start);
+		name = whole ? whole :
+			arena_printf(&p->d->scratch, "%s%.*s", name,
+				     (int)(end - start), start);
+		if (!parser_takes(p, OP_SCOPE))
+			return name;
+		name = arena_printf(&p->d->scratch, "%s::", name);
 	}
-	return arena_textn(&p->d->scratch, start, (size_t)(end - start));
 }
 
 /* ---- specifiers ---- */
@@ -356,7 +397,7 @@ take_function(struct parser *p, struct type *t, int depth)
 }
 
 static struct type *
-take_array(struct parser *p, struct type *t)
+take_array(struct parser *p, struct type *t, int depth)
 {
 	uint64_t count = 0;
 	struct value *v;
@@ -368,10 +409,10 @@ take_array(struct parser *p, struct type *t)
 			return NULL;
 		parser_advance(p);
 	}
-	if (!parser_takes(p, ']'))
+	if (!parser_takes(p, ']') || depth > CHAIN_MAX)
 		return NULL;
 	if (parser_takes(p, '[')) {
-		t = take_array(p, t);
+		t = take_array(p, t, depth + 1);
 		if (!t)
 			return NULL;
 	}
@@ -392,7 +433,7 @@ take_inner(struct parser *p, struct type *t, int depth)
 	if (parser_takes(p, '('))
 		t = take_function(p, t, depth);
 	else if (parser_takes(p, '['))
-		t = take_array(p, t);
+		t = take_array(p, t, 0);
 	while (t && stars-- > 0)
 		t = type_pointer_to(p->d, t);
 	return t;
@@ -420,7 +461,7 @@ take_declarator(struct parser *p, struct type *t, int depth)
 		struct type *array;
 
 		parser_advance(p);
-		array = take_array(p, t);
+		array = take_array(p, t, 0);
 		if (array)
 			return array;
 		p->now = bracket;

@@ -7,6 +7,36 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* The selected frame; NULL: none was made, and none is for this. */
+static const struct frame *
+frame_now(struct debug *d)
+{
+	return d->frame_len ? frame_selected(d) : NULL;
+}
+
+/* What of the whole is missing is missing in its part. */
+static void
+part_lost(struct debug *d, const struct value *v, struct value *part,
+	  uint64_t offset, uint64_t size)
+{
+	part->lost = arena_alloc(&d->scratch, size + 1);
+	memcpy(part->lost, v->lost + offset, size);
+	part->holes = arena_alloc(&d->scratch, size + 1);
+	memcpy(part->holes, v->holes + offset, size);
+	part->lost[size] = size ? 0 : v->lost[0];
+	for (const struct synthetic *s = v->synthetic; s; s = s->next) {
+		struct synthetic *own;
+
+		if (s->at < offset || s->at - offset >= size)
+			continue;
+		own = arena_alloc(&d->scratch, sizeof *own);
+		*own = *s;
+		own->at -= offset;
+		own->next = part->synthetic;
+		part->synthetic = own;
+	}
+}
+
 /* A part of a value that is somewhere is there too, and is read alone. */
 struct value *
 value_part(struct debug *d, struct value *v, struct type *t, uint64_t offset)
@@ -33,13 +63,20 @@ value_part(struct debug *d, struct value *v, struct type *t, uint64_t offset)
 	part->slot = v->slot;
 	if (v->place == VALUE_PARTS || v->place == VALUE_REGISTER)
 		part->place = VALUE_TEMPORARY;
-	if (v->lost) {
-		part->lost = arena_alloc(&d->scratch, size + 1);
-		memcpy(part->lost, v->lost + offset, size);
-		part->lost[size] = size ? 0 : v->lost[0];
-		part->synthetic = v->synthetic;
-	}
+	if (v->lost)
+		part_lost(d, v, part, offset, size);
 	return part;
+}
+
+static void
+lose_bits(struct debug *d, const struct value *v, struct value *out,
+	  uint64_t byte)
+{
+	out->lost = arena_alloc(&d->scratch, out->size + 1);
+	out->holes = arena_alloc(&d->scratch, out->size + 1);
+	memset(out->lost, v->lost[byte] ? v->lost[byte] : LOST_OPTIMIZED,
+	       out->size + 1);
+	memset(out->holes, 0xff, out->size + 1);
 }
 
 static struct value *
@@ -52,19 +89,22 @@ bit_member(struct debug *d, struct value *v, const struct field *f)
 	struct value *out = value_new(d, f->type);
 	struct type *t;
 
-	if (!out || f->bits > 64 || last - first > 16 || size == 0)
+	if (!out)
 		return NULL;
+	if (f->bits > 64 || last - first > 16 || size == 0 ||
+	    (v->bytes && last > v->size)) {
+		(void)fail(FAIL_UNSUITABLE, f->bits > 64 ?
+			   "a bit-field of more than 64 bits" :
+			   "a bit-field outside of its struct");
+		return NULL;
+	}
 	t = type_strip(d, f->type);
 	if (t->kind == TYPE_ENUM)
 		type_fill(d, t);
 	if (v->bytes) {
-		if (last > v->size)
-			return NULL;
 		memcpy(raw, v->bytes + first, last - first);
-		if (v->lost && v->lost[first]) {
-			out->lost = arena_alloc(&d->scratch, size + 1);
-			memset(out->lost, 1, size);
-		}
+		if (v->lost && bits_get(v->holes, f->offset, f->bits))
+			lose_bits(d, v, out, last - 1);
 	} else if (debug_read(d, v->addr + first, raw, last - first) < 0) {
 		return NULL;
 	}
@@ -87,7 +127,8 @@ static struct value *
 dynamic_member(struct debug *d, struct value *v, const struct field *f)
 {
 	struct context c = {
-		.d = d, .object = f->type->object, .address = &v->addr,
+		.d = d, .object = type_strip(d, v->type)->object,
+		.address = &v->addr,
 		.has_initial = true, .initial = v->addr,
 	};
 	Dwarf_Die die = f->die;
@@ -112,23 +153,14 @@ value_member(struct debug *d, struct value *v, const struct field *f)
 	Dwarf_Die die = f->die;
 
 	if (f->is_static)
-		return variable_value(d, f->type->object ? f->type->object :
-				      object_of_die(d, &die, NULL), NULL,
+		return variable_value(d, type_strip(d, v->type)->object, NULL,
 				      &die);
 	if (f->dynamic)
 		return dynamic_member(d, v, f);
-	if (f->bits) {
-		struct value *out = bit_member(d, v, f);
-
-		if (!out && !v->bytes)
-			return NULL;
-		if (!out)
-			(void)fail(FAIL_UNSUITABLE,
-				   "a bit-field outside of its struct");
-		return out;
-	}
+	if (f->bits)
+		return bit_member(d, v, f);
 	return value_part(d, v, type_is_scalar(f->type) ? f->type :
-			  type_resolved(d, f->type, &v->addr),
+			  type_resolved(d, f->type, frame_now(d), &v->addr),
 			  f->offset / 8);
 }
 
@@ -138,15 +170,15 @@ value_element(struct debug *d, struct value *v, int64_t index)
 	struct type *array = type_strip(d, v->type);
 	struct type *t = type_target(d, array);
 	const uint64_t size = type_size(d, t);
-	const uint64_t offset = (uint64_t)(index - array->low) * size;
+	const uint64_t nth = (uint64_t)index - (uint64_t)array->low;
+	const uint64_t offset = nth * size;
 
 	if (v->place == VALUE_MEMORY)
 		return v->bytes && index >= array->low &&
-		       (uint64_t)(index - array->low) < array->count ?
+		       nth < array->count ?
 			value_part(d, v, t, offset) :
 			value_at(d, t, v->addr + offset);
-	if (index < array->low ||
-	    (uint64_t)(index - array->low) >= array->count) {
+	if (index < array->low || nth >= array->count) {
 		(void)fail(FAIL_USAGE, "no such vector element");
 		return NULL;
 	}
@@ -156,19 +188,20 @@ value_element(struct debug *d, struct value *v, int64_t index)
 static struct value *
 behind_synthetic(struct debug *d, struct value *v)
 {
-	struct synthetic *s = v->synthetic;
+	const struct synthetic *s = value_synthetic(v);
 	struct type *t = type_target(d, type_strip(d, v->type));
 	const struct frame *f = frame_selected(d);
 	struct value *whole;
+	Dwarf_Die die = s->die;
 
-	if (d->depth > CHAIN_MAX)
+	if (d->nested > CHAIN_MAX || s->offset < 0) {
+		(void)fail(FAIL_UNSUITABLE, "what it points to is not known");
 		return NULL;
-	d->depth++;
-	whole = variable_value(d, s->object, f, &s->die);
-	d->depth--;
-	if (!whole || s->offset < 0)
-		return NULL;
-	return value_part(d, whole, t, (uint64_t)s->offset);
+	}
+	d->nested++;
+	whole = variable_value(d, s->object, f, &die);
+	d->nested--;
+	return whole ? value_part(d, whole, t, (uint64_t)s->offset) : NULL;
 }
 
 struct value *
@@ -194,7 +227,7 @@ value_deref(struct debug *d, struct value *v)
 	}
 	if (value_fetch(d, v) < 0)
 		return NULL;
-	if (v->synthetic && v->lost && v->lost[0] == 2)
+	if (value_synthetic(v))
 		return behind_synthetic(d, v);
 	if (value_number(d, v, &addr) < 0)
 		return NULL;
@@ -204,7 +237,8 @@ value_deref(struct debug *d, struct value *v)
 			   "pointer.");
 		return NULL;
 	}
-	return value_at(d, type_resolved(d, target, &addr), addr);
+	return value_at(d, type_resolved(d, target, frame_now(d), &addr),
+			addr);
 }
 
 struct value *
@@ -217,7 +251,7 @@ value_unref(struct debug *d, struct value *v)
 		return v;
 	if (value_fetch(d, v) < 0)
 		return NULL;
-	if (v->synthetic && v->lost && v->lost[0] == 2)
+	if (value_synthetic(v))
 		return behind_synthetic(d, v);
 	if (value_need(d, v) < 0)
 		return NULL;

@@ -113,7 +113,8 @@ end_piece(struct context *c, struct run *r, const Dwarf_Op *op,
 	r->named = false;
 	r->now.bits = op->atom == DW_OP_piece ? op->number * 8 : op->number;
 	r->now.bit_offset = op->atom == DW_OP_piece ? 0 : op->number2;
-	if (r->now.bits > (uint64_t)VALUE_MAX * 8 || out->len > MEMBERS_MAX)
+	if (r->now.bits > (uint64_t)VALUE_MAX * 8 ||
+	    r->now.bit_offset > PIECE_OFFSET_MAX || out->len > MEMBERS_MAX)
 		return fail(FAIL_UNSUITABLE, "a variable in too many pieces");
 	if (r->now.bits)
 		add_place(c->d, out, r->now);
@@ -121,16 +122,16 @@ end_piece(struct context *c, struct run *r, const Dwarf_Op *op,
 }
 
 static int
-run_ops(struct context *c, Dwarf_Attribute *attr, Dwarf_Op *ops, size_t count,
-	struct run *r, struct places *out)
+run_each(struct context *c, Dwarf_Attribute *attr, Dwarf_Op *ops, size_t count,
+	 struct run *r, struct places *out)
 {
-	int budget = OPS_MAX, status;
+	int status;
 
 	for (size_t i = 0; i < count; i++) {
 		const Dwarf_Op *op = &ops[i];
 		struct cell cell;
 
-		if (budget-- == 0)
+		if (c->d->ops++ > OPS_MAX)
 			return fail(FAIL_UNSUITABLE,
 				    "a DWARF expression without end");
 		if (op->atom == DW_OP_piece || op->atom == DW_OP_bit_piece) {
@@ -152,6 +153,20 @@ run_ops(struct context *c, Dwarf_Attribute *attr, Dwarf_Op *ops, size_t count,
 		}
 	}
 	return 0;
+}
+
+/* Expressions that others call on have the budget in common. */
+static int
+run_ops(struct context *c, Dwarf_Attribute *attr, Dwarf_Op *ops, size_t count,
+	struct run *r, struct places *out)
+{
+	int status;
+
+	if (c->d->running++ == 0)
+		c->d->ops = 0;
+	status = run_each(c, attr, ops, count, r, out);
+	c->d->running--;
+	return status;
 }
 
 static int

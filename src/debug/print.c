@@ -18,7 +18,7 @@ print_failure(struct printing *p)
 }
 
 static void
-add_type(struct printing *p, struct value *v)
+add_type(struct printing *p, const struct value *v)
 {
 	str_add(p->out, "(");
 	type_spell(p->d, v->type, p->out);
@@ -62,18 +62,37 @@ print_pointer(struct printing *p, struct value *v, struct type *t)
 	}
 }
 
+/* Said instead of a value; false: all of it is there. */
+static bool
+print_missing(struct printing *p, const struct value *v)
+{
+	unsigned char how = value_all_lost(v) ? LOST_OPTIMIZED : 0;
+
+	for (size_t i = 0; v->lost && i < v->size && !how; i++)
+		how = v->lost[i];
+	if (how == 0)
+		return false;
+	if (value_synthetic(v)) {
+		if (p->top)
+			add_type(p, v);
+		str_add(p->out, "<synthetic pointer>");
+	} else {
+		str_add(p->out, how == LOST_UNAVAILABLE ? "<unavailable>" :
+			"<optimized out>");
+	}
+	return true;
+}
+
 static void
 print_reference(struct printing *p, struct value *v)
 {
 	struct printing inner = *p;
-	const bool synthetic = v->lost && v->lost[0] == 2;
+	const bool synthetic = value_synthetic(v) != NULL;
 	uint64_t addr;
 	struct value *to;
 
-	if (v->lost && v->lost[0] == 1) {
-		str_add(p->out, "<optimized out>");
+	if (!synthetic && print_missing(p, v))
 		return;
-	}
 	if (p->top)
 		add_type(p, v);
 	memcpy(&addr, v->bytes, sizeof addr);
@@ -203,6 +222,7 @@ print_struct(struct printing *p, struct value *v, struct type *t)
 	type_fill(p->d, t);
 	if (t->field_len == 0) {
 		str_add(p->out, t->is_declaration ? "<incomplete type>" :
+			t->has_variants ? "{<variants are not shown>}" :
 			"{<No data fields>}");
 		return;
 	}
@@ -224,7 +244,7 @@ print_struct(struct printing *p, struct value *v, struct type *t)
 
 		if (!is_shown(p, f))
 			continue;
-		if (p->budget == 0 || p->d->work++ > 400000) {
+		if (debug_tired(p->d, p->out)) {
 			str_add(p->out, "...");
 			break;
 		}
@@ -234,6 +254,8 @@ print_struct(struct printing *p, struct value *v, struct type *t)
 		members |= !f->is_base;
 		print_field(p, v, f);
 	}
+	if (t->has_variants)
+		str_add(p->out, ", <variants are not shown>");
 	if (bases && !members)
 		str_add(p->out, ", <No data fields>");
 	str_add(p->out, "}");
@@ -249,6 +271,10 @@ print_member_pointer(struct printing *p, struct value *v, struct type *t)
 	memcpy(&word, v->bytes, sizeof word);
 	if (print_member_name(p, t, v->size == 16, word))
 		return;
+	if (v->size == 8 && word == UINT64_MAX) {
+		str_add(p->out, "NULL");
+		return;
+	}
 	if (p->top)
 		add_type(p, v);
 	if (v->size == 16) {
@@ -256,10 +282,7 @@ print_member_pointer(struct printing *p, struct value *v, struct type *t)
 		(void)print_symbol(p->d, word, p->out);
 		return;
 	}
-	if (word == UINT64_MAX)
-		str_add(p->out, "NULL");
-	else
-		str_addf(p->out, "0x%" PRIx64, word);
+	str_addf(p->out, "0x%" PRIx64, word);
 }
 
 static void
@@ -298,36 +321,18 @@ print_scalar(struct printing *p, struct value *v, struct type *t)
 		str_add(p->out, "'");
 		break;
 	case TYPE_FLOAT:
-		print_float(p, v->bytes, v->size);
+		print_float(p, t, v->bytes, v->size);
 		break;
 	case TYPE_COMPLEX:
-		print_float(p, v->bytes, v->size / 2);
+		print_float(p, t, v->bytes, v->size / 2);
 		str_add(p->out, " + ");
-		print_float(p, v->bytes + v->size / 2, v->size / 2);
+		print_float(p, t, v->bytes + v->size / 2, v->size / 2);
 		str_add(p->out, "i");
 		break;
 	default:
 		print_number(p, v->type, v->bytes, 0, 0);
 		break;
 	}
-}
-
-static bool
-print_missing(struct printing *p, struct value *v)
-{
-	bool any = false;
-
-	for (size_t i = 0; v->lost && i < v->size; i++)
-		any |= v->lost[i] != 0;
-	if (!any && !value_all_lost(v))
-		return false;
-	if (v->synthetic && v->lost[0] == 2) {
-		if (p->top)
-			add_type(p, v);
-		str_add(p->out, "<synthetic pointer>");
-	} else
-		str_add(p->out, "<optimized out>");
-	return true;
 }
 
 static bool
@@ -385,7 +390,8 @@ print_value(struct printing *p, struct value *v)
 		break;
 	case TYPE_NAMESPACE:
 	case TYPE_ERROR:
-		str_add(p->out, "<data of an unknown type>");
+		str_addf(p->out, "<%s of a form that is not known here>",
+			 t->name ? t->name : "?");
 		break;
 	default:
 		print_scalar(p, v, t);

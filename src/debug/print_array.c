@@ -220,7 +220,7 @@ print_elements(struct printing *p, struct value *v, struct type *t,
 	while (i < count && shown < ELEMENTS_MAX) {
 		const size_t n = equal_run(v, size, i, count);
 
-		if (p->d->work++ > 400000)
+		if (debug_tired(p->d, p->out))
 			break;
 		if (i)
 			str_add(p->out, ", ");
@@ -244,13 +244,12 @@ static void
 print_start(struct printing *p, struct value *v, struct type *t)
 {
 	str_addf(p->out, "0x%" PRIx64, v->addr);
+	(void)print_symbol(p->d, v->addr, p->out);
 	if (text_kind(p->d, t)) {
 		str_add(p->out, " ");
 		print_string_at(p, v->addr,
 				(unsigned)type_strip(p->d, t)->size,
 				text_kind(p->d, t));
-	} else {
-		(void)print_symbol(p->d, v->addr, p->out);
 	}
 }
 

@@ -35,7 +35,8 @@ add_as_demangled(struct str *out, const char *type)
 
 /* C++'s main has no linkage name, but is shown like the others. */
 static void
-add_types(struct debug *d, Dwarf_Die *function, struct str *out)
+add_types(struct debug *d, struct object *o, Dwarf_Die *function,
+	  struct str *out)
 {
 	Dwarf_Die child;
 	int n = 0;
@@ -43,12 +44,13 @@ add_types(struct debug *d, Dwarf_Die *function, struct str *out)
 	str_add(out, "(");
 	if (dwarf_child(function, &child) == 0)
 		do {
-			if (dwarf_tag(&child) != DW_TAG_formal_parameter)
+			if (dwarf_tag(&child) != DW_TAG_formal_parameter ||
+			    attr_flag(&child, DW_AT_artificial))
 				continue;
-			str_add(out, n ? ", " : "");
+			str_add(out, n++ ? ", " : "");
 			add_as_demangled(out, type_text(d, type_of_attr(d,
-					 NULL, &child)));
-		} while (++n < 32 && dwarf_siblingof(&child, &child) == 0);
+					 o, &child)));
+		} while (n < 32 && dwarf_siblingof(&child, &child) == 0);
 	str_add(out, ")");
 }
 
@@ -78,7 +80,7 @@ function_name(struct debug *d, struct object *o, uint64_t vaddr,
 		str_add(out, shown);
 		free(shown);
 		if (!linkage && die_is_cxx(die))
-			add_types(d, die, out);
+			add_types(d, o, die, out);
 		return true;
 	}
 	return false;

@@ -19,6 +19,10 @@ print_nan(struct str *out, const unsigned char *raw, uint64_t size)
 		memcpy(&bits, raw, 4);
 		negative = bits >> 31;
 		bits &= 0x7fffff;
+	} else if (size == 2) {
+		memcpy(&bits, raw, 2);
+		negative = bits >> 15;
+		bits &= 0x3ff;
 	} else {
 		memcpy(&bits, raw, 8);
 		negative = size == 8 ? bits >> 63 : raw[9] >> 7;
@@ -29,38 +33,20 @@ print_nan(struct str *out, const unsigned char *raw, uint64_t size)
 }
 
 void
-print_float(struct printing *p, const unsigned char *raw, uint64_t size)
+print_float(struct printing *p, const struct type *t, const unsigned char *raw,
+	    uint64_t size)
 {
-	long double number = 0;
-	float f;
-	double r;
-	int digits = 9;
+	long double number;
 
-	switch (size) {
-	case 4:
-		memcpy(&f, raw, sizeof f);
-		number = f;
-		break;
-	case 8:
-		memcpy(&r, raw, sizeof r);
-		number = r;
-		digits = 17;
-		break;
-	case 10:
-	case 16:
-		memcpy(&number, raw, size);
-		digits = 18;
-		break;
-	default:
+	if (!float_of_bytes(t, raw, size, &number))
 		str_addf(p->out, "<a number of %" PRIu64 " bytes>", size);
-		return;
-	}
-	if (isnan(number))
+	else if (isnan(number))
 		print_nan(p->out, raw, size);
 	else if (isinf(number))
 		str_add(p->out, number < 0 ? "-inf" : "inf");
 	else
-		str_addf(p->out, "%.*Lg", digits, number);
+		str_addf(p->out, "%.*Lg", size == 2 ? 5 : size == 4 ? 9 :
+			 size == 8 ? 17 : 21, number);
 }
 
 void
@@ -139,7 +125,7 @@ print_plain(struct printing *p, struct type *t, uint64_t word)
 static uint64_t
 extended(uint64_t word, unsigned size, bool is_signed)
 {
-	const unsigned spare = size < 8 ? 64 - 8 * size : 0;
+	const unsigned spare = size > 0 && size < 8 ? 64 - 8 * size : 0;
 
 	if (spare == 0)
 		return word;
@@ -163,32 +149,20 @@ print_as_character(struct printing *p, uint64_t word, unsigned size,
 static bool
 whole_part(struct type *t, const unsigned char *raw, uint64_t *word)
 {
-	float f;
-	double r;
 	long double l;
 
-	if (t->kind != TYPE_FLOAT)
+	if (t->kind != TYPE_FLOAT || !float_of_bytes(t, raw, t->size, &l))
 		return false;
-	if (t->size == sizeof f) {
-		memcpy(&f, raw, sizeof f);
-		l = f;
-	} else if (t->size == sizeof r) {
-		memcpy(&r, raw, sizeof r);
-		l = r;
-	} else {
-		memcpy(&l, raw, sizeof l);
-	}
 	*word = l > -9.2e18L && l < 9.2e18L ? (uint64_t)(int64_t)l : 0;
 	return true;
 }
-
 
 static void
 print_as_float(struct printing *p, struct type *t, const unsigned char *raw,
 	       unsigned size, uint64_t word)
 {
 	if (t->kind == TYPE_FLOAT || size == 4 || size == 8)
-		print_float(p, raw, size);
+		print_float(p, t, raw, size);
 	else
 		str_addf(p->out, t->is_signed ? "%" PRId64 : "%" PRIu64, word);
 }

@@ -26,6 +26,9 @@ enum {
 	REPEATS = 10,		/* as many equal elements are one */
 	MEMBERS_MAX = 65536,
 	REG_MAX = 128,		/* DWARF's numbers of registers */
+	PIECE_OFFSET_MAX = 4096,	/* bits of it before a piece */
+	WORK_MAX = 400000,	/* steps of one question */
+	OUT_MAX = 4 << 20,	/* and bytes of its answer */
 };
 
 /* ---- arena.c: memory that goes all at once ---- */
@@ -66,6 +69,7 @@ struct reg_state {
 	enum reg_known known;
 	uint64_t value;
 	uint64_t saved_at;	/* REG_SAVED: in memory; else in the register */
+	bool computed;		/* REG_HERE: in no register of its own */
 };
 
 /* One frame of the stack; functions that were inlined there are frames too. */
@@ -118,6 +122,7 @@ struct type {
 	uint64_t size;
 	bool is_signed, is_class, is_cxx, is_declaration, is_vector;
 	bool is_prototyped, is_varargs, is_method, is_flags, is_variable;
+	bool has_variants;	/* Rust's enums; they are not shown */
 	int64_t low;
 	uint64_t count;		/* of elements */
 	bool count_known;
@@ -128,6 +133,7 @@ struct type {
 	bool target_known;
 	struct type *container;	/* of a member pointer */
 	struct type *pointer, *complete;	/* made from it; or NULL */
+	struct type *made, *made_next;	/* arrays of it, const and the like */
 	struct field *fields;	/* also a function's parameters */
 	size_t field_len;
 	struct enumerator *values;
@@ -162,7 +168,7 @@ bool type_is_scalar(const struct type *t);
 bool type_same(struct debug *d, struct type *a, struct type *b);
 /* Bounds that are computed in a frame; t itself where they are constant. */
 struct type *type_resolved(struct debug *d, struct type *t,
-			   const uint64_t *address);
+			   const struct frame *f, const uint64_t *address);
 
 /* ---- type_text.c ---- */
 
@@ -222,8 +228,10 @@ bool attr_flag(Dwarf_Die *die, unsigned name);
 /* Where the calling frame says what a register had at entry. */
 int entry_value(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 		uint64_t *value);
-int register_bytes(struct debug *d, const struct physical *p, int reg,
-		   unsigned char *out, size_t size);
+/* How many of the size bytes the register has, the others are 0; -1: it was
+ * not saved. */
+ssize_t register_bytes(struct debug *d, const struct physical *p, int reg,
+		       unsigned char *out, size_t size);
 uint64_t frame_cfa(struct debug *d, const struct physical *p);
 /* The same of a parameter that is passed no more. */
 int entry_parameter(struct context *c, Dwarf_Attribute *attr,
@@ -238,10 +246,16 @@ int tls_address(struct debug *d, struct object *o, uint64_t offset,
 enum value_place { VALUE_TEMPORARY, VALUE_MEMORY, VALUE_REGISTER, VALUE_PARTS,
 		   VALUE_CONVENIENCE };
 
+enum {				/* bytes of a value that nobody has */
+	LOST_OPTIMIZED = 1, LOST_SYNTHETIC, LOST_UNAVAILABLE,
+};
+
 struct synthetic {		/* a pointer to what has no address */
 	Dwarf_Die die;
 	int64_t offset;
 	struct object *object;
+	uint64_t at;		/* where in the value it is */
+	struct synthetic *next;
 };
 
 struct value {
@@ -254,7 +268,8 @@ struct value {
 	const struct physical *regs;
 	struct places parts;
 	unsigned bit_offset, bits;	/* bits 0: no bit-field */
-	unsigned char *lost;	/* per byte: 1 optimized out, 2 synthetic */
+	unsigned char *lost;	/* per byte: 0 there, else LOST_*; or NULL */
+	unsigned char *holes;	/* with it: a 1 for each bit that is lost */
 	struct synthetic *synthetic;
 	struct variable_slot *slot;	/* VALUE_CONVENIENCE */
 	const char *text;	/* name, of a symbol without a type */
@@ -275,7 +290,13 @@ int value_fetch(struct debug *d, struct value *v);
 /* Fetched, and nothing of it is optimized out. */
 int value_need(struct debug *d, struct value *v);
 bool value_all_lost(const struct value *v);
+/* What v points to, without an address; NULL: it is no such pointer. */
+const struct synthetic *value_synthetic(const struct value *v);
 int value_number(struct debug *d, struct value *v, uint64_t *out);
+/* All 128 bits of an integer, with those of its sign. */
+int value_wide(struct debug *d, struct value *v, unsigned __int128 *out);
+struct value *value_of_wide(struct debug *d, struct type *t,
+			    unsigned __int128 number);
 int value_float(struct debug *d, struct value *v, long double *out);
 int value_store(struct debug *d, struct value *to, struct value *from);
 struct value *value_cast(struct debug *d, struct type *t, struct value *v);
@@ -291,6 +312,10 @@ struct value *value_decay(struct debug *d, struct value *v);
 /* A member by name, also of bases and anonymous members; NULL: a failure. */
 struct value *value_named_member(struct debug *d, struct value *v,
 				 const char *name);
+/* The part of v that is of class t: v itself, or a base, virtual ones too;
+ * NULL, and perhaps a failure: there is none. */
+struct value *value_base(struct debug *d, struct value *v, struct type *t);
+bool type_has_member(struct debug *d, struct type *t, const char *name);
 int value_truth(struct debug *d, struct value *v, bool *out);
 uint64_t bits_get(const unsigned char *from, uint64_t at, unsigned n);
 void bits_put(unsigned char *to, uint64_t at, unsigned n, uint64_t bits);
@@ -337,7 +362,7 @@ struct entry *index_definition(struct debug *d, struct type *t);
 void note_enumerators(struct debug *d, Dwarf_Die *type);
 bool is_type_tag(int tag);
 const char *die_name(Dwarf_Die *die);
-/* The name with its namespaces and classes. */
+/* The name with its namespaces and classes; scratch. */
 const char *die_full_name(struct debug *d, Dwarf_Die *die);
 bool die_is_cxx(Dwarf_Die *die);
 bool die_is_assembly(Dwarf_Die *die);
@@ -361,6 +386,9 @@ const struct frame *frame_get(struct debug *d, size_t n);
 uint64_t frame_lookup_pc(const struct physical *p);
 const char *frame_function(struct debug *d, const struct frame *f);
 bool frame_is_cxx(struct debug *d);
+/* The file with the debug data of its unit (-gsplit-dwarf) is not there: a
+ * failure that names it, and false. */
+bool frame_has_data(const struct frame *f);
 struct type *function_type(struct debug *d, struct object *o, Dwarf_Die *die);
 bool die_entry(Dwarf_Die *die, uint64_t *vaddr);
 
@@ -405,8 +433,6 @@ struct printing {
 	bool top;		/* of print: pointers say their types */
 	struct type **bases;	/* virtual ones that are shown already */
 	int depth;
-	const char *error;	/* memory that could not be read, for x */
-	unsigned budget;	/* of elements, against bombs */
 };
 
 void print_value(struct printing *p, struct value *v);
@@ -423,7 +449,13 @@ void print_character(struct str *out, uint64_t c, unsigned width, char quote,
 /* A number of that type by format (never 0). */
 void print_number(struct printing *p, struct type *t, const unsigned char *raw,
 		  char format, unsigned size);
-void print_float(struct printing *p, const unsigned char *raw, uint64_t size);
+void print_float(struct printing *p, const struct type *t,
+		 const unsigned char *raw, uint64_t size);
+/* A format of our own: numbers can be made of it. */
+bool float_is_native(const struct type *t);
+/* float.c: false: it is of a format that is not known here. */
+bool float_of_bytes(const struct type *t, const unsigned char *raw,
+		    uint64_t size, long double *out);
 void print_flags(struct str *out, uint64_t word);
 void print_enum(struct printing *p, struct type *t, int64_t value);
 void print_integer128(struct str *out, const unsigned char *raw,
@@ -455,7 +487,9 @@ struct debug {
 	bool frames_ended;
 	struct index index;
 	struct vec slots;	/* struct variable_slot */
-	int depth;
+	int depth;		/* of the expression */
+	int nested;		/* variables that others are computed from */
+	int running, ops;	/* operations of DWARF, those nested, too */
 	unsigned work;		/* of this question; bounded */
 };
 
@@ -469,6 +503,8 @@ void object_close(struct object *o);
 Dwarf *object_dwarf(struct object *o);
 struct object *object_of_die(struct debug *d, Dwarf_Die *die,
 			     struct object *fallback);
+/* Has this question had its share? It ends then. */
+bool debug_tired(struct debug *d, const struct str *out);
 /* Begin a question: the scratch arena is empty again. */
 void debug_begin(struct debug *d);
 

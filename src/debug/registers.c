@@ -90,7 +90,7 @@ static void
 add_register(struct debug *d, const struct physical *p,
 	     const struct machine_reg *r, struct str *out)
 {
-	struct printing print = { .d = d, .out = out, .budget = 1 };
+	struct printing print = { .d = d, .out = out };
 	unsigned char raw[16] = {0};
 	uint64_t word = 0;
 
@@ -109,7 +109,7 @@ add_register(struct debug *d, const struct physical *p,
 		struct str number = {0};
 
 		print.out = &number;
-		print_float(&print, raw, 10);
+		print_float(&print, type_basic(d, "i387_ext"), raw, 10);
 		str_addf(out, "%-19s", str_text(&number));
 		str_fini(&number);
 		add_raw80(out, raw);

@@ -217,6 +217,31 @@ frame_is_cxx(struct debug *d)
 	       die_is_cxx(&f->at->scopes[f->at->scope_len - 1]);
 }
 
+bool
+frame_has_data(const struct frame *f)
+{
+	const char *file = NULL;
+	Dwarf_Attribute attr;
+	Dwarf_Die *unit;
+	uint8_t type;
+
+	if (f->at->scope_len == 0)
+		return true;
+	unit = &f->at->scopes[f->at->scope_len - 1];
+	if (dwarf_cu_info(unit->cu, NULL, &type, NULL, NULL, NULL, NULL,
+			  NULL) != 0 || type != DW_UT_skeleton)
+		return true;
+	if (dwarf_attr(unit, DW_AT_dwo_name, &attr) ||
+	    dwarf_attr(unit, DW_AT_GNU_dwo_name, &attr))
+		file = dwarf_formstring(&attr);
+	(void)fail(FAIL_MISSING, "the debug data of %s is in %s, which is not "
+		   "found", die_name(unit) ? die_name(unit) : "this code",
+		   file ? file : "another file");
+	(void)fail_remedy("put it where it was compiled, or compile without "
+			  "-gsplit-dwarf");
+	return false;
+}
+
 /* The line of the innermost function is of the pc; of one around it, of where
  * the next inner one was inlined. */
 static void

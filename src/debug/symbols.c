@@ -33,20 +33,26 @@ entry_as_value(struct debug *d, struct entry *e)
 	return variable_value(d, e->object, NULL, &e->die);
 }
 
-static struct value *
-member_of_this(struct debug *d, const struct frame *f, const char *name)
+/* false: there is none by that name. NULL and a failure: it cannot be read, and
+ * nothing else is meant. */
+static bool
+member_of_this(struct debug *d, const struct frame *f, const char *name,
+	       struct value **out)
 {
 	struct value *this;
+	struct type *t;
 	Dwarf_Die die;
 
 	if (!scope_find(d, f, "this", WANT_VALUE, &die))
-		return NULL;
+		return false;
+	t = type_strip(d, type_of_attr(d, f->at->object, &die));
 	this = variable_value(d, f->at->object, f, &die);
 	this = this ? value_deref(d, this) : NULL;
-	this = this ? value_named_member(d, this, name) : NULL;
-	if (!this)
-		fail_clear();
-	return this;
+	*out = this ? value_named_member(d, this, name) : NULL;
+	if (*out || type_has_member(d, type_target(d, t), name))
+		return true;
+	fail_clear();
+	return false;
 }
 
 static struct entry *
@@ -143,9 +149,8 @@ bare_symbol(struct debug *d, const char *name)
 		if (text && !chooser &&
 		    (v = function_at(d, o, sym.start)) != NULL)
 			return v;
-		t = type_new(d, text ? TYPE_NODEBUG_TEXT : TYPE_NODEBUG_DATA,
-			     text ? "<text variable, no debug info>" :
-			     "<data variable, no debug info>", 1, false);
+		t = type_basic(d, text ? "<text variable, no debug info>" :
+			       "<data variable, no debug info>");
 		v = value_at(d, t, sym.start + o->bias);
 		v->text = arena_text(&d->scratch, name);
 		v->is_chooser = chooser;
@@ -169,13 +174,16 @@ visible(struct debug *d, const struct frame *f, const char *name)
 			return enumerator_value(d, f->at->object, &die);
 		return variable_value(d, f->at->object, f, &die);
 	}
-	if (f && (v = member_of_this(d, f, name)) != NULL)
+	if (f && member_of_this(d, f, name, &v))
 		return v;
 	if (f && frame_is_cxx(d))
 		e = find_in_scopes(d, f, name, unit);
 	if (!e)
 		e = index_find(d, name, WANT_VALUE, unit);
 	if (!e)
+		return NULL;
+	/* what is private to another file may be local or private here */
+	if (f && !e->external && !frame_has_data(f))
 		return NULL;
 	return entry_as_value(d, e);
 }
@@ -199,7 +207,7 @@ symbol_value(struct debug *d, const char *name)
 	v = static_of_function(d, name);
 	if (!v)
 		v = bare_symbol(d, name);
-	if (!v)
+	if (!v && (!f || frame_has_data(f)))
 		(void)fail(FAIL_MISSING, "No symbol \"%s\" in current "
 			   "context.", name);
 	return v;

@@ -86,7 +86,7 @@ int
 tls_address(struct debug *d, struct object *o, uint64_t offset,
 	    uint64_t *addr)
 {
-	uint64_t size, align, module, dtv, block;
+	uint64_t size, align, module, dtv, block, count;
 	uint64_t tp;
 
 	if (debug_regs_load(d) < 0)
@@ -97,6 +97,10 @@ tls_address(struct debug *d, struct object *o, uint64_t offset,
 	if (!tls_segment(o, &size, &align))
 		return fail(FAIL_UNSUITABLE, "%s has no thread variables",
 			    o->shown);
+	/* with -gsplit-dwarf gcc gives an address for it */
+	if (offset >= size)
+		return fail(FAIL_UNSUITABLE, "the debug data says no place in "
+			    "the thread's variables");
 	if (o->order == 0) {
 		*addr = machine.tls_block(tp, size, align) + offset;
 		return 0;
@@ -104,11 +108,13 @@ tls_address(struct debug *d, struct object *o, uint64_t offset,
 	if (!module_number(d, o, &module) || module == 0 ||
 	    !debug_read_word(d, tp + (uint64_t)(int64_t)machine.dtv_offset,
 			     &dtv) ||
+	    !debug_read_word(d, dtv - 16, &count) ||
 	    !debug_read_word(d, dtv + module * 16, &block))
 		return fail(FAIL_MISSING, "Cannot find thread-local storage of "
 			    "%s: the C library's list of it is not known",
 			    o->shown);
-	if (block == 0 || block == UINT64_MAX)
+	/* the vector's length is in front of it */
+	if (module > count || block == 0 || block == UINT64_MAX)
 		return fail(FAIL_MISSING, "Cannot find thread-local storage of "
 			    "%s: the thread has not used it yet", o->shown);
 	*addr = block + offset;

@@ -52,6 +52,16 @@ kind_of_tag(int tag)
 	}
 }
 
+/* In another order of bytes than the machine's. */
+static bool
+is_turned(struct type *t)
+{
+	uint64_t order;
+
+	return attr_unsigned(&t->die, DW_AT_endianity, &order) &&
+	       order != DW_END_default && order != DW_END_little;
+}
+
 static void
 set_base(struct type *t)
 {
@@ -79,10 +89,20 @@ set_base(struct type *t)
 	case DW_ATE_signed:
 		t->is_signed = true;
 		break;
-	default:
+	case DW_ATE_unsigned:
+		if (t->name && strcmp(t->name, "char8_t") == 0)
+			t->kind = TYPE_CHAR;
+		break;
+	case DW_ATE_address:
+		break;
+	default:	/* decimal, fixed, imaginary */
+		t->kind = TYPE_ERROR;
 		break;
 	}
-	if (t->size > 32)
+	if (is_turned(t) || (t->kind != TYPE_FLOAT && t->size > 8 &&
+			     t->kind != TYPE_COMPLEX && t->size != 16))
+		t->kind = TYPE_ERROR;
+	if (t->size > VALUE_MAX)
 		t->size = 0;
 }
 
@@ -140,12 +160,27 @@ set_from_die(struct debug *d, struct type *t)
 	}
 }
 
-struct type *
-type_of_die(struct debug *d, struct object *o, Dwarf_Die *die)
+/* An entry may only name the unit of its own that the type has. */
+static void
+go_to_unit(Dwarf_Die *die)
 {
-	uint64_t *slot = map_slot_of(&d->types, (uintptr_t)die->addr);
+	Dwarf_Attribute attr;
+	Dwarf_Die whole;
+
+	if (dwarf_attr(die, DW_AT_signature, &attr) &&
+	    dwarf_formref_die(&attr, &whole))
+		*die = whole;
+}
+
+struct type *
+type_of_die(struct debug *d, struct object *o, Dwarf_Die *entry)
+{
+	Dwarf_Die whole = *entry, *die = &whole;
+	uint64_t *slot;
 	struct type *t;
 
+	go_to_unit(die);
+	slot = map_slot_of(&d->types, (uintptr_t)die->addr);
 	if (*slot)
 		return (struct type *)(uintptr_t)*slot;
 	if (dwarf_tag(die) == DW_TAG_array_type) {
@@ -158,7 +193,7 @@ type_of_die(struct debug *d, struct object *o, Dwarf_Die *die)
 		t->target_known = false;
 	}
 	map_put(&d->types, (uintptr_t)die->addr, (uintptr_t)t);
-	if (t->kind != TYPE_ARRAY)
+	if (t->kind != TYPE_ARRAY && t->has_die)
 		set_from_die(d, t);
 	return t;
 }
@@ -309,22 +344,34 @@ type_pointer_to(struct debug *d, struct type *t)
 	return t->pointer;
 }
 
+static struct type *
+type_made(struct debug *d, enum type_kind kind, struct type *t, uint64_t count)
+{
+	struct type *w;
+
+	for (w = t->made; w; w = w->made_next)
+		if (w->kind == kind && w->count == count)
+			return w;
+	w = type_new(d, kind, NULL, 8, false);
+	w->target = t;
+	w->count = count;
+	w->made_next = t->made;
+	t->made = w;
+	return w;
+}
+
 struct type *
 type_wrapped(struct debug *d, enum type_kind kind, struct type *t)
 {
-	struct type *w = type_new(d, kind, NULL, 8, false);
-
-	w->target = t;
-	return w;
+	return type_made(d, kind, t, 0);
 }
 
 struct type *
 type_array_of(struct debug *d, struct type *t, uint64_t count)
 {
-	struct type *a = type_new(d, TYPE_ARRAY, NULL, 0, false);
+	struct type *a = type_made(d, TYPE_ARRAY, t, count);
 
-	a->target = t;
-	a->count = count;
+	a->size = 0;
 	a->count_known = true;
 	return a;
 }
@@ -357,6 +404,10 @@ type_basic(struct debug *d, const char *name)
 		{ "long double", TYPE_FLOAT, 16, false },
 		{ "bool", TYPE_BOOL, 1, false },
 		{ "_Bool", TYPE_BOOL, 1, false },
+		{ "<text variable, no debug info>", TYPE_NODEBUG_TEXT, 1,
+		  false },
+		{ "<data variable, no debug info>", TYPE_NODEBUG_DATA, 1,
+		  false },
 		{ "code_ptr", TYPE_FUNCTION, 1, false },
 		{ "data_ptr", TYPE_VOID, 0, false },
 		{ "i386_eflags", TYPE_INT, 4, false },

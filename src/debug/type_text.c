@@ -107,6 +107,11 @@ spell_arguments(struct debug *d, struct type *t, struct str *out, int depth)
 			str_add(out, ", ");
 		struct type *arg = t->fields[n].type;
 
+		/* of functions that take themselves there is no end */
+		if (debug_tired(d, out)) {
+			str_add(out, "...");
+			break;
+		}
 		/* this is constant, whatever the compiler says */
 		if (t->fields[n].is_artificial && arg->kind == TYPE_POINTER)
 			arg = type_wrapped(d, TYPE_CONST, arg);
@@ -260,6 +265,7 @@ describe_struct(struct debug *d, struct type *t, struct str *out, int level)
 	if (t->field_len == 0) {
 		indent(out, level + 1);
 		str_add(out, t->is_declaration ? "<incomplete type>\n" :
+			t->has_variants ? "<variants are not shown>\n" :
 			"<no data fields>\n");
 	}
 	for (size_t i = 0; i < t->field_len; i++) {
@@ -267,6 +273,8 @@ describe_struct(struct debug *d, struct type *t, struct str *out, int level)
 
 		if (f->is_base || (f->name && str_starts(f->name, "_vptr.")))
 			continue;
+		if (debug_tired(d, out))
+			break;
 		indent(out, level + 1);
 		if (f->is_static)
 			str_add(out, "static ");

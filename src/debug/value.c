@@ -84,6 +84,16 @@ value_int(struct debug *d, struct type *t, uint64_t number)
 }
 
 struct value *
+value_of_wide(struct debug *d, struct type *t, unsigned __int128 number)
+{
+	struct value *v = value_int(d, t, (uint64_t)number);
+
+	if (v && v->size > 8)
+		memcpy(v->bytes, &number, v->size < 16 ? v->size : 16);
+	return v;
+}
+
+struct value *
 value_double(struct debug *d, struct type *t, long double n)
 {
 	struct value *v = value_new(d, t);
@@ -92,11 +102,16 @@ value_double(struct debug *d, struct type *t, long double n)
 
 	if (!v)
 		return NULL;
+	if (!float_is_native(type_strip(d, t))) {
+		(void)fail(FAIL_UNSUITABLE, "numbers of type %s are not made "
+			   "here", type_text(d, t));
+		return NULL;
+	}
 	if (v->size == sizeof f)
 		memcpy(v->bytes, &f, sizeof f);
 	else if (v->size == sizeof r)
 		memcpy(v->bytes, &r, sizeof r);
-	else if (v->size == sizeof n)
+	else
 		memcpy(v->bytes, &n, sizeof n);
 	return v;
 }
@@ -110,8 +125,21 @@ value_lost(struct debug *d, struct type *t)
 		return NULL;
 	v->place = VALUE_PARTS;
 	v->lost = arena_alloc(&d->scratch, v->size + 1);
-	memset(v->lost, 1, v->size + 1);
+	memset(v->lost, LOST_OPTIMIZED, v->size + 1);
+	v->holes = arena_alloc(&d->scratch, v->size + 1);
+	memset(v->holes, 0xff, v->size + 1);
 	return v;
+}
+
+const struct synthetic *
+value_synthetic(const struct value *v)
+{
+	if (!v->lost || v->lost[0] != LOST_SYNTHETIC)
+		return NULL;
+	for (const struct synthetic *s = v->synthetic; s; s = s->next)
+		if (s->at == 0)
+			return s;
+	return NULL;
 }
 
 bool
@@ -120,9 +148,9 @@ value_all_lost(const struct value *v)
 	if (!v->lost)
 		return false;
 	for (size_t i = 0; i < v->size; i++)
-		if (v->lost[i] != 1)
+		if (v->lost[i] != LOST_OPTIMIZED)
 			return false;
-	return v->size > 0 || v->lost[0] == 1;
+	return v->size > 0 || v->lost[0] == LOST_OPTIMIZED;
 }
 
 int
@@ -156,9 +184,12 @@ value_need(struct debug *d, struct value *v)
 		return -1;
 	for (size_t i = 0; v->lost && i < v->size; i++)
 		if (v->lost[i])
-			return fail(FAIL_MISSING, v->lost[i] == 1 ?
+			return fail(FAIL_MISSING, "%s",
+				    v->lost[i] == LOST_OPTIMIZED ?
 				    "value has been optimized out" :
-				    "<synthetic pointer>");
+				    v->lost[i] == LOST_SYNTHETIC ?
+				    "<synthetic pointer>" :
+				    "value is not available");
 	return 0;
 }
 
@@ -170,7 +201,7 @@ extend(const unsigned char *bytes, size_t size, bool is_signed)
 	uint64_t out = 0;
 
 	memcpy(&out, bytes, size < 8 ? size : 8);
-	if (size < 8 && is_signed) {
+	if (size > 0 && size < 8 && is_signed) {
 		const unsigned spare = 64 - 8 * (unsigned)size;
 
 		out = (uint64_t)((int64_t)(out << spare) >> spare);
@@ -178,15 +209,28 @@ extend(const unsigned char *bytes, size_t size, bool is_signed)
 	return out;
 }
 
+static int
+whole_part(long double real, unsigned __int128 *out)
+{
+	*out = 0;
+	if (!(real > -0x1p126L && real < 0x1p126L))
+		return fail(FAIL_UNSUITABLE, "no integer is so large");
+	*out = (unsigned __int128)(__int128)real;
+	return 0;
+}
+
 int
 value_number(struct debug *d, struct value *v, uint64_t *out)
 {
 	struct type *t = type_strip(d, v->type);
+	unsigned __int128 wide;
 	long double real;
 
 	if (t->kind == TYPE_FUNCTION || t->kind == TYPE_ARRAY) {
 		*out = v->addr;
-		return 0;
+		return v->place == VALUE_MEMORY ? 0 :
+			fail(FAIL_USAGE, "Attempt to take address of value "
+			     "not located in memory.");
 	}
 	if (t->kind == TYPE_REFERENCE || t->kind == TYPE_RVALUE_REFERENCE) {
 		v = value_unref(d, v);
@@ -195,7 +239,9 @@ value_number(struct debug *d, struct value *v, uint64_t *out)
 	if (t->kind == TYPE_FLOAT) {
 		if (value_float(d, v, &real) < 0)
 			return -1;
-		*out = (uint64_t)(int64_t)real;
+		if (whole_part(real, &wide) < 0)
+			return -1;
+		*out = (uint64_t)wide;
 		return 0;
 	}
 	if (!type_is_integral(t) && t->kind != TYPE_POINTER &&
@@ -210,42 +256,53 @@ value_number(struct debug *d, struct value *v, uint64_t *out)
 }
 
 int
-value_float(struct debug *d, struct value *v, long double *out)
+value_wide(struct debug *d, struct value *v, unsigned __int128 *out)
 {
 	struct type *t = type_strip(d, v->type);
 	uint64_t word;
-	float f;
-	double r;
+	long double real;
 
-	if (t->kind != TYPE_FLOAT) {
+	if (t->kind == TYPE_FLOAT)
+		return value_float(d, v, &real) < 0 ? -1 :
+			whole_part(real, out);
+	if (!type_is_integral(t) || type_size(d, t) != sizeof *out) {
 		if (value_number(d, v, &word) < 0)
 			return -1;
-		*out = t->is_signed ? (long double)(int64_t)word :
-				      (long double)word;
+		*out = t->is_signed ?
+			(unsigned __int128)(__int128)(int64_t)word : word;
 		return 0;
 	}
 	if (value_need(d, v) < 0)
 		return -1;
-	if (v->size == sizeof f) {
-		memcpy(&f, v->bytes, sizeof f);
-		*out = f;
-	} else if (v->size == sizeof r) {
-		memcpy(&r, v->bytes, sizeof r);
-		*out = r;
-	} else if (v->size == sizeof *out) {
-		memcpy(out, v->bytes, sizeof *out);
-	} else {
-		return fail(FAIL_UNSUITABLE, "a number of %zu bytes", v->size);
-	}
+	memcpy(out, v->bytes, sizeof *out);
 	return 0;
+}
+
+int
+value_float(struct debug *d, struct value *v, long double *out)
+{
+	struct type *t = type_strip(d, v->type);
+	unsigned __int128 wide;
+
+	if (t->kind != TYPE_FLOAT) {
+		if (value_wide(d, v, &wide) < 0)
+			return -1;
+		*out = t->is_signed ? (long double)(__int128)wide :
+				      (long double)wide;
+		return 0;
+	}
+	if (value_need(d, v) < 0)
+		return -1;
+	return float_of_bytes(t, v->bytes, v->size, out) ? 0 :
+		fail(FAIL_UNSUITABLE, "a number of %zu bytes", v->size);
 }
 
 int
 value_truth(struct debug *d, struct value *v, bool *out)
 {
 	struct type *t = type_strip(d, v->type);
+	unsigned __int128 wide;
 	long double real;
-	uint64_t word;
 
 	if (t->kind == TYPE_FLOAT) {
 		if (value_float(d, v, &real) < 0)
@@ -253,8 +310,8 @@ value_truth(struct debug *d, struct value *v, bool *out)
 		*out = real != 0;
 		return 0;
 	}
-	if (value_number(d, v, &word) < 0)
+	if (value_wide(d, v, &wide) < 0)
 		return -1;
-	*out = word != 0;
+	*out = wide != 0;
 	return 0;
 }

@@ -37,14 +37,43 @@ constant_value(struct debug *d, struct type *t, Dwarf_Attribute *attr)
 	return v;
 }
 
+/* Bits of it; a byte counts as lost when some of its bits are. */
 static void
 lose(struct debug *d, struct value *v, uint64_t from, uint64_t to,
      unsigned char how)
 {
-	if (!v->lost)
+	if (!v->lost) {
 		v->lost = arena_alloc(&d->scratch, v->size + 1);
-	for (uint64_t i = from; i < to && i < v->size; i++)
-		v->lost[i] = how;
+		v->holes = arena_alloc(&d->scratch, v->size + 1);
+	}
+	if (to > v->size * 8)
+		to = v->size * 8;
+	for (uint64_t i = from; i < to; i++) {
+		v->lost[i / 8] = how;
+		v->holes[i / 8] |= (unsigned char)(1u << i % 8);
+	}
+}
+
+static void
+add_synthetic(struct debug *d, struct object *o, struct value *v,
+	      const struct place *p, uint64_t at)
+{
+	struct synthetic *s = arena_alloc(&d->scratch, sizeof *s);
+
+	*s = (struct synthetic){ p->die, p->offset, o, at, v->synthetic };
+	v->synthetic = s;
+}
+
+/* What is left of a register's bits behind it is not known. */
+static void
+lose_behind(struct debug *d, struct value *v, const struct place *p,
+	    uint64_t got, uint64_t at, uint64_t bits)
+{
+	const uint64_t known = got * 8 > p->bit_offset ?
+		got * 8 - p->bit_offset : 0;
+
+	if (known < bits)
+		lose(d, v, at + known, at + bits, LOST_UNAVAILABLE);
 }
 
 /* Copy a piece's bits; what it names may be in memory, a register, nowhere. */
@@ -53,9 +82,11 @@ add_piece(struct debug *d, struct object *o, const struct physical *regs,
 	  struct value *v, const struct place *p, uint64_t at, uint64_t bits)
 {
 	const uint64_t bytes = (p->bit_offset + bits + 7) / 8;
+	const uint64_t end = at + bits;
 	unsigned char *raw;
+	ssize_t got;
 
-	if (bytes > VALUE_MAX)
+	if (bytes > VALUE_MAX + PIECE_OFFSET_MAX)
 		return fail(FAIL_UNSUITABLE, "a variable in too many pieces");
 	raw = arena_alloc(&d->scratch, bytes + 16);
 	switch (p->kind) {
@@ -64,10 +95,12 @@ add_piece(struct debug *d, struct object *o, const struct physical *regs,
 			return -1;
 		break;
 	case PLACE_REGISTER:
-		if (register_bytes(d, regs, p->reg, raw, bytes) < 0) {
-			lose(d, v, at / 8, (at + bits + 7) / 8, 1);
+		got = register_bytes(d, regs, p->reg, raw, bytes);
+		if (got < 0) {
+			lose(d, v, at, end, LOST_OPTIMIZED);
 			return 0;
 		}
+		lose_behind(d, v, p, (uint64_t)got, at, bits);
 		break;
 	case PLACE_VALUE:
 		memcpy(raw, &p->value, 8);
@@ -76,12 +109,11 @@ add_piece(struct debug *d, struct object *o, const struct physical *regs,
 		memcpy(raw, p->bytes, p->len < bytes ? p->len : bytes);
 		break;
 	case PLACE_POINTER:
-		lose(d, v, at / 8, (at + bits + 7) / 8, 2);
-		v->synthetic = arena_alloc(&d->scratch, sizeof *v->synthetic);
-		*v->synthetic = (struct synthetic){ p->die, p->offset, o };
+		lose(d, v, at, end, LOST_SYNTHETIC);
+		add_synthetic(d, o, v, p, at / 8);
 		return 0;
 	case PLACE_NONE:
-		lose(d, v, at / 8, (at + bits + 7) / 8, 1);
+		lose(d, v, at, end, LOST_OPTIMIZED);
 		return 0;
 	}
 	for (uint64_t i = 0; i < bits; i += 8) {
@@ -125,7 +157,7 @@ value_of_places(struct debug *d, struct object *o, const struct physical *regs,
 		at += bits;
 	}
 	if (at < v->size * 8)
-		lose(d, v, (at + 7) / 8, v->size, 1);
+		lose(d, v, at, v->size * 8, LOST_OPTIMIZED);
 	return v;
 }
 
@@ -140,8 +172,15 @@ elsewhere(struct debug *d, struct object *o, Dwarf_Die *die, struct type *t)
 	const char *linkage = NULL;
 
 	e = name ? index_find(d, name, WANT_VALUE, NULL) : NULL;
-	if (e && !e->declaration && e->die.addr != die->addr)
-		return variable_value(d, e->object, NULL, &e->die);
+	if (e && !e->declaration && e->die.addr != die->addr &&
+	    d->nested <= CHAIN_MAX) {
+		struct value *v;
+
+		d->nested++;
+		v = variable_value(d, e->object, NULL, &e->die);
+		d->nested--;
+		return v;
+	}
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr))
 		linkage = dwarf_formstring(&attr);
 	if (!linkage)
@@ -255,6 +294,10 @@ variable_value(struct debug *d, struct object *o, const struct frame *frame,
 	Dwarf_Attribute attr;
 	struct type *t;
 
+	if (!own) {
+		(void)fail(FAIL_MISSING, "no load object is known that has it");
+		return NULL;
+	}
 	if (dwarf_tag(die) == DW_TAG_subprogram)
 		return function_value(d, own, die);
 	if (dwarf_tag(die) == DW_TAG_enumerator) {
@@ -264,7 +307,7 @@ variable_value(struct debug *d, struct object *o, const struct frame *frame,
 		return value_int(d, type_basic(d, "int"), (uint64_t)number);
 	}
 	t = type_of_attr(d, own, die);
-	t = type_resolved(d, t, NULL);
+	t = type_resolved(d, t, frame, NULL);
 	if (dwarf_attr_integrate(die, DW_AT_const_value, &attr))
 		return constant_value(d, t, &attr);
 	if (dwarf_attr_integrate(die, DW_AT_location, &attr))

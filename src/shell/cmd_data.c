@@ -15,7 +15,7 @@ static enum result
 say(struct shell *sh, struct str *out, int r)
 {
 	if (out->len) {
-		fputs(str_text(out), sh->out);
+		fputs(str_tame(out->data), sh->out);
 		if (out->data[out->len - 1] != '\n')
 			fputc('\n', sh->out);
 	}
@@ -158,7 +158,9 @@ show_frame(struct shell *sh, struct debug *d)
 static enum result
 select_frame(struct shell *sh, struct debug *d, long long n)
 {
-	const size_t count = debug_frames(d, FRAMES_MOST);
+	/* of a deep stack no more than is asked for */
+	const size_t count = debug_frames(d, n >= 0 && n < FRAMES_MOST ?
+					  (size_t)n + 1 : FRAMES_MOST);
 
 	if (n < 0 || (size_t)n >= count) {
 		fail(FAIL_MISSING, "frame %lld: there are %zu", n, count);

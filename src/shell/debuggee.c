@@ -102,7 +102,8 @@ list_objects(void *arg, size_t *count)
 static int
 call_beside(struct debuggee *e, struct debug_call *call)
 {
-	if (call->float_count || call->stack_count || call->data_size) {
+	if (call->float_count || call->stack_count ||
+	    call->data_size || call->real) {
 		fail(FAIL_UNSUITABLE, "while the process runs no function is "
 		     "called with strings, with floating numbers or with more "
 		     "than six arguments");

@@ -28,12 +28,23 @@ core_is_one(const char *path)
 		head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_type == ET_CORE;
 }
 
+/* "SIGSEGV (Segmentation fault)"; those of real time have no names. */
+static char *
+signal_text(int sig)
+{
+	const char *name = sigabbrev_np(sig), *what = sigdescr_np(sig);
+
+	return name && what ? xasprintf("SIG%s (%s)", name, what) :
+		xasprintf("signal %d", sig);
+}
+
 static void
 tell_end(struct shell *sh)
 {
 	uint64_t addr = 0;
 	const int sig = core_signal(sh->core, &addr);
 	const char *command = core_command(sh->core);
+	char *died = signal_text(sig);
 
 	if (!*command)
 		command = core_program(sh->core);
@@ -41,14 +52,13 @@ tell_end(struct shell *sh)
 		shell_note(sh, "core of process %d (%s)", core_pid(sh->core),
 			   command);
 	else if (addr)
-		shell_note(sh, "core of process %d (%s), which died by SIG%s "
-			   "(%s) at address %#llx", core_pid(sh->core),
-			   command, sigabbrev_np(sig), sigdescr_np(sig),
+		shell_note(sh, "core of process %d (%s), which died by %s at "
+			   "address %#llx", core_pid(sh->core), command, died,
 			   (unsigned long long)addr);
 	else
-		shell_note(sh, "core of process %d (%s), which died by SIG%s "
-			   "(%s)", core_pid(sh->core), command,
-			   sigabbrev_np(sig), sigdescr_np(sig));
+		shell_note(sh, "core of process %d (%s), which died by %s",
+			   core_pid(sh->core), command, died);
+	free(died);
 	if (core_trouble(sh->core))
 		shell_note(sh, "%s", core_trouble(sh->core));
 }
@@ -100,7 +110,7 @@ print_stack(struct shell *sh)
 			str_add(&out, "\n");
 	}
 	if (out.len)
-		fputs(str_text(&out), sh->out);
+		fputs(str_tame(out.data), sh->out);
 	str_fini(&out);
 	return r < 0 ? FAILED : DONE;
 }
@@ -117,12 +127,20 @@ post_mortem_frame(struct shell *sh)
 		str_fini(&out);
 		return FAILED;
 	}
-	fprintf(sh->out, "#0  %s%s", str_text(&out),
+	fprintf(sh->out, "#0  %s%s", str_tame(out.data),
 		out.data[out.len - 1] == '\n' ? "" : "\n");
 	str_fini(&out);
 	if (debug_frame(d, 0, &f) == 0 && f.file)
 		source_print(f.file, f.line, sh->out);
 	return DONE;
+}
+
+static enum result
+no_thread(long long tid)
+{
+	fail(FAIL_MISSING, "the core has no thread %lld", tid);
+	fail_remedy("threads lists them");
+	return FAILED;
 }
 
 enum result
@@ -131,7 +149,7 @@ post_mortem_where(struct shell *sh, size_t n, char **words)
 	const bool all = n == 2 && strcmp(words[1], "-all") == 0;
 	const pid_t thread = sh->thread;
 	long long tid = thread;
-	enum result r = DONE;
+	bool any = false;
 
 	if (n > 2 || (n == 2 && !all && !str_number(words[1], 1, 1 << 30,
 						     &tid)))
@@ -141,6 +159,7 @@ post_mortem_where(struct shell *sh, size_t n, char **words)
 
 		if (!all && th->tid != tid)
 			continue;
+		any = true;
 		fprintf(sh->out, "thread %d%s\n", th->tid,
 			th->tid == thread ? " (this one)" : "");
 		sh->thread = th->tid;
@@ -151,7 +170,7 @@ post_mortem_where(struct shell *sh, size_t n, char **words)
 	}
 	sh->thread = thread;
 	(void)debuggee_now(sh);
-	return r;
+	return any ? DONE : no_thread(tid);
 }
 
 enum result
@@ -166,10 +185,14 @@ post_mortem_threads(struct shell *sh)
 
 		sh->thread = core_thread(sh->core, i)->tid;
 		d = debuggee_now(sh);
-		fprintf(sh->out, "%c%7d  %s\n", sh->thread == thread ? '>' :
-			' ', sh->thread, debug_frames(d, 1) &&
+
+		char *name = debug_frames(d, 1) &&
 			debug_frame(d, 0, &f) == 0 && f.function ?
-			f.function : "<Unknown>");
+			str_tame(name_display(f.function, NAME_SHORT)) : NULL;
+
+		fprintf(sh->out, "%c%7d  %s\n", sh->thread == thread ? '>' :
+			' ', sh->thread, name ? name : "<Unknown>");
+		free(name);
 	}
 	fail_clear();
 	sh->thread = thread;
@@ -187,7 +210,5 @@ post_mortem_thread(struct shell *sh, long long tid)
 			sh->thread = (pid_t)tid;
 		return post_mortem_frame(sh);
 	}
-	fail(FAIL_MISSING, "the core has no thread %lld", tid);
-	fail_remedy("threads lists them");
-	return FAILED;
+	return no_thread(tid);
 }

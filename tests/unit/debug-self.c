@@ -26,6 +26,7 @@ struct packed bits = { 1, -2 };
 const char *text = "a text";
 _Thread_local int of_thread = 31;
 static int failures;
+static bool asked_real;		/* of the last call */
 static ucontext_t here;
 static struct debug_object objects[64];
 static char names[64][4096];
@@ -161,6 +162,7 @@ call_self(void *arg, struct debug_call *c)
 	double real[8];
 
 	(void)arg;
+	asked_real = c->real;
 	for (size_t i = 0; i < c->int_count && i < 8; i++)
 		words[i] = (long)c->ints[i];
 	for (size_t i = 0; i < c->stack_count && i + c->int_count < 8; i++)
@@ -230,6 +232,8 @@ check_assignments(struct debug *d)
 	check(of_thread == 32, "a variable of the thread was assigned to");
 	expect(d, "$mine = both.right + 1", "15");
 	expect(d, "$mine * 2", "30");
+	expect(d, "count = (char)1", "Left operand of assignment is not an "
+	       "lvalue.");
 	expect(d, "1 = 2", "Left operand of assignment is not an lvalue.");
 	expect(d, "sizeof(counter = 9)", "4");
 	check(counter == 7, "sizeof does nothing");
@@ -245,8 +249,10 @@ check_calls(struct debug *d)
 	expect(d, "add_all(1, 2, 3, 4, 5, 6, 7, 8)", "204");
 	expect(d, "add_all(counter, -1, 258, 0, 0, 0, 0, 0)", "11");
 	expect(d, "scale(1.5, 4)", "6");
+	check(asked_real, "it is said that a floating result is wanted");
 	expect(d, "scale(counter, 2) + 1", "15");
 	expect(d, "name_of(&both) == text", "0");
+	check(!asked_real, "or that it is not");
 	expect(d, "*name_of(&both) == 'o'", "1");
 	expect(d, "count()", "void");
 	check(counter == 8, "a function was called once");
@@ -278,6 +284,14 @@ check_hostile(struct debug *d)
 	for (int i = 0; i < DEEP; i++)
 		str_add(&nest, "+1");
 	(void)debug_print(d, str_text(&nest), 0, &out);
+	str_clear(&nest);
+	str_add(&nest, "sizeof(int");
+	for (int i = 0; i < DEEP; i++)
+		str_add(&nest, "[1]");
+	str_add(&nest, ")");
+	check(debug_print(d, str_text(&nest), 0, &out) < 0, "dimensions");
+	check(debug_print(d, "counter", 'q', &out) < 0, "a format");
+	check(debug_whatis(d, "nosuch && 1", &out) < 0, "what there is not");
 	str_fini(&nest);
 	str_fini(&out);
 	expect(d, "*(int *)16", "Cannot access memory at address 0x10");
@@ -286,6 +300,15 @@ check_hostile(struct debug *d)
 	       "max-value-size");
 	expect(d, "(char)counter@0", "Invalid number of repetitions.");
 	expect(d, "1 / 0", "Division by zero");
+	expect(d, "99999999999999999999", "Numeric constant too large.");
+	expect(d, "18446744073709551615", "18446744073709551615");
+	expect(d, "(unsigned long)1e19", "10000000000000000000");
+	expect(d, "(int)1e60", "no integer is so large");
+	expect(d, "(-9223372036854775807 - 1) / -1", "-9223372036854775808");
+	expect(d, "(-2147483647 - 1) % -1", "0");
+	expect(d, "1 << 40", "0");
+	expect(d, "-1 >> 40", "-1");
+	expect(d, "(__int128)1 << 100", "1267650600228229401496703205376");
 	expect(d, "\"open", "A syntax error in expression, near `\"open'.");
 	expect(d, "", "an expression is missing");
 	expect(d, "*(char *)-1", "Cannot access memory at address "
