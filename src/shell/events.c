@@ -234,6 +234,21 @@ is_possible(const struct event_name *kind, const struct event *e,
 		(kind->place != A_LINE || is_code_place(e->place));
 }
 
+/* Where its body stands, for messages. */
+static void
+note_source(const struct shell *sh, struct handler *h)
+{
+	const struct words *w = sh->line;
+
+	if (!sh->source)
+		return;
+	h->file = sh->source->name ? xstrdup(sh->source->name) : NULL;
+	h->line = sh->source->line;
+	for (size_t i = 0; w && w->raw && w->group_at > w->start &&
+	     i < w->group_at - w->start; i++)
+		h->line += w->raw[i] == '\n';
+}
+
 static enum result
 add(struct shell *sh, const char *command, const struct event *e,
     enum handler_does does)
@@ -251,7 +266,10 @@ add(struct shell *sh, const char *command, const struct event *e,
 		fail_in("%s timer", command);
 		return FAILED;
 	}
+	if (e->body && script_check(e->body) < 0)
+		return FAILED;
 	h = handler_add(sh, kind->kind, does);
+	note_source(sh, h);
 	h->what = shown(command, e);
 	h->body = e->body ? xstrdup(e->body) : NULL;
 	h->place = e->place ? xstrdup(e->place) : NULL;

@@ -26,6 +26,8 @@ struct handler {		/* stop, when, trace */
 	char *condition;	/* -if; NULL: none */
 	char *what;		/* as typed, for `status` */
 	char *body;		/* of when */
+	char *file;		/* where that stands; NULL: in none */
+	int line;
 	uint64_t period_ns, due_ns;	/* timer */
 	char *place;		/* FUNCTION, [FILE:]LINE, &ADDRESS; LIB; data */
 	bool at_line;		/* it is no function */

@@ -13,6 +13,7 @@ handler_free(struct handler *h)
 {
 	free(h->what);
 	free(h->body);
+	free(h->file);
 	free(h->condition);
 	free(h->place);
 	free(h->spots);
@@ -206,17 +207,27 @@ handlers_place(struct shell *sh)
 
 /* ---- the event ------------------------------------------------------------ */
 
+/* What runs around us is not the body's: it is asked about nothing, leaves no
+ * loop. */
 static bool
-run_body(struct shell *sh, const char *text)
+run_body(struct shell *sh, const char *text, const char *file, int line)
 {
 	const bool within = sh->in_body;
-	char *body = xstrdup(text);	/* it may delete its handler */
+	const int tested = sh->tested, loops = sh->loops, calls = sh->calls,
+	      status = sh->status;
+	struct params *params = sh->params;
 
 	sh->in_body = true;
-	if (!shell_run_text(sh, body))
+	sh->tested = sh->loops = sh->calls = 0;
+	sh->params = NULL;
+	if (!shell_run_body(sh, text, file, line))
 		sh->wait_over = sh->body_failed = true;
 	sh->in_body = within;
-	free(body);
+	sh->tested = tested;
+	sh->loops = loops;
+	sh->calls = calls;
+	sh->params = params;
+	sh->status = status;
 	return sh->wait_over || sh->quitting;
 }
 
@@ -239,7 +250,10 @@ bool
 handler_fire(struct shell *sh, struct handler *h)
 {
 	const enum handler_does does = h->does;
+	/* it may delete its handler */
 	char *body = h->body ? xstrdup(h->body) : NULL;
+	char *file = h->file ? xstrdup(h->file) : NULL;
+	const int line = h->line;
 	bool over = false;
 
 	shell_note(sh, "(%d) %s", h->number, h->what);
@@ -249,7 +263,8 @@ handler_fire(struct shell *sh, struct handler *h)
 	if (does == DOES_STOP)
 		over = stop_here(sh);
 	if (body)
-		over = run_body(sh, body);
+		over = run_body(sh, body, file, line);
+	free(file);
 	free(body);
 	return over || sh->wait_over || sh->quitting;
 }
