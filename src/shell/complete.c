@@ -167,7 +167,8 @@ offer_argument(const struct words *before, const char *typed)
 	static const char *const store[] = { "directory", "experiment", NULL };
 	static const char *const profile[] = { "on", "off", "timer", NULL };
 	static const char *const timer[] = { "on", "hi", "lo", NULL };
-	static const char *const events[] = { "in", "timer", NULL };
+	static const char *const events[] = { "in", "timer", "cpu", "rss",
+		"returns", "at", NULL };
 	static const char *const in[] = { "in", NULL };
 	static const char *const all[] = { "-all", NULL };
 	const char *first = full_name(before, 0);

@@ -18,6 +18,7 @@ handler_free(struct handler *h)
 	free(h->place);
 	free(h->spots);
 	free(h->pending);
+	free(h->level.seen);
 	free(h->object);
 	vec_fini(&h->searched);
 	data_free(h->data);
@@ -330,13 +331,15 @@ wait_for_return(struct shell *sh, struct handler *h, pid_t tid)
 			   sizeof *h->pending);
 	h->pending[h->pending_len++] = (struct pending){
 		.tid = tid, .address = to, .least_sp = at.sp + 1,
+		.since_ns = now_ns(),
 	};
 }
 
 /* It returns, and perhaps others of the thread that it was called by: none
  * does with its stack below. */
 static bool
-has_returned(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
+has_returned(struct shell *sh, struct handler *h, uint64_t address, pid_t tid,
+	     uint64_t *since_ns)
 {
 	struct session_step at;
 	bool returned = false;
@@ -349,6 +352,8 @@ has_returned(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
 		if (p->tid != tid || p->address != address ||
 		    at.sp < p->least_sp)
 			continue;
+		if (!returned || p->since_ns < *since_ns)
+			*since_ns = p->since_ns;
 		h->pending_len--;
 		memmove(p, p + 1, (h->pending_len - i) * sizeof *p);
 		spot_drop(sh, address);
@@ -357,15 +362,37 @@ has_returned(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
 	return returned;
 }
 
+/* Our two stops are measured along: the shortest call says what they cost at
+ * most. */
+static bool
+lasted(struct shell *sh, struct handler *h, uint64_t ns)
+{
+	if (!h->longer_ns)
+		return true;
+	if (!h->calls++ || ns < h->shortest_ns)
+		h->shortest_ns = ns;
+	if (ns <= h->longer_ns)
+		return false;
+	snprintf(sh->level, sizeof sh->level, "%.1f", (double)ns / 1e6);
+	shell_note(sh, "(%d) a call of %s lasted %s ms, our two stops included "
+		   "(shortest of %llu calls: %.2f ms)", h->number, h->place,
+		   sh->level, (unsigned long long)h->calls,
+		   (double)h->shortest_ns / 1e6);
+	return true;
+}
+
 static bool
 is_met(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
 {
+	const uint64_t now = now_ns();
+	uint64_t since = 0;
+
 	if (h->kind == EVENT_PLACE)
 		return waits_at(h, address) && handler_counts(sh, h, tid);
 	if (h->kind != EVENT_RETURNS)
 		return false;
-	if (has_returned(sh, h, address, tid))
-		return handler_counts(sh, h, tid);
+	if (has_returned(sh, h, address, tid, &since))
+		return lasted(sh, h, now - since) && handler_counts(sh, h, tid);
 	if (waits_at(h, address) && !h->disabled &&
 	    (!h->thread || h->thread == tid))
 		wait_for_return(sh, h, tid);

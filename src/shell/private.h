@@ -112,6 +112,8 @@ struct shell {
 	FILE *out;		/* where output goes now: main_out or > file */
 	FILE *main_out;		/* stdout, stderr, or an outfile */
 	struct vec handlers;
+	uint64_t levels_due_ns;	/* levels.c */
+	char level[32];		/* $level: that was passed */
 	int next_handler;
 	struct vec aliases;	/* name, text, name, text ... */
 	const struct expansion *expanding;	/* aliases, innermost first */

@@ -127,6 +127,8 @@ known_to_session(struct shell *sh, const char *name)
 				  status_of_program(sh->program_status));
 	if (strcmp(name, "experiment") == 0 && sh->experiment)
 		return sh->experiment;
+	if (strcmp(name, "level") == 0 && *sh->level)
+		return sh->level;
 	return loads_variable(sh, name);
 }
 

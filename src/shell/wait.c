@@ -191,6 +191,7 @@ wait_reset_timers(struct shell *sh)
 {
 	for (size_t i = 0; i < sh->handlers.len; i++)
 		((struct handler *)sh->handlers.items[i])->due_ns = 0;
+	levels_reset(sh);
 }
 
 static void
@@ -300,7 +301,7 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 		if (!over && sh->session)
 			over = terminal_serve(sh);
 		if (!over)
-			over = fire_timers(sh);
+			over = fire_timers(sh) || levels_look(sh);
 		if (!over && progress && sh->session)
 			show_progress(sh);
 	}

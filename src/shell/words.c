@@ -100,11 +100,32 @@ push_pieces(struct words *w, const struct scan *s, struct str *word)
 	str_fini(word);
 }
 
+/* when cpu > 80 */
+static bool
+compares(const struct words *w)
+{
+	static const char *const events[] = { "when", "stop", "trace" };
+
+	if (w->len != 2 || (strcmp(w->items[1], "cpu") != 0 &&
+			    strcmp(w->items[1], "rss") != 0))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(events); i++)
+		if (strncasecmp(events[i], w->items[0],
+				strlen(w->items[0])) == 0)
+			return true;
+	return false;
+}
+
 static int
 take_next(struct scan *s, struct words *w)
 {
 	struct str word = {0};
 
+	if (scan_here(s) == '>' && compares(w)) {
+		s->at++;
+		push(w, xstrdup(">"));
+		return 0;
+	}
 	if (scan_here(s) == '>' || scan_here(s) == '<')
 		return take_redirection(s, w);
 	if (scan_here(s) == '{') {
