@@ -181,6 +181,7 @@ run_test(struct shell *sh, size_t n, char **words)
 		truth = all_of(&t) || truth;
 	if (t.at < t.n)
 		(void)wrong(&t, "this makes no sense here:", words[t.at]);
+	sh->mistake = t.failed;
 	return t.failed ? FAILED : answer(sh, truth);
 }
 

@@ -125,6 +125,7 @@ struct shell {
 	struct str value;	/* of the variable that was asked for last */
 	int status;		/* $?: 0, or of the failure */
 	bool told;		/* why a value failed */
+	bool mistake;		/* what failed is no answer to anything */
 	int tested;		/* > 0: a failure is an answer (script.c) */
 	int loops, calls, texts, values;	/* that are being run */
 	struct leaving {	/* what break, continue, return leave */

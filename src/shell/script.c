@@ -6,7 +6,8 @@
  * before it is run, so that nothing of a statement runs that is not whole.
  *
  * A failure ends a file, as ever; not where it is asked for: in a condition,
- * before && and ||, behind !. That is `tested`. A loop ends at Ctrl-C.
+ * before && and ||, behind !. That is `tested`. What cannot be understood is
+ * no answer: `mistake`. A loop ends at Ctrl-C.
  */
 #include "script.h"
 
@@ -71,6 +72,7 @@ nonsense(struct script *s, size_t at)
 	if (!s->sh)
 		return false;
 	set_line(s, at);
+	s->sh->mistake = true;
 	s->going = shell_judge(s->sh, FAILED);
 	return false;
 }
@@ -460,6 +462,7 @@ take_arithmetic(struct script *s, bool run, bool tested)
 	set_line(s, start);
 	s->sh->tested += tested;
 	s->sh->status = !value;
+	s->sh->mistake = r < 0;
 	s->going = shell_judge(s->sh, r < 0 ? FAILED : ANSWERED);
 	s->sh->tested -= tested;
 	return s->going;
@@ -506,6 +509,7 @@ take_simple(struct script *s, bool run, bool tested, char *joined)
 		*joined = w.joined;
 	}
 	s->sh->tested += tested || *joined;
+	s->sh->mistake = got < 0 && (!s->sh->told || s->sh->mistake);
 	if (got >= 0)
 		r = shell_run_words(s->sh, &w);
 	set_line(s, start);

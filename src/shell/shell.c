@@ -388,7 +388,8 @@ shell_run_words(struct shell *sh, const struct words *w)
 
 	if (alias && !being_expanded(sh, w->items[0]))
 		return run_alias(sh, w, alias);
-	if (!is_known(sh, w, &c))
+	sh->mistake = !is_known(sh, w, &c);
+	if (sh->mistake)
 		return FAILED;
 	sh->line = w;
 
@@ -412,8 +413,10 @@ shell_file(const struct shell *sh)
 static bool
 goes_on_after_failure(const struct shell *sh)
 {
-	return sh->tested || (sh->interactive && !sh->batch && !sh->loops &&
-			      !sh->calls && !shell_file(sh));
+	if (sh->tested && !sh->mistake)
+		return true;
+	return sh->interactive && !sh->batch && !sh->loops && !sh->calls &&
+		!shell_file(sh);
 }
 
 /* For $?. */
@@ -442,6 +445,8 @@ shell_judge(struct shell *sh, enum result r)
 	if (r == FAILED && sh->told)
 		r = TOLD;
 	sh->told = false;
+	sh->mistake = (sh->mistake && (r == FAILED || r == TOLD)) ||
+		r == USAGE;
 	sh->status = status_of(sh, r);
 	if (r == QUIT)
 		sh->quitting = true;
@@ -452,7 +457,12 @@ shell_judge(struct shell *sh, enum result r)
 		return true;
 	if (r == FAILED)
 		shell_print_failure(sh);
-	if (r != TOLD && !sh->tested)
+	if (r != TOLD && (!sh->tested || sh->mistake))
 		sh->exit_status = sh->status;
-	return goes_on_after_failure(sh);
+
+	const bool going = goes_on_after_failure(sh);
+
+	if (going)		/* else it is that of what is around, too */
+		sh->mistake = false;
+	return going;
 }
