@@ -282,9 +282,9 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 
 	sh->thread = 0;
 	progress = progress && isatty(STDERR_FILENO) && !sh->quiet;
-	arm_timers(sh);
 	sh->body_failed = false;
 	while (!over && !wait_signal && sh->session && !sh->quitting) {
+		arm_timers(sh);		/* bodies may add some */
 		if (deadline_ns && now_ns() >= deadline_ns)
 			break;
 
