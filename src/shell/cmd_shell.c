@@ -66,7 +66,8 @@ help_all(struct shell *sh)
 	fputs("verbs of the command line:\n", sh->out);
 	for (const struct verb *v = verb_table; v->name; v++)
 		fprintf(sh->out, "  %-18s %s\n", v->name, v->help);
-	fputs("help COMMAND tells more; unique prefixes work.\n", sh->out);
+	fputs("help COMMAND tells more; unique prefixes work. help language "
+	      "tells of if,\nwhile, for, functions, variables.\n", sh->out);
 }
 
 /* A word may be a verb of the command line, a command here, or both. */
@@ -74,6 +75,10 @@ static enum result
 help_one(struct shell *sh, const char *name)
 {
 	const struct verb *v = verb_find(name);
+
+	if (!v && help_word(sh->out, name))
+		return DONE;
+
 	const struct command *c = shell_find_any(name);
 
 	if (!v && !c)
@@ -206,13 +211,11 @@ cmd_appendfile(struct shell *sh, size_t n, char **words)
 static enum result
 cmd_script(struct shell *sh, size_t n, char **words)
 {
-	if (n != 2)
+	if (n < 2)
 		return USAGE;
-	const bool going = strcmp(words[0], "script") == 0 ?
-		shell_run_script(sh, words[1]) : shell_run_file(sh, words[1]);
-
-	if (going)
-		return DONE;
+	if (shell_run_with(sh, n - 1, words + 1,
+			   strcmp(words[0], "script") == 0))
+		return ANSWERED;
 	return sh->quitting ? QUIT : TOLD;
 }
 
@@ -234,7 +237,18 @@ exec_shell(struct shell *sh, const char *line)
 					     "experiment", "dllist", "dlobj",
 					     "sig" };
 	const char *shell = getenv("SHELL");
+	const size_t count = sh->params ? sh->params->n : 0;
+	char **args = xcalloc(count + 5, sizeof *args);
 
+	args[0] = (char *)"sh";
+	args[1] = (char *)"-c";
+	args[2] = (char *)line;
+	args[3] = (char *)"sonde";
+	for (size_t i = 0; i < count; i++)
+		args[4 + i] = sh->params->items[i];
+	for (size_t i = 0; i + 1 < sh->variables.len; i += 2)
+		(void)setenv(sh->variables.items[i],
+			     sh->variables.items[i + 1], 1);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		const char *value = shell_variable(sh, names[i]);
 
@@ -247,7 +261,7 @@ exec_shell(struct shell *sh, const char *line)
 	if (fileno(sh->out) != STDOUT_FILENO)
 		(void)dup2(fileno(sh->out), STDOUT_FILENO);
 	if (line)
-		execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+		execv("/bin/sh", args);
 	else
 		execl(shell ? shell : "/bin/sh", shell ? shell : "sh",
 		      (char *)NULL);
@@ -279,6 +293,10 @@ cmd_sh(struct shell *sh, size_t n, char **words)
 	wait_for_child(sh, pid, &status);
 	if (status == 0)
 		return DONE;
+	if (sh->tested) {
+		sh->status = status_of_program(status);
+		return ANSWERED;
+	}
 	fail(FAIL_GENERAL, "sh: the command ended with status %d",
 	     status_of_program(status));
 	return FAILED;
@@ -330,14 +348,16 @@ cmd_quit(struct shell *sh, size_t n, char **words)
 	if (n == 2)
 		sh->exit_status = (int)status;
 	sh->wait_over = true;
-	if (sh->source)
-		sh->source->is_over = sh->source->is_script;
+	struct source *file = shell_file(sh);
+
+	if (file)
+		file->is_over = file->is_script;
 	return QUIT;
 }
 
 const struct command shell_commands[] = {
-	{ ".", "FILE", "run a command file; its quit leaves", 0, cmd_script,
-	  ". ./phase.sonde" },
+	{ ".", "FILE [ARGUMENTS]", "run a command file; its quit leaves ($1 "
+	  "...: arguments)", 0, cmd_script, ". ./phase.sonde" },
 	{ "alias", "[NAME TEXT]", "define an alias, or list them", 0,
 	  cmd_alias, "alias top 'limit 5; functions'" },
 	{ "appendfile", "FILE|-|--", "append output to a file", 0,
@@ -353,7 +373,7 @@ const struct command shell_commands[] = {
 	  "output", 0, cmd_outfile, "outfile report.txt" },
 	{ "quit", "[STATUS]", "leave: what was run is killed, what was "
 	  "attached to goes on", 0, cmd_quit, "quit" },
-	{ "script", "FILE", "run a command file; its quit ends it alone", 0,
+	{ "script", "FILE [ARGUMENTS]", "run a command file; its quit ends it alone", 0,
 	  cmd_script, "script report.sonde" },
 	{ "setenv", "NAME [VALUE]", "set a variable of the next run's "
 	  "environment", 0, cmd_setenv,

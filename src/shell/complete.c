@@ -36,6 +36,7 @@ offer_commands(const char *typed)
 	for (const struct family *f = families; f->title; f++)
 		offer_table(f->commands, typed);
 	offer_table(shell_view_commands(), typed);
+	functions_each(shell_here, offer, typed);
 	for (size_t i = 0; i < shell_here->aliases.len; i += 2)
 		offer(shell_here->aliases.items[i], typed);
 }
@@ -166,7 +167,8 @@ offer_argument(const struct words *before, const char *typed)
 	static const char *const store[] = { "directory", "experiment", NULL };
 	static const char *const profile[] = { "on", "off", "timer", NULL };
 	static const char *const timer[] = { "on", "hi", "lo", NULL };
-	static const char *const events[] = { "in", "timer", NULL };
+	static const char *const events[] = { "in", "timer", "cpu", "rss",
+		"returns", "at", NULL };
 	static const char *const in[] = { "in", NULL };
 	static const char *const all[] = { "-all", NULL };
 	const char *first = full_name(before, 0);
@@ -227,6 +229,8 @@ complete(const char *text, int start, int end)
 	/* the command being typed, also within braces */
 	while (at > 0 && !strchr(";{", line[at - 1]))
 		at--;
+
+	at = script_skip_keywords(line, at);
 
 	const int got = words_next(line, &at, &before, NULL, NULL);
 

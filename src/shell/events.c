@@ -22,6 +22,7 @@ words_joined(size_t n, char **words)
 
 struct event {			/* as it was written */
 	const char *name, *place, *body, *condition;
+	const char *longer, *limit, *span;
 	char *data;		/* the place, ours */
 	const char *how;	/* it is accessed */
 	bool temp, trap, disable, reads;
@@ -100,6 +101,30 @@ take_data(struct event *e, size_t n, char **words)
 						      words + first) : NULL;
 }
 
+static bool
+is_level(const char *name)
+{
+	return strcmp(name, "cpu") == 0 || strcmp(name, "rss") == 0;
+}
+
+/* `in F longer TIME`, `cpu > N for TIME`, `rss > N`: taken off the end. */
+static void
+take_amounts(struct event *e, size_t *n, char **words)
+{
+	if (*n == 5 && strcmp(e->name, "in") == 0 &&
+	    strcmp(words[3], "longer") == 0) {
+		e->longer = words[4];
+		*n = 3;
+	}
+	if (!is_level(e->name))
+		return;
+	e->limit = *n > 3 ? words[3] : "";
+	e->span = *n == 6 ? words[5] : NULL;
+	e->wrong |= (*n != 4 && *n != 6) || strcmp(words[2], ">") != 0 ||
+		(e->span && strcmp(words[4], "for") != 0);
+	*n = 2;
+}
+
 /* Rearranges the words: a copy of the pointers. has_body: the last word. */
 static struct event
 take_event(size_t n, char **words, bool has_body)
@@ -115,6 +140,7 @@ take_event(size_t n, char **words, bool has_body)
 	e.thread = take_number("-thread", &n, words, &e.wrong);
 	e.condition = take_word("-if", &n, words, &e.wrong);
 	e.name = n > 1 ? words[1] : "";
+	take_amounts(&e, &n, words);
 	e.place = n > 2 ? words[2] : NULL;
 	if (strcmp(e.name, "change") == 0 || strcmp(e.name, "access") == 0)
 		take_data(&e, n, words);
@@ -149,6 +175,12 @@ shown(const char *command, const struct event *e)
 		str_addf(&s, " %s", e->how);
 	if (e->place)
 		str_addf(&s, " %s", e->place);
+	if (e->longer)
+		str_addf(&s, " longer %s", e->longer);
+	if (e->limit)
+		str_addf(&s, " > %s", e->limit);
+	if (e->span)
+		str_addf(&s, " for %s", e->span);
 	if (e->temp)
 		str_add(&s, " -temp");
 	if (e->trap)
@@ -188,6 +220,8 @@ static const struct event_name {
 	{ "sig", EVENT_SIG, A_PLACE },
 	{ "change", EVENT_CHANGE, A_PLACE },
 	{ "access", EVENT_ACCESS, A_PLACE },
+	{ "cpu", EVENT_LEVEL, NO_PLACE },
+	{ "rss", EVENT_LEVEL, NO_PLACE },
 	{ "dlopen", EVENT_DLOPEN, PERHAPS_A_PLACE },
 	{ "dlclose", EVENT_DLCLOSE, PERHAPS_A_PLACE },
 };
@@ -235,12 +269,46 @@ is_possible(const struct event_name *kind, const struct event *e,
 		(kind->place != A_LINE || is_code_place(e->place));
 }
 
+static int
+take_numbers(const struct event *e, struct level *level, uint64_t *longer)
+{
+	const struct level_words words = { e->name, e->limit, e->span };
+
+	if (e->limit)
+		return level_parse(&words, level);
+	if (!e->longer)
+		return 0;
+	if (settings_duration(e->longer, longer) < 0)
+		return fail_in("longer");
+	if (*longer >= 1000000)
+		return 0;
+	fail(FAIL_USAGE, "longer %s: two stops of the thread are measured "
+	     "along, which take some tenths of a millisecond", e->longer);
+	return fail_remedy("give 1ms or more");
+}
+
+/* Where its body stands, for messages. */
+static void
+note_source(const struct shell *sh, struct handler *h)
+{
+	const struct words *w = sh->line;
+
+	if (!sh->source)
+		return;
+	h->file = sh->source->name ? xstrdup(sh->source->name) : NULL;
+	h->line = sh->source->line;
+	for (size_t i = 0; w && w->raw && w->group_at > w->start &&
+	     i < w->group_at - w->start; i++)
+		h->line += w->raw[i] == '\n';
+}
+
 static enum result
 add(struct shell *sh, const char *command, const struct event *e,
     enum handler_does does)
 {
 	const struct event_name *kind = event_named(e->name);
-	uint64_t period = 0;
+	uint64_t period = 0, longer = 0;
+	struct level level = {0};
 	struct handler *h;
 
 	if (!kind)
@@ -254,7 +322,16 @@ add(struct shell *sh, const char *command, const struct event *e,
 	}
 	if (kind->kind == EVENT_SIG && signal_check(command, e->place) < 0)
 		return FAILED;
-	h = handler_add(sh, kind->kind, does);
+	if (e->body && script_check(e->body) < 0)
+		return FAILED;
+	if (take_numbers(e, &level, &longer) < 0) {
+		fail_in("%s", command);
+		return FAILED;
+	}
+	h = handler_add(sh, longer ? EVENT_RETURNS : kind->kind, does);
+	h->level = level;
+	h->longer_ns = longer;
+	note_source(sh, h);
 	h->what = shown(command, e);
 	h->body = e->body ? xstrdup(e->body) : NULL;
 	h->place = e->place ? xstrdup(e->place) : NULL;
@@ -543,7 +620,8 @@ const struct command event_commands[] = {
 	  "run commands at an event; the process goes on.\n"
 	  "  EVENT: in FUNCTION, at FILE:LINE, at &ADDRESS, returns FUNCTION,\n"
 	  "  change EXPR[, SIZE], access r|w|rw ADDRESS[, SIZE], timer SECONDS,\n"
-	  "  sig SIGNAL, exit, attach, detach, dlopen [LIB], dlclose [LIB]\n"
+	  "  sig SIGNAL, exit, attach, detach, dlopen [LIB], dlclose [LIB],\n"
+	  "  in FUNCTION longer TIME, cpu > PERCENT [for SECONDS], rss > SIZE\n"
 	  "  MODIFIERS: -if EXPR, -temp, -count N, -thread TID, -disable, -trap",
 	  0, cmd_when, "when timer 30 { collector disable; quit }" },
 	{ 0 }

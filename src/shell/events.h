@@ -11,8 +11,17 @@
 
 enum event_kind { EVENT_TIMER, EVENT_PLACE, EVENT_RETURNS, EVENT_EXIT,
 		  EVENT_ATTACH, EVENT_DETACH, EVENT_DLOPEN, EVENT_DLCLOSE,
-		  EVENT_CHANGE, EVENT_ACCESS, EVENT_SIG };
+		  EVENT_CHANGE, EVENT_ACCESS, EVENT_SIG, EVENT_LEVEL };
 enum handler_does { DOES_STOP, DOES_RUN, DOES_TRACE };
+
+struct level {			/* cpu > N for SECONDS, rss > SIZE */
+	bool is_cpu, passed;
+	uint64_t limit, span_ns;
+	struct level_seen {
+		uint64_t at, cpu;
+	} *seen;		/* the span, a second apart */
+	size_t len, cap;
+};
 
 struct handler {		/* stop, when, trace */
 	int number;
@@ -26,7 +35,12 @@ struct handler {		/* stop, when, trace */
 	char *condition;	/* -if; NULL: none */
 	char *what;		/* as typed, for `status` */
 	char *body;		/* of when */
+	char *file;		/* where that stands; NULL: in none */
+	int line;
 	uint64_t period_ns, due_ns;	/* timer */
+	struct level level;
+	uint64_t longer_ns;	/* returns: of calls that lasted so; 0: any */
+	uint64_t shortest_ns, calls;	/* ... of those that were seen */
 	char *place;		/* FUNCTION, [FILE:]LINE, &ADDRESS; LIB; data */
 	bool at_line;		/* it is no function */
 	uint64_t *spots;	/* where that is; none: it waits for a process */
@@ -39,7 +53,7 @@ struct handler {		/* stop, when, trace */
 	struct vec searched;	/* ... and struct symfile *: where not */
 	struct pending {	/* functions that are to return */
 		pid_t tid;
-		uint64_t address, least_sp;
+		uint64_t address, least_sp, since_ns;
 	} *pending;
 	size_t pending_len, pending_cap;
 };
@@ -155,6 +169,17 @@ bool data_returned(struct shell *sh, uint64_t address, pid_t tid);
 /* A thread has been stepped: what it has changed is told now. true: as above. */
 bool data_stepped(struct shell *sh, pid_t tid);
 void data_forget(struct shell *sh);
+
+/* ---- levels.c: cpu and rss ------------------------------------------------------------ */
+
+struct level_words {
+	const char *name, *limit, *span;	/* span NULL: none */
+};
+int level_parse(const struct level_words *w, struct level *out);
+/* Once in a second: has one been passed? true: the wait is over. */
+bool levels_look(struct shell *sh);
+/* Another process: nothing is known of it. */
+void levels_reset(struct shell *sh);
 
 /* ---- event_place.c: where handlers wait ----------------------------------------------- */
 

@@ -13,10 +13,12 @@ handler_free(struct handler *h)
 {
 	free(h->what);
 	free(h->body);
+	free(h->file);
 	free(h->condition);
 	free(h->place);
 	free(h->spots);
 	free(h->pending);
+	free(h->level.seen);
 	free(h->object);
 	vec_fini(&h->searched);
 	data_free(h->data);
@@ -213,17 +215,27 @@ handlers_place(struct shell *sh)
 
 /* ---- the event ------------------------------------------------------------ */
 
+/* What runs around us is not the body's: it is asked about nothing, leaves no
+ * loop. */
 static bool
-run_body(struct shell *sh, const char *text)
+run_body(struct shell *sh, const char *text, const char *file, int line)
 {
 	const bool within = sh->in_body;
-	char *body = xstrdup(text);	/* it may delete its handler */
+	const int tested = sh->tested, loops = sh->loops, calls = sh->calls,
+	      status = sh->status;
+	struct params *params = sh->params;
 
 	sh->in_body = true;
-	if (!shell_run_text(sh, body))
+	sh->tested = sh->loops = sh->calls = 0;
+	sh->params = NULL;
+	if (!shell_run_body(sh, text, file, line))
 		sh->wait_over = sh->body_failed = true;
 	sh->in_body = within;
-	free(body);
+	sh->tested = tested;
+	sh->loops = loops;
+	sh->calls = calls;
+	sh->params = params;
+	sh->status = status;
 	return sh->wait_over || sh->quitting;
 }
 
@@ -246,7 +258,10 @@ bool
 handler_fire(struct shell *sh, struct handler *h)
 {
 	const enum handler_does does = h->does;
+	/* it may delete its handler */
 	char *body = h->body ? xstrdup(h->body) : NULL;
+	char *file = h->file ? xstrdup(h->file) : NULL;
+	const int line = h->line;
 	bool over = false;
 
 	shell_note(sh, "(%d) %s", h->number, h->what);
@@ -256,7 +271,8 @@ handler_fire(struct shell *sh, struct handler *h)
 	if (does == DOES_STOP)
 		over = stop_here(sh);
 	if (body)
-		over = run_body(sh, body);
+		over = run_body(sh, body, file, line);
+	free(file);
 	free(body);
 	return over || sh->wait_over || sh->quitting;
 }
@@ -322,13 +338,15 @@ wait_for_return(struct shell *sh, struct handler *h, pid_t tid)
 			   sizeof *h->pending);
 	h->pending[h->pending_len++] = (struct pending){
 		.tid = tid, .address = to, .least_sp = at.sp + 1,
+		.since_ns = now_ns(),
 	};
 }
 
 /* It returns, and perhaps others of the thread that it was called by: none
  * does with its stack below. */
 static bool
-has_returned(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
+has_returned(struct shell *sh, struct handler *h, uint64_t address, pid_t tid,
+	     uint64_t *since_ns)
 {
 	struct session_step at;
 	bool returned = false;
@@ -341,6 +359,8 @@ has_returned(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
 		if (p->tid != tid || p->address != address ||
 		    at.sp < p->least_sp)
 			continue;
+		if (!returned || p->since_ns < *since_ns)
+			*since_ns = p->since_ns;
 		h->pending_len--;
 		memmove(p, p + 1, (h->pending_len - i) * sizeof *p);
 		spot_drop(sh, address);
@@ -349,15 +369,37 @@ has_returned(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
 	return returned;
 }
 
+/* Our two stops are measured along: the shortest call says what they cost at
+ * most. */
+static bool
+lasted(struct shell *sh, struct handler *h, uint64_t ns)
+{
+	if (!h->longer_ns)
+		return true;
+	if (!h->calls++ || ns < h->shortest_ns)
+		h->shortest_ns = ns;
+	if (ns <= h->longer_ns)
+		return false;
+	snprintf(sh->level, sizeof sh->level, "%.1f", (double)ns / 1e6);
+	shell_note(sh, "(%d) a call of %s lasted %s ms, our two stops included "
+		   "(shortest of %llu calls: %.2f ms)", h->number, h->place,
+		   sh->level, (unsigned long long)h->calls,
+		   (double)h->shortest_ns / 1e6);
+	return true;
+}
+
 static bool
 is_met(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
 {
+	const uint64_t now = now_ns();
+	uint64_t since = 0;
+
 	if (h->kind == EVENT_PLACE)
 		return waits_at(h, address) && handler_counts(sh, h, tid);
 	if (h->kind != EVENT_RETURNS)
 		return false;
-	if (has_returned(sh, h, address, tid))
-		return handler_counts(sh, h, tid);
+	if (has_returned(sh, h, address, tid, &since))
+		return lasted(sh, h, now - since) && handler_counts(sh, h, tid);
 	if (waits_at(h, address) && !h->disabled &&
 	    (!h->thread || h->thread == tid))
 		wait_for_return(sh, h, tid);

@@ -111,7 +111,7 @@ on_line(char *line)
 	str_add(&pending, line);
 	str_add(&pending, "\n");
 	free(line);
-	if (words_unfinished(str_text(&pending)))
+	if (script_unfinished(str_text(&pending)))
 		return;
 
 	char *text = str_take(&pending);

@@ -22,6 +22,7 @@ struct options {
 	bool echo, quiet, batch;
 	char **words, **rest;
 	int rest_count;
+	struct params params;	/* of --args, for -x and -c */
 };
 
 static void
@@ -30,7 +31,8 @@ print_usage(FILE *out)
 	fputs("usage: sonde [PROGRAM [ARGUMENTS]] | sonde -p PID | "
 	      "sonde EXP.er...\n"
 	      "         [-c COMMANDS] [-x FILE] [-s RCFILE] [-e] [-q] "
-	      "[--batch]\n", out);
+	      "[--batch]\n"
+	      "         [--args WORDS...]\n", out);
 	for (const struct verb *v = verb_table; v->name; v++)
 		fprintf(out, "       sonde %s %s\n", v->name, v->args);
 	fputs("       sonde --version | --help\n\n"
@@ -109,6 +111,7 @@ parse(struct options *o, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ "quiet", no_argument, NULL, 'q' },
+		{ "args", no_argument, NULL, 'a' },
 		{ 0 }
 	};
 	int status = -1;
@@ -120,6 +123,11 @@ parse(struct options *o, int argc, char **argv)
 		const int letter = getopt_long(argc, argv, "+c:x:s:p:eqhV",
 					       longs, NULL);
 
+		if (letter == 'a') {
+			o->params.items = argv + optind;
+			o->params.n = (size_t)(argc - optind);
+			break;
+		}
 		if (letter >= 0) {
 			status = take_option(o, letter);
 			continue;
@@ -254,10 +262,17 @@ failed(struct shell *sh)
 
 /* -x, then -c; with neither the keyboard, or what stands in for it. */
 static void
-run_commands(struct shell *sh, const struct options *o)
+run_commands(struct shell *sh, struct options *o)
 {
 	bool going = true;
 
+	o->params.name = o->file;
+	if (!o->params.items) {
+		o->params.items = o->rest;
+		o->params.n = (size_t)o->rest_count;
+	}
+	if (o->file || o->commands)
+		sh->params = &o->params;
 	if (o->file)
 		going = shell_run_file(sh, o->file);
 	if (going && o->commands) {
@@ -274,7 +289,7 @@ run_commands(struct shell *sh, const struct options *o)
 }
 
 static int
-run_shell(struct shell *sh, const struct options *o)
+run_shell(struct shell *sh, struct options *o)
 {
 	if (o->file || o->commands)
 		sh->interactive = false;

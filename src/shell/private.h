@@ -26,8 +26,9 @@ int status_of_program(int wait_status);
 
 /* ---- shell.c: the loop ---------------------------------------------------------- */
 
-/* TOLD: failed, and whoever failed has been printed already. */
-enum result { DONE, FAILED, USAGE, QUIT, TOLD };
+/* TOLD: failed, and whoever failed has been printed already. ANSWERED: done,
+ * and sh->status says how; no failure. */
+enum result { DONE, FAILED, USAGE, QUIT, TOLD, ANSWERED };
 
 enum needs {
 	NEEDS_NOTHING = 0,
@@ -64,7 +65,14 @@ struct source {			/* where lines come from, for messages */
 	int line;
 	bool is_script;		/* quit ends it alone */
 	bool is_over;		/* it has said so */
+	bool is_body;		/* of a function or `when`, not of a file */
 	struct source *up;
+};
+
+struct params {			/* $1 ... of a function or a file */
+	char **items;
+	size_t n;
+	const char *name;	/* $0 */
 };
 
 struct expansion {
@@ -106,11 +114,26 @@ struct shell {
 	FILE *out;		/* where output goes now: main_out or > file */
 	FILE *main_out;		/* stdout, stderr, or an outfile */
 	struct vec handlers;
+	uint64_t levels_due_ns;	/* levels.c */
+	char level[32];		/* $level: that was passed */
 	int next_handler;
 	struct vec aliases;	/* name, text, name, text ... */
 	const struct expansion *expanding;	/* aliases, innermost first */
 	const struct words *line;	/* being run; NULL: not from text */
 	struct source *source;
+	struct vec variables;	/* name, value, name, value ... */
+	struct vec functions;	/* struct function (script.h) */
+	struct params *params;	/* NULL: there are none */
+	struct str value;	/* of the variable that was asked for last */
+	int status;		/* $?: 0, or of the failure */
+	bool told;		/* why a value failed */
+	bool mistake;		/* what failed is no answer to anything */
+	int tested;		/* > 0: a failure is an answer (script.c) */
+	int loops, calls, texts, values;	/* that are being run */
+	struct leaving {	/* what break, continue, return leave */
+		int breaks;
+		bool continues, returns;
+	} leaving;
 	bool interactive, batch, echo, quiet, color;
 	bool quitting, wait_over;
 	bool body_failed;	/* a handler's, in a file */
@@ -129,12 +152,34 @@ void shell_init(struct shell *sh);
 void shell_fini(struct shell *sh);
 /* Run the commands in text. false: stop here (failure in a file, quit). */
 bool shell_run_text(struct shell *sh, const char *text);
+/* The same of a body that stands in that file (NULL: none) at that line. */
+bool shell_run_body(struct shell *sh, const char *text, const char *file,
+		    int line);
+/* One command. */
+enum result shell_run_words(struct shell *sh, const struct words *w);
+/* 0, or -1 and why it is not well formed (script.c). */
+int script_check(const char *text);
+/* Is text the beginning of something? */
+bool script_unfinished(const char *text);
+/* Behind `if`, `then`, `do` ... a command begins. */
+size_t script_skip_keywords(const char *text, size_t at);
+void functions_free(struct shell *sh);
+void functions_each(const struct shell *sh,
+		    void (*visit)(const char *name, const char *typed),
+		    const char *typed);
+/* Of statements, and commands of the language; false: it is none of these. */
+void help_language(FILE *out);
+bool help_word(FILE *out, const char *name);
+/* The file that is read, whatever body runs; NULL: the keyboard. */
+struct source *shell_file(const struct shell *sh);
 /* true: the failure, which is printed, does not end the text. */
 bool shell_judge(struct shell *sh, enum result r);
 /* A file, "-" is standard input. 0 or -1 with the failure recorded. */
 bool shell_run_file(struct shell *sh, const char *path);
 /* The same for `script`: its quit ends nothing else. */
 bool shell_run_script(struct shell *sh, const char *path);
+/* words[0] with $1 ... : the others; as `.` or as `script`. */
+bool shell_run_with(struct shell *sh, size_t n, char **words, bool is_script);
 /* The same of one that is open; it is closed. */
 bool shell_run_open_file(struct shell *sh, FILE *file, const char *name);
 void shell_interact(struct shell *sh);
@@ -175,7 +220,7 @@ int shell_interval(struct shell *sh, const char *word);
 void shell_set_program(struct shell *sh, size_t n, char *const *words);
 /* Send output there from now on; takes the file, closes the last one. */
 int shell_set_output(struct shell *sh, FILE *file);
-/* Value of $pid, $exitcode ...; NULL: unknown. */
+/* What $name stands for; see words_vars. */
 const char *shell_variable(void *sh, const char *name);
 
 /* ---- wait.c: the target runs, we wait ------------------------------------------- */

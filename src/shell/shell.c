@@ -5,10 +5,11 @@
  * failure with its exit status; a terminal goes on. Only this file prints
  * failures.
  */
-#include "private.h"
+#include "script.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const struct family families[] = {
@@ -44,6 +45,9 @@ shell_fini(struct shell *sh)
 		handler_free(sh->handlers.items[i]);
 	vec_fini(&sh->handlers);
 	vec_free_items(&sh->aliases);
+	vec_free_items(&sh->variables);
+	functions_free(sh);
+	str_fini(&sh->value);
 	vec_free_items(&sh->viewed);
 	vec_free_items(&sh->displays);
 	spots_forget(sh);
@@ -164,40 +168,6 @@ shell_ignored(struct shell *sh, const char *what)
 	return DONE;
 }
 
-/* ---- variables ------------------------------------------------------------------------ */
-
-const char *
-shell_variable(void *arg, const char *name)
-{
-	static char number[24];
-	struct shell *sh = arg;
-
-	if (strcmp(name, "pid") == 0 && sh->session) {
-		snprintf(number, sizeof number, "%d",
-			 session_pid(sh->session));
-		return number;
-	}
-	if ((strcmp(name, "thread") == 0 || strcmp(name, "lwp") == 0) &&
-	    sh->session) {
-		snprintf(number, sizeof number, "%d", thread_now(sh));
-		return number;
-	}
-	if (strcmp(name, "sig") == 0 && sh->signal) {
-		snprintf(number, sizeof number, "%d", sh->signal);
-		return number;
-	}
-	if (strcmp(name, "exitcode") == 0) {
-		snprintf(number, sizeof number, "%d", sh->program_status < 0 ?
-			 -1 : status_of_program(sh->program_status));
-		return number;
-	}
-	if (strcmp(name, "experiment") == 0 && sh->experiment)
-		return sh->experiment;
-	if (loads_variable(sh, name))
-		return loads_variable(sh, name);
-	return getenv(name);
-}
-
 /* ---- running one ------------------------------------------------------------------------------ */
 
 static int
@@ -281,7 +251,90 @@ run_alias(struct shell *sh, const struct words *w, const char *alias)
 
 	sh->expanding = mine.up;
 	free(text);
-	return going ? DONE : sh->quitting ? QUIT : TOLD;
+	return going ? ANSWERED : sh->quitting ? QUIT : TOLD;
+}
+
+static enum result
+run_group(struct shell *sh, const struct words *w)
+{
+	if (w->len > 1) {
+		fail(FAIL_USAGE, "'%s': nothing can stand behind }", w->raw);
+		return FAILED;
+	}
+	return shell_run_text(sh, w->items[0]) ? ANSWERED :
+		sh->quitting ? QUIT : TOLD;
+}
+
+/* `source` is a view, and dbx's word for running a file: of a word that names
+ * a file, and looks like one. */
+static bool
+is_source_of_file(const struct words *w)
+{
+	struct stat st;
+
+	return w->len > 1 && strcmp(w->items[0], "source") == 0 &&
+		strpbrk(w->items[1], "./") && stat(w->items[1], &st) == 0 &&
+		S_ISREG(st.st_mode);
+}
+
+/* NAME=VALUE, as many as there are. */
+static bool
+is_assignment(const char *raw)
+{
+	const size_t n = strcspn(raw, "=");
+
+	return raw[n] && var_is_name(raw, n);
+}
+
+static enum result
+assign(struct shell *sh, const struct words *w)
+{
+	for (size_t i = 0; i < w->len; i++) {
+		char *word = w->items[i];
+
+		if (!is_assignment(word)) {
+			fail(FAIL_USAGE, "'%s': a command cannot stand behind "
+			     "NAME=VALUE", w->raw);
+			fail_remedy("%s; then the command", w->items[0]);
+			return FAILED;
+		}
+
+		char *name = xstrndup(word, strcspn(word, "="));
+		const int r = var_set(sh, name, word + strlen(name) + 1);
+
+		free(name);
+		if (r < 0)
+			return FAILED;
+	}
+	return DONE;
+}
+
+static enum result
+execute(struct shell *sh, const struct words *w)
+{
+	const struct function *f;
+	const struct builtin *b;
+
+	if (w->is_group)
+		return run_group(sh, w);
+	if ((f = function_find(sh, w->items[0])))
+		return function_call(sh, f, w->len, w->items);
+	if (is_source_of_file(w)) {
+		free(w->items[0]);
+		w->items[0] = xstrdup(".");
+	}
+	if (!(b = builtin_find(w->items[0])))
+		return shell_command(sh, w->len, w->items);
+
+	const enum result r = b->run(sh, w->len, w->items);
+
+	if (r == USAGE) {
+		const struct command row = { b->name, b->args, b->help, 0,
+					     b->run, NULL };
+
+		shell_print_usage(sh, &row);
+	}
+	return r;
 }
 
 static enum result
@@ -296,88 +349,121 @@ run_redirected(struct shell *sh, const struct words *w)
 	}
 	sh->out = file;
 
-	const enum result r = shell_command(sh, w->len, w->items);
+	const enum result r = execute(sh, w);
 	const bool bad = ferror(file);
 
 	sh->out = old ? old : sh->main_out;	/* it may be another by now */
-	if ((fclose(file) != 0 || bad) && r == DONE) {
+	if ((fclose(file) != 0 || bad) && (r == DONE || r == ANSWERED)) {
 		fail_errno("write %s", w->out);
 		return FAILED;
 	}
 	return r;
 }
 
-static enum result
-run_words(struct shell *sh, const struct words *w)
+/* An unknown command must not truncate a file. */
+static bool
+is_known(struct shell *sh, const struct words *w, const struct command **c)
+{
+	*c = NULL;
+	if (w->is_group || function_find(sh, w->items[0]) ||
+	    builtin_find(w->items[0]) || view_is_object(sh, w->items[0]))
+		return true;
+	*c = shell_find_any(w->items[0]);
+	return *c;
+}
+
+enum result
+shell_run_words(struct shell *sh, const struct words *w)
 {
 	const struct words *up = sh->line;
+	const struct command *c;
 
 	if (!w->len) {
 		fail(FAIL_USAGE, "'%s': a command is missing", w->raw);
 		return FAILED;
 	}
+	if (is_assignment(w->raw))
+		return assign(sh, w);
 
-	const char *alias = alias_of(sh, w->items[0]);
+	const char *alias = w->is_group ? NULL : alias_of(sh, w->items[0]);
 
 	if (alias && !being_expanded(sh, w->items[0]))
 		return run_alias(sh, w, alias);
-
-	/* an unknown command must not truncate a file */
-	const bool object = view_is_object(sh, w->items[0]);
-	const struct command *c = object ? NULL : shell_find_any(w->items[0]);
-
-	if (!c && !object)
+	sh->mistake = !is_known(sh, w, &c);
+	if (sh->mistake)
 		return FAILED;
 	sh->line = w;
 
 	const enum result r = w->out && !(c && c->needs & REDIRECTS_ITSELF) ?
-		run_redirected(sh, w) : shell_command(sh, w->len, w->items);
+		run_redirected(sh, w) : execute(sh, w);
 
 	sh->line = up;
 	return r;
 }
 
+struct source *
+shell_file(const struct shell *sh)
+{
+	struct source *s = sh->source;
+
+	while (s && s->is_body)
+		s = s->up;
+	return s && s->name ? s : NULL;
+}
+
 static bool
 goes_on_after_failure(const struct shell *sh)
 {
-	return sh->interactive && !sh->batch &&
-	       (!sh->source || !sh->source->name);
+	if (sh->tested && !sh->mistake)
+		return true;
+	return sh->interactive && !sh->batch && !sh->loops && !sh->calls &&
+		!shell_file(sh);
+}
+
+/* For $?. */
+static int
+status_of(const struct shell *sh, enum result r)
+{
+	switch (r) {
+	case DONE:
+		return 0;
+	case FAILED:
+		return status_of_failure(fail_last()->kind);
+	case USAGE:
+		return EXIT_USAGE;
+	case TOLD:
+		return sh->status ? sh->status : 1;
+	case QUIT:
+	case ANSWERED:
+		break;
+	}
+	return sh->status;
 }
 
 bool
 shell_judge(struct shell *sh, enum result r)
 {
+	if (r == FAILED && sh->told)
+		r = TOLD;
+	sh->told = false;
+	sh->mistake = (sh->mistake && (r == FAILED || r == TOLD)) ||
+		r == USAGE;
+	sh->status = status_of(sh, r);
 	if (r == QUIT)
 		sh->quitting = true;
-	if (r == DONE && goes_on_after_failure(sh))
+	if ((r == DONE || r == ANSWERED) && goes_on_after_failure(sh) &&
+	    !sh->tested)
 		sh->exit_status = 0;
-	if (r == DONE || r == QUIT)
+	if (r == DONE || r == QUIT || r == ANSWERED)
 		return true;
 	if (r == FAILED)
 		shell_print_failure(sh);
-	if (r != TOLD)
-		sh->exit_status = r == USAGE ? EXIT_USAGE :
-			status_of_failure(fail_last()->kind);
-	return goes_on_after_failure(sh);
-}
+	if (r != TOLD && (!sh->tested || sh->mistake))
+		sh->exit_status = sh->status;
 
-bool
-shell_run_text(struct shell *sh, const char *text)
-{
-	size_t at = 0;
-	struct words w;
-	int got;
+	const bool going = goes_on_after_failure(sh);
 
-	while (!sh->quitting &&
-	       (got = words_next(text, &at, &w, shell_variable, sh)) != 0) {
-		const enum result r = got < 0 ? FAILED : run_words(sh, &w);
-
-		words_fini(&w);
-		fflush(sh->out);
-		if (!shell_judge(sh, r))
-			return false;
-		if (got < 0)
-			return true;	/* the rest makes no sense */
-	}
-	return !sh->quitting;
+	if (going)		/* else it is that of what is around, too */
+		sh->mistake = false;
+	return going;
 }

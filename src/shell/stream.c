@@ -57,14 +57,17 @@ run_stream(struct shell *sh, FILE *file, const char *name, bool is_script)
 		if (!text.len)
 			here.line = number;
 		str_addn(&text, line, (size_t)n);
-		if (words_unfinished(str_text(&text)))
+		if (script_unfinished(str_text(&text)))
 			continue;
 		if (sh->echo)
 			fprintf(sh->out, "%s%s", str_text(&text),
 				line[n - 1] == '\n' ? "" : "\n");
-		going = shell_run_text(sh, str_text(&text));
+		going = shell_run_text(sh, str_text(&text)) &&
+			!sh->leaving.returns;
 		str_clear(&text);
 	}
+	going |= sh->leaving.returns;
+	sh->leaving.returns = false;
 	if (going && text.len)
 		going = shell_run_text(sh, str_text(&text));
 	if (going && ferror(file) && errno != EINTR) {
@@ -127,6 +130,21 @@ run_path(struct shell *sh, const char *path, bool is_script)
 	const bool going = run_stream(sh, file, path, is_script);
 
 	fclose(file);
+	return going;
+}
+
+bool
+shell_run_with(struct shell *sh, size_t n, char **words, bool is_script)
+{
+	struct params mine = { .items = words + 1, .n = n - 1,
+			       .name = words[0] };
+	struct params *params = sh->params;
+	bool going;
+
+	if (n > 1)
+		sh->params = &mine;
+	going = run_path(sh, words[0], is_script);
+	sh->params = params;
 	return going;
 }
 

@@ -201,6 +201,7 @@ wait_reset_timers(struct shell *sh)
 {
 	for (size_t i = 0; i < sh->handlers.len; i++)
 		((struct handler *)sh->handlers.items[i])->due_ns = 0;
+	levels_reset(sh);
 }
 
 static void
@@ -291,9 +292,9 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 
 	sh->thread = 0;
 	progress = progress && isatty(STDERR_FILENO) && !sh->quiet;
-	arm_timers(sh);
 	sh->body_failed = false;
 	while (!over && !wait_signal && sh->session && !sh->quitting) {
+		arm_timers(sh);		/* bodies may add some */
 		if (deadline_ns && now_ns() >= deadline_ns)
 			break;
 
@@ -310,7 +311,7 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 		if (!over && sh->session)
 			over = terminal_serve(sh);
 		if (!over)
-			over = fire_timers(sh);
+			over = fire_timers(sh) || levels_look(sh);
 		if (!over && progress && sh->session)
 			show_progress(sh);
 	}

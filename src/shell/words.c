@@ -3,21 +3,16 @@
  * A line into words: blanks part them; '...' and "..." hold them together; a
  * backslash takes the next character as it is, and hides the end of a line;
  * { ... } is one word (its text, for the bodies of `when`); ; ends a command,
- * # the line; $name is replaced outside '...'. > >> < name files.
+ * && and || between blanks do, # the line; what begins with $ is replaced
+ * outside '...' (scan.c). > >> < name files.
  */
 #include "private.h"
+#include "scan.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct scan {
-	const char *text;
-	size_t at;
-	const char *(*vars)(void *arg, const char *name);
-	void *arg;
-	bool open;		/* the text ends before what it began */
-};
+#include <strings.h>
 
 void
 words_fini(struct words *w)
@@ -39,176 +34,6 @@ push(struct words *w, char *word)
 	w->items[w->len] = NULL;
 }
 
-static char
-here(const struct scan *s)
-{
-	return s->text[s->at];
-}
-
-/* A backslash before the end of a line, or of all: the line goes on. */
-static bool
-skip_continuation(struct scan *s)
-{
-	size_t n = 1;
-
-	if (here(s) != '\\')
-		return false;
-	n += s->text[s->at + n] == '\r';
-	if (s->text[s->at + n] && s->text[s->at + n] != '\n')
-		return false;
-	n += s->text[s->at + n] == '\n';
-	s->at += n;
-	s->open |= !here(s);
-	return true;
-}
-
-/* At the end of a line, also of a file that came from DOS. */
-static bool
-at_line_end(const struct scan *s)
-{
-	const char *c = &s->text[s->at];
-
-	return *c == '\n' || (*c == '\r' && (c[1] == '\n' || !c[1]));
-}
-
-static void
-skip_blanks(struct scan *s)
-{
-	while (here(s) == ' ' || here(s) == '\t' || skip_continuation(s))
-		s->at += here(s) == ' ' || here(s) == '\t';
-}
-
-static void
-take_variable(struct scan *s, struct str *word)
-{
-	size_t n = 1;
-
-	while (isalnum((unsigned char)s->text[s->at + n]) ||
-	       s->text[s->at + n] == '_')
-		n++;
-
-	char *name = xstrndup(s->text + s->at + 1, n - 1);
-	const char *value = n > 1 && s->vars ? s->vars(s->arg, name) : NULL;
-
-	if (value)
-		str_add(word, value);
-	else
-		str_addn(word, s->text + s->at, n);
-	s->at += n;
-	free(name);
-}
-
-static int
-missing(struct scan *s, char what)
-{
-	s->open = true;
-	fail(FAIL_USAGE, "a %c is missing", what);
-	return fail_remedy(what == '}' ? "braces come in pairs: { COMMANDS }" :
-			   "quotes come in pairs; within double quotes \\\" "
-			   "is one");
-}
-
-/* From the opening quote to behind the closing one. */
-static int
-take_quoted(struct scan *s, struct str *word)
-{
-	const char quote = s->text[s->at++];
-
-	while (here(s) && here(s) != quote) {
-		if (quote == '"' && here(s) == '$') {
-			take_variable(s, word);
-			continue;
-		}
-		if (quote == '"' && skip_continuation(s))
-			continue;
-		if (quote == '"' && here(s) == '\\' &&
-		    strchr("\"\\$", s->text[s->at + 1]))
-			s->at++;
-		str_addn(word, &s->text[s->at++], 1);
-	}
-	if (!here(s))
-		return missing(s, quote);
-	s->at++;
-	return 0;
-}
-
-static void
-skip_comment(struct scan *s)
-{
-	while (here(s) && here(s) != '\n')
-		s->at++;
-}
-
-/* One thing of a group: quotes and comments may hide a brace. */
-static int
-skip_hidden(struct scan *s)
-{
-	struct scan quoted = { s->text, s->at, NULL, NULL, false };
-	struct str ignored = {0};
-
-	if (here(s) == '#' && strchr(" \t\n;{}", s->text[s->at - 1])) {
-		skip_comment(s);
-		return 0;
-	}
-	if (here(s) != '"' && here(s) != '\'') {
-		s->at += here(s) == '\\' && s->text[s->at + 1] ? 2 : 1;
-		return 0;
-	}
-
-	const int result = take_quoted(&quoted, &ignored);
-
-	s->at = quoted.at;
-	s->open |= quoted.open;
-	str_fini(&ignored);
-	return result;
-}
-
-/* The text between braces, inner braces and quotes included. */
-static int
-take_group(struct scan *s, struct str *word)
-{
-	int depth = 0;
-	const size_t start = s->at + 1;
-
-	while (here(s)) {
-		if (here(s) == '{') {
-			depth++;
-			s->at++;
-		} else if (here(s) == '}') {
-			s->at++;
-			if (--depth > 0)
-				continue;
-			str_addn(word, s->text + start, s->at - 1 - start);
-			return 0;
-		} else if (skip_hidden(s) < 0) {
-			return -1;
-		}
-	}
-	return missing(s, '}');
-}
-
-static int
-take_word(struct scan *s, struct str *word)
-{
-	str_addn(word, "", 0);
-	while (!strchr(" \t\n;<>", here(s)) && !at_line_end(s)) {
-		const char c = here(s);
-
-		if (c == '"' || c == '\'') {
-			if (take_quoted(s, word) < 0)
-				return -1;
-		} else if (c == '$') {
-			take_variable(s, word);
-		} else if (c == '{' && !word->len) {
-			return take_group(s, word);
-		} else if (!skip_continuation(s)) {
-			s->at += c == '\\';
-			str_addn(word, &s->text[s->at++], 1);
-		}
-	}
-	return 0;
-}
-
 static int
 take_redirection(struct scan *s, struct words *w)
 {
@@ -217,11 +42,16 @@ take_redirection(struct scan *s, struct words *w)
 	struct str word = {0};
 
 	if (c == '>') {
-		w->append = here(s) == '>';
+		w->append = scan_here(s) == '>';
 		s->at += w->append;
 	}
-	skip_blanks(s);
-	if (take_word(s, &word) < 0) {
+	scan_skip_blanks(s);
+	s->whole = true;
+
+	const int got = scan_word(s, &word);
+
+	s->whole = false;
+	if (got < 0) {
 		str_fini(&word);
 		return -1;
 	}
@@ -234,19 +64,56 @@ take_redirection(struct scan *s, struct words *w)
 	return 0;
 }
 
-/* To the next place where a command may begin. */
-static void
-skip_separators(struct scan *s)
+/* NAME=VALUE, whose value is one word. */
+static bool
+is_assignment(const struct scan *s)
 {
-	for (;;) {
-		skip_blanks(s);
-		if (here(s) == '#')
-			skip_comment(s);
-		else if (here(s) == ';' || at_line_end(s))
-			s->at++;
+	const char *c = s->text + s->at;
+
+	if (!isalpha((unsigned char)*c) && *c != '_')
+		return false;
+	while (isalnum((unsigned char)*c) || *c == '_')
+		c++;
+	return *c == '=';
+}
+
+/* A word, or as many as its values are split into; perhaps none. */
+static void
+push_pieces(struct words *w, const struct scan *s, struct str *word)
+{
+	size_t from = 0;
+
+	if (!s->cuts_len) {
+		if (word->len || s->quoted)
+			push(w, str_take(word));
 		else
-			return;
+			str_fini(word);
+		return;
 	}
+	for (size_t i = 0; i <= s->cuts_len; i++) {
+		const size_t end = i < s->cuts_len ? s->cuts[i] : word->len;
+
+		if (end > from)
+			push(w, xstrndup(str_text(word) + from, end - from));
+		from = end;
+	}
+	str_fini(word);
+}
+
+/* when cpu > 80 */
+static bool
+compares(const struct words *w)
+{
+	static const char *const events[] = { "when", "stop", "trace" };
+
+	if (w->len != 2 || (strcmp(w->items[1], "cpu") != 0 &&
+			    strcmp(w->items[1], "rss") != 0))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(events); i++)
+		if (strncasecmp(events[i], w->items[0],
+				strlen(w->items[0])) == 0)
+			return true;
+	return false;
 }
 
 static int
@@ -254,15 +121,31 @@ take_next(struct scan *s, struct words *w)
 {
 	struct str word = {0};
 
-	if (here(s) == '>' || here(s) == '<')
+	if (scan_here(s) == '>' && compares(w)) {
+		s->at++;
+		push(w, xstrdup(">"));
+		return 0;
+	}
+	if (scan_here(s) == '>' || scan_here(s) == '<')
 		return take_redirection(s, w);
-	if (take_word(s, &word) < 0) {
+	if (scan_here(s) == '{') {
+		w->group_at = s->at + 1;
+		w->is_group |= !w->len;
+	}
+	s->whole = !w->len && is_assignment(s);
+
+	const int got = scan_word(s, &word);
+
+	s->whole = false;
+	if (got < 0) {
 		str_fini(&word);
 		return -1;
 	}
-	push(w, str_take(&word));
+	push_pieces(w, s, &word);
 	return 0;
 }
+
+/* ---- expressions ---------------------------------------------------------- */
 
 /* Commands of which the rest is one expression of C: < and > compare, quotes
  * and braces are its own, $ is a register. */
@@ -278,78 +161,111 @@ takes_expression(const char *command)
 	return false;
 }
 
-/* A character or a string is not ended by what it holds. */
-static int
-skip_literal(struct scan *s)
+/* && and || are theirs: of expressions, and of the system's shell. Prefixes of
+ * names are names. */
+static bool
+keeps_operators(const char *command)
 {
-	const char quote = s->text[s->at++];
+	static const char *const all[] = { "filters", "indxobj_define",
+		"mobj_define", "call", "stop", "when", "trace", "sh",
+		"alias" };
 
-	while (here(s) && here(s) != quote)
-		s->at += here(s) == '\\' && s->text[s->at + 1] ? 2 : 1;
-	if (!here(s))
-		return missing(s, quote);
-	s->at++;
-	return 0;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (strncasecmp(all[i], command, strlen(command)) == 0)
+			return true;
+	return false;
 }
 
 /* What is called ends with its parenthesis; a redirection may follow. */
 static bool
 ends_call(const struct scan *s, int *depth)
 {
-	if (here(s) == '(')
-		++*depth;
-	if (here(s) == ')')
-		--*depth;
-	return *depth <= 0 && (here(s) == '<' || here(s) == '>');
+	const char c = scan_here(s);
+
+	*depth += (c == '(') - (c == ')');
+	return *depth <= 0 && (c == '<' || c == '>');
 }
 
 static int
 take_expression(struct scan *s, struct words *w)
 {
 	const bool call = strcmp(w->items[0], "call") == 0;
-	size_t start, end;
+	struct str text = {0};
 	int depth = 0;
 
-	skip_blanks(s);
-	start = s->at;
-	while (here(s) && here(s) != ';' && !at_line_end(s) &&
+	scan_skip_blanks(s);
+	while (scan_here(s) && scan_here(s) != ';' && !scan_at_line_end(s) &&
 	       !(call && ends_call(s, &depth))) {
-		if (here(s) == '"' || here(s) == '\'') {
-			if (skip_literal(s) < 0)
+		const size_t start = s->at;
+
+		if (scan_here(s) == '"' || scan_here(s) == '\'') {
+			if (scan_skip_literal(s) < 0) {
+				str_fini(&text);
 				return -1;
-		} else if (!skip_continuation(s)) {
-			s->at++;
+			}
+			str_addn(&text, s->text + start, s->at - start);
+		} else if (scan_here(s) == '$') {
+			scan_own_variable(s, &text);
+		} else if (scan_skip_continuation(s)) {
+			str_add(&text, " ");
+		} else {
+			str_addn(&text, &s->text[s->at++], 1);
 		}
 	}
-	for (end = s->at; end > start && strchr(" \t", s->text[end - 1]);)
+
+	size_t end = text.len;
+
+	while (end > 0 && strchr(" \t", str_text(&text)[end - 1]))
 		end--;
-	if (end > start)
-		push(w, xstrndup(s->text + start, end - start));
+	if (end > 0)
+		push(w, xstrndup(str_text(&text), end));
+	str_fini(&text);
 	return 0;
+}
+
+/* ---- commands ------------------------------------------------------------- */
+
+/* && and || after a command, between blanks. */
+static bool
+at_operator(const struct scan *s, const struct words *w)
+{
+	const char *c = s->text + s->at;
+
+	return w->len && (*c == '&' || *c == '|') && c[1] == *c &&
+		strchr(" \t\r\n{[(", c[2]) && !keeps_operators(w->items[0]);
 }
 
 static int
 take_command(struct scan *s, struct words *w)
 {
-	const size_t start = s->at;
+	const size_t start = w->start = s->at;
 
 	for (;;) {
-		skip_blanks(s);
-		if (!here(s) || here(s) == ';' || here(s) == '#' ||
-		    at_line_end(s))
+		scan_skip_blanks(s);
+		if (!scan_here(s) || scan_here(s) == ';' ||
+		    scan_here(s) == '#' || scan_at_line_end(s) ||
+		    at_operator(s, w))
 			break;
 		if (take_next(s, w) < 0)
 			return -1;
-		if (w->len == 1 && !w->rest) {
+		if (w->len && !w->rest) {
 			w->rest = s->at - start;
-			if (takes_expression(w->items[0]) &&
+			if (s->plain)
+				continue;
+			if (strcmp(w->items[0], "sh") == 0)
+				s->vars = NULL;	/* its line is not ours */
+			if (w->len == 1 && takes_expression(w->items[0]) &&
 			    take_expression(s, w) < 0)
 				return -1;
 		}
 	}
 	w->raw = xstrndup(s->text + start, s->at - start);
-	if (here(s) == '#')
-		skip_comment(s);
+	if (at_operator(s, w)) {
+		w->joined = scan_here(s);
+		s->at += 2;
+	}
+	if (scan_here(s) == '#')
+		scan_skip_comment(s);
 	return 1;
 }
 
@@ -357,32 +273,114 @@ static int
 next(struct scan *s, struct words *w)
 {
 	*w = (struct words){0};
-	skip_separators(s);
-	if (!here(s))
+	scan_skip_separators(s);
+	if (!scan_here(s))
 		return 0;
 
 	const int result = take_command(s, w);
 
+	free(s->cuts);
+	s->cuts = NULL;
+	s->cuts_len = s->cuts_cap = 0;
 	if (result < 0)
 		words_fini(w);
 	return result;
 }
 
 int
-words_next(const char *text, size_t *at, struct words *w,
-	   const char *(*vars)(void *arg, const char *name), void *arg)
+words_next(const char *text, size_t *at, struct words *w, words_vars *vars,
+	   void *arg)
 {
-	struct scan s = { text, *at, vars, arg, false };
+	struct scan s = { .text = text, .at = *at, .vars = vars, .arg = arg };
 	const int result = next(&s, w);
 
 	*at = s.at;
 	return result;
 }
 
+int
+words_list(const char *text, size_t *at, struct words *w, words_vars *vars,
+	   void *arg)
+{
+	struct scan s = { .text = text, .at = *at, .vars = vars, .arg = arg,
+			  .plain = true };
+	const int result = next(&s, w);
+
+	*at = s.at;
+	return result;
+}
+
+void
+words_skip(const char *text, size_t *at)
+{
+	struct scan s = { .text = text, .at = *at };
+
+	scan_skip_separators(&s);
+	*at = s.at;
+}
+
+char *
+words_group(const char *text, size_t *at)
+{
+	struct scan s = { .text = text, .at = *at };
+	struct str body = {0};
+	const int result = scan_group(&s, &body);
+
+	*at = s.at;
+	if (result == 0)
+		return str_take(&body);
+	str_fini(&body);
+	return NULL;
+}
+
+char *
+words_arithmetic(const char *text, size_t *at)
+{
+	struct scan s = { .text = text, .at = *at };
+	const size_t start = *at + 2;
+
+	if (scan_skip_nested(&s, ')') < 0)
+		return NULL;
+	*at = s.at;
+	if (text[s.at - 2] == ')')
+		return xstrndup(text + start, s.at - 2 - start);
+	fail(FAIL_USAGE, "(( is closed by ))");
+	return NULL;
+}
+
+char *
+words_expanded(const char *text, bool own, words_vars *vars, void *arg)
+{
+	struct scan s = { .text = text, .vars = vars, .arg = arg,
+			  .whole = true };
+	struct str out = {0};
+	int result = 0;
+
+	while (scan_here(&s) && result == 0) {
+		const size_t start = s.at;
+
+		if (own && strchr("\"'", scan_here(&s))) {
+			result = scan_skip_literal(&s);
+			str_addn(&out, text + start, s.at - start);
+		} else if (scan_here(&s) != '$') {
+			str_addn(&out, &text[s.at++], 1);
+		} else if (own) {
+			scan_own_variable(&s, &out);
+		} else {
+			result = scan_variable(&s, &out, false);
+		}
+	}
+	free(s.cuts);
+	if (result == 0)
+		return str_take(&out);
+	str_fini(&out);
+	return NULL;
+}
+
 bool
 words_unfinished(const char *text)
 {
-	struct scan s = { text, 0, NULL, NULL, false };
+	struct scan s = { .text = text };
 	struct words w;
 
 	while (!s.open && next(&s, &w) > 0)

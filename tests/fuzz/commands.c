@@ -55,6 +55,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (viewer_load(viewer, paths, 1) < 0)
 		fuzz_broken("the experiment");
 	(void)words_unfinished(text);
+	(void)script_unfinished(text);
 	while (words_next(text, &at, &w, variable, NULL) > 0) {
 		run(&w);
 		words_fini(&w);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Characters of a line, one after the other: what words.c makes words of.
+ */
+#ifndef SONDE_SHELL_SCAN_H
+#define SONDE_SHELL_SCAN_H
+
+#include "words.h"
+
+struct scan {
+	const char *text;
+	size_t at;
+	words_vars *vars;	/* NULL: what stands there is left as it is */
+	void *arg;
+	bool open;		/* the text ends before what it began */
+	bool plain;		/* its words are no command */
+	bool whole;		/* values are not split at blanks */
+	bool quoted;		/* something of this word was */
+	size_t *cuts;		/* where values part this word in several */
+	size_t cuts_len, cuts_cap;
+};
+
+char scan_here(const struct scan *s);
+/* At the end of a line, also of a file that came from DOS. */
+bool scan_at_line_end(const struct scan *s);
+/* A backslash before the end of a line, or of all: the line goes on. */
+bool scan_skip_continuation(struct scan *s);
+void scan_skip_blanks(struct scan *s);
+void scan_skip_comment(struct scan *s);
+/* To the next place where a command may begin. */
+void scan_skip_separators(struct scan *s);
+/* From a quote to behind the one that ends it; a backslash hides one. */
+int scan_skip_literal(struct scan *s);
+/* From ( or [ to behind the one that closes it. */
+int scan_skip_nested(struct scan *s, char close);
+/* What stands at s->at is added to word. -1: FAIL_USAGE is recorded. */
+int scan_word(struct scan *s, struct str *word);
+int scan_group(struct scan *s, struct str *word);
+/* Within an expression of the target's: the shell's own variables only. */
+void scan_own_variable(struct scan *s, struct str *word);
+/* A text of which only what begins with $ is replaced. */
+int scan_variable(struct scan *s, struct str *word, bool quoted);
+
+#endif
