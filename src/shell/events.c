@@ -173,8 +173,12 @@ shown(const char *command, const struct event *e)
 	str_addf(&s, "%s %s", command, e->name);
 	if (strcmp(e->name, "access") == 0)
 		str_addf(&s, " %s", e->how);
-	if (e->place)
-		str_addf(&s, " %s", e->place);
+	if (e->place) {
+		char *place = str_tame(xstrdup(e->place));
+
+		str_addf(&s, " %s", place);
+		free(place);
+	}
 	if (e->longer)
 		str_addf(&s, " longer %s", e->longer);
 	if (e->limit)

@@ -265,14 +265,14 @@ run_group(struct shell *sh, const struct words *w)
 		sh->quitting ? QUIT : TOLD;
 }
 
-/* `source` is a view, and dbx's word for running a file: of a word that names
- * a file, and looks like one. */
+/* `source` is a view, and dbx's word for running a file: where there is no
+ * experiment to look at, of a word that names a file, and looks like one. */
 static bool
-is_source_of_file(const struct words *w)
+is_source_of_file(const struct shell *sh, const struct words *w)
 {
 	struct stat st;
 
-	return w->len > 1 && strcmp(w->items[0], "source") == 0 &&
+	return !sh->viewed.len && !sh->experiment && w->len > 1 && strcmp(w->items[0], "source") == 0 &&
 		strpbrk(w->items[1], "./") && stat(w->items[1], &st) == 0 &&
 		S_ISREG(st.st_mode);
 }
@@ -319,7 +319,7 @@ execute(struct shell *sh, const struct words *w)
 		return run_group(sh, w);
 	if ((f = function_find(sh, w->items[0])))
 		return function_call(sh, f, w->len, w->items);
-	if (is_source_of_file(w)) {
+	if (is_source_of_file(sh, w)) {
 		free(w->items[0]);
 		w->items[0] = xstrdup(".");
 	}
