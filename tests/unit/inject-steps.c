@@ -102,8 +102,7 @@ run_program(const char *page)
 
 	shared = victim_page_of(page);
 	/* as if it had been forgotten there */
-	if (memfd_create("sonde-records", MFD_CLOEXEC) < 0 ||
-	    memfd_create("sonde-traces", MFD_CLOEXEC) < 0)
+	if (memfd_create("sonde-records", MFD_CLOEXEC) < 0)
 		return 99;
 	workers_start(th, jobs, WORKERS);
 	/* whoever is borrowed, has vector registers */
