@@ -245,13 +245,16 @@ end_of()
 # By builtins: it is asked often, beside targets that leave no CPU to fork.
 ended()
 {
-	local key value _
+	local lines line
 
-	while read -r key value _; do
-		[ "$key" = State: ] || continue
-		[ "$value" = Z ] || [ "$value" = X ]
+	# To the end: what is left over, and cannot be sought back to since the
+	# process has gone, bash gives to whoever reads next.
+	{ mapfile -t lines <"/proc/$1/status"; } 2>/dev/null
+	for line in "${lines[@]}"; do
+		[[ $line == State:* ]] || continue
+		[[ $line == State:*[ZX]' ('* ]]
 		return
-	done 2>/dev/null <"/proc/$1/status"
+	done
 	return 0
 }
 
