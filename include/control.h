@@ -466,8 +466,6 @@ int thread_run_alone(struct target *t, struct held *h,
 		     siginfo_t *info);
 /* By what the thread itself did, abort(3) too. */
 bool signal_is_fault(const siginfo_t *info);
-/* The signal that a stopped thread is about to get; 0: none. */
-int thread_signal_due(pid_t tid);
 /* By which watches of breakpoints tell a hit; 0: nothing is watched. */
 int target_watch_signal(struct target *t);
 /* One thread is not to come to a place: that is an EVENT_SIGNAL which

@@ -58,12 +58,6 @@ signal_is_fault(const siginfo_t *info)
 }
 
 int
-thread_signal_due(pid_t tid)
-{
-	return signal_of_stop(tid, NULL);
-}
-
-int
 target_watch_signal(struct target *t)
 {
 	const char *why;

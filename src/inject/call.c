@@ -77,6 +77,13 @@ is_fault(const siginfo_t *si)
 	}
 }
 
+void
+borrow_keep(struct borrow *b, const siginfo_t *info)
+{
+	b->kept = xgrow(b->kept, &b->kept_cap, b->nkept + 1, sizeof *b->kept);
+	b->kept[b->nkept++] = *info;
+}
+
 /* A signal that someone sent: keep it for when the thread is itself again. */
 static int
 keep_signal(pid_t tid, struct borrow *keep)
@@ -90,9 +97,8 @@ keep_signal(pid_t tid, struct borrow *keep)
 	if (is_fault(&si))
 		return fail(FAIL_UNSUITABLE, "the borrowed thread %d got "
 			    "signal %d from our call", tid, si.si_signo);
-	if (keep && handled(HAZARD_BORROWED_SIGNAL) &&
-	    keep->nkept < KEPT_SIGNALS)
-		keep->kept[keep->nkept++] = si;
+	if (keep && handled(HAZARD_BORROWED_SIGNAL))
+		borrow_keep(keep, &si);
 	return 0;
 }
 
@@ -218,13 +224,12 @@ borrow_syscall(struct borrow *b, long nr, const uint64_t args[6],
 
 /* ---- giving back ---------------------------------------------------------------- */
 
-static void
-resend(struct borrow *b, struct inject_report *report)
+void
+borrow_resend(struct borrow *b, struct inject_report *report)
 {
 	const pid_t pid = target_pid(b->p->t);
-	unsigned i;
 
-	for (i = 0; i < b->nkept; i++) {
+	for (size_t i = 0; i < b->nkept; i++) {
 		siginfo_t *si = &b->kept[i];
 
 		/* The kernel lets nobody forge what kill(2) says; then the
@@ -236,7 +241,9 @@ resend(struct borrow *b, struct inject_report *report)
 		if (report)
 			report->resent_signals++;
 	}
-	b->nkept = 0;
+	free(b->kept);
+	b->kept = NULL;
+	b->nkept = b->kept_cap = 0;
 }
 
 static int
@@ -283,7 +290,7 @@ borrow_return(struct borrow *b, struct inject_report *report)
 		r = put_back(b, report);
 	if (r == 0)
 		spare_return(b);
-	resend(b, report);
+	borrow_resend(b, report);
 	if (report)
 		note_borrowed(b, report);
 	urgent_donor_end(b, b->held.tid);

@@ -48,6 +48,7 @@ struct interlude {
 	struct thread_errand errand;
 	uint64_t slot, bytes, room, sp;
 	size_t room_size;
+	uint64_t blocked;	/* signals, meanwhile */
 	struct thread_watch *jumps[JUMPS];
 	bool throws;		/* exceptions may come */
 	bool cut;		/* a call of the function was interrupted */
@@ -71,7 +72,7 @@ check_thread(struct target *t, struct interlude *il)
 	if (il->b.held.group_signal)
 		return refuse(tid, "is stopped by a signal of job control",
 			      "kill CONT, cont, and stop again");
-	if (thread_signal_due(tid))
+	if (thread_due_signal(tid, NULL))
 		return refuse(tid, "is about to get a signal, whose handler "
 			      "must find it as it is", "stepi, or thread TID "
 			      "for another one");
@@ -221,12 +222,12 @@ static int
 block_signals(struct interlude *il)
 {
 	const int watch = target_watch_signal(il->p.t);
-	uint64_t mask = maskable_signals();
 
+	il->blocked = inject_busy_mask();	/* as the kernel will have it */
 	if (watch && !(il->b.mask >> (watch - 1) & 1))
-		mask &= ~(UINT64_C(1) << (watch - 1));
+		il->blocked &= ~(UINT64_C(1) << (watch - 1));
 	if (ptrace(PTRACE_SETSIGMASK, il->b.held.tid, KERNEL_SIGSET,
-		   &mask) < 0)
+		   &il->blocked) < 0)
 		return fail_errno("block the signals of thread %d",
 				  (int)il->b.held.tid);
 	return 0;
@@ -285,6 +286,7 @@ interlude_free(struct interlude *il)
 	if (!il)
 		return;
 	modules_fini(&il->p.mods);
+	free(il->b.kept);
 	free(il);
 }
 
@@ -396,13 +398,6 @@ is_jump(struct interlude *il, const siginfo_t *info, bool *out)
 	return false;
 }
 
-static void
-keep(struct interlude *il, const siginfo_t *info)
-{
-	if (il->b.nkept < KEPT_SIGNALS)
-		il->b.kept[il->b.nkept++] = *info;
-}
-
 static int
 collect(struct interlude *il, struct interlude_news *news)
 {
@@ -448,7 +443,7 @@ take_event(struct interlude *il, const struct event *ev, const siginfo_t *info,
 			return out;
 		}
 		if (!signal_is_fault(info)) {
-			keep(il, info);
+			borrow_keep(&il->b, info);
 			return false;
 		}
 		news->why = INTERLUDE_FAULTED;
@@ -563,15 +558,33 @@ interlude_end(struct interlude *il)
 	return borrow_return(&il->b, NULL);
 }
 
+/* Who has jumped out comes by no sigreturn that would do it; siglongjmp has a
+ * mask of its own. */
+static void
+unblock_signals(struct interlude *il)
+{
+	const pid_t tid = il->b.held.tid;
+	uint64_t mask;
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, KERNEL_SIGSET, &mask) == 0 &&
+	    mask == il->blocked)
+		(void)ptrace(PTRACE_SETSIGMASK, tid, KERNEL_SIGSET,
+			     &il->b.mask);
+}
+
 void
 interlude_let_go(struct interlude *il)
 {
 	struct interlude_news news;
 
-	if (il->throws && interlude_look(il, &news) == 0 &&
-	    news.why != INTERLUDE_LEFT)
-		(void)write_frame(il, true);
+	if (interlude_look(il, &news) == 0) {
+		if (news.why == INTERLUDE_LEFT)
+			unblock_signals(il);
+		else if (il->throws)
+			(void)write_frame(il, true);
+	}
 	thread_calls(il->p.t, il->b.held.tid, NULL);
+	borrow_resend(&il->b, NULL);
 	give_thread(il);
 	fail_clear();
 }

@@ -33,7 +33,7 @@ int by_hand_find_tid(struct plan *p, pid_t tid, uint64_t tp);
 
 /* ---- call.c: a thread that we borrow ---------------------------------------- */
 
-enum { XSTATE_MAX = 16384, KEPT_SIGNALS = 64 };
+enum { XSTATE_MAX = 16384 };
 
 struct borrow {
 	const struct plan *p;
@@ -45,12 +45,16 @@ struct borrow {
 	uint64_t frame;		/* sp while it works for us; 0: none */
 	uint64_t spare, spare_size;	/* where that is; 0: elsewhere */
 	struct schedule scheduled;	/* as it was; 0: left alone */
-	siginfo_t kept[KEPT_SIGNALS];
-	unsigned nkept;
+	siginfo_t *kept;	/* signals of the program; see borrow_keep */
+	size_t nkept, kept_cap;
 	bool masked, restarted, rseq_aborted;
 	bool in_clone;		/* it stands at the event of its clone */
 };
 
+/* A signal that came for the thread while it is ours; borrow_resend, which
+ * borrow_return does, sends it once more. */
+void borrow_keep(struct borrow *b, const siginfo_t *info);
+void borrow_resend(struct borrow *b, struct inject_report *report);
 /* After thread_hold: save what it has. It has not changed yet. */
 int borrow_save(struct borrow *b);
 /* Write a frame from which the kernel restores the thread by itself: at
