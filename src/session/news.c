@@ -171,8 +171,14 @@ tell_what_is_lost(struct tracer *tr)
 	}
 	if (!lost)
 		return;
-	snprintf(out.text, sizeof out.text, "the breakpoints are gone, and "
-		 "the process runs on: %s", fail_last()->reason);
+	/* else an exec took them, while all were being stopped */
+	if (target_held(tr->target))
+		snprintf(out.text, sizeof out.text, "the breakpoints are "
+			 "gone: the process executes another program");
+	else
+		snprintf(out.text, sizeof out.text, "the breakpoints are "
+			 "gone, and the process runs on: %s",
+			 fail_last()->reason);
 	tracer_send_event(tr, &out);
 }
 
@@ -189,6 +195,7 @@ on_exec(struct tracer *tr)
 		.text = "the process executes another program",
 	};
 	bool any = false;
+	int started;
 
 	for (size_t i = 0; i < tr->trap_count; i++) {
 		any |= tr->traps[i].at != NULL;
@@ -196,7 +203,11 @@ on_exec(struct tracer *tr)
 	}
 	if (!any)
 		return;
-	if (target_run_to_start(tr->target) == 0) {
+	/* nobody could be told of signals on the way */
+	target_catch(tr->target, 0);
+	started = target_run_to_start(tr->target);
+	target_catch(tr->target, tr->caught);
+	if (started == 0) {
 		tr->at_start = true;
 		tracer_send_event(tr, &out);
 		return;
