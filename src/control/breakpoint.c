@@ -233,8 +233,10 @@ read_text(struct target *t, struct breakpoint *bp)
 	const size_t left = PAGE_BYTES - bp->addr % PAGE_BYTES;
 
 	bp->text.addr = bp->addr;
-	bp->text.len = bp->data ? bp->data : left < machine_trap_size ? machine_trap_size :
+	bp->text.len = left < machine_trap_size ? machine_trap_size :
 		left < TRAP_TEXT_MAX ? left : TRAP_TEXT_MAX;
+	if (bp->data)
+		bp->text.len = bp->data;
 	return target_read(t, bp->addr, bp->text.bytes, bp->text.len);
 }
 

@@ -82,7 +82,8 @@ find_method(struct debug *d, struct value *self, const char *name, int depth)
 	struct type *t = type_strip(d, self->type);
 	struct entry *e;
 
-	if (depth > 16 || !is_struct(t) || !t->name || !t->is_cxx)
+	if (depth > 16 || !is_struct(t) || !t->name || !t->is_cxx ||
+	    d->work++ > WORK_MAX)
 		return NULL;
 	e = index_find(d, arena_printf(&d->scratch, "%s::%s", t->name, name),
 		       WANT_VALUE, NULL);
@@ -99,42 +100,36 @@ find_method(struct debug *d, struct value *self, const char *name, int depth)
 	return NULL;
 }
 
-/* The part of v that is of a class by name: v itself, or a base. */
-static struct value *
-as_class(struct debug *d, struct value *v, const char *name, size_t n,
-	 int depth)
+struct sought {			/* a class: that one, or by name */
+	struct type *type;
+	const char *name;
+	size_t n;
+};
+
+static bool
+is_sought(struct debug *d, struct type *t, const struct sought *s)
 {
-	struct type *t = type_strip(d, v->type);
-
-	if (depth > 16 || !is_struct(t))
-		return NULL;
-	if (t->name && strlen(t->name) == n && memcmp(t->name, name, n) == 0)
-		return v;
-	type_fill(d, t);
-	for (size_t i = 0; i < t->field_len && t->fields[i].is_base; i++) {
-		struct value *base = value_member(d, v, &t->fields[i]);
-
-		base = base ? as_class(d, base, name, n, depth + 1) : NULL;
-		if (base)
-			return base;
-	}
-	return NULL;
+	if (s->type)
+		return t == s->type || type_same(d, t, s->type);
+	return t->name && strlen(t->name) == s->n &&
+		memcmp(t->name, s->name, s->n) == 0;
 }
 
+/* The part of v that is of that class: v itself, or a base. */
 static struct value *
-base_of(struct debug *d, struct value *v, struct type *to, int depth)
+as_class(struct debug *d, struct value *v, const struct sought *s, int depth)
 {
 	struct type *t = type_strip(d, v->type);
 
-	if (depth > 16 || t->kind != TYPE_STRUCT || d->work++ > WORK_MAX)
+	if (depth > 16 || !is_struct(t) || d->work++ > WORK_MAX)
 		return NULL;
-	if (t == to || type_same(d, t, to))
+	if (is_sought(d, t, s))
 		return v;
 	type_fill(d, t);
 	for (size_t i = 0; i < t->field_len && t->fields[i].is_base; i++) {
 		struct value *base = value_member(d, v, &t->fields[i]);
 
-		base = base ? base_of(d, base, to, depth + 1) : NULL;
+		base = base ? as_class(d, base, s, depth + 1) : NULL;
 		if (base)
 			return base;
 	}
@@ -144,7 +139,7 @@ base_of(struct debug *d, struct value *v, struct type *to, int depth)
 struct value *
 value_base(struct debug *d, struct value *v, struct type *t)
 {
-	return base_of(d, v, type_strip(d, t), 0);
+	return as_class(d, v, &(struct sought){ .type = type_strip(d, t) }, 0);
 }
 
 struct value *
@@ -168,8 +163,10 @@ value_named_member(struct debug *d, struct value *v, const char *name)
 	for (const char *at = name; (at = strstr(at, "::")) != NULL; at++)
 		colons = at;
 	if (colons) {
-		struct value *base = as_class(d, v, name,
-					      (size_t)(colons - name), 0);
+		const struct sought by_name = {
+			.name = name, .n = (size_t)(colons - name),
+		};
+		struct value *base = as_class(d, v, &by_name, 0);
 
 		if (base)
 			return value_named_member(d, base, colons + 2);

@@ -329,8 +329,10 @@ session_kill(struct session *s, int signal)
 	return 0;
 }
 
-int
-session_break(struct session *s, uint64_t address, enum may_trap may_trap)
+/* size 0: code. The number of it, or -1. */
+static int
+ask_break(struct session *s, uint64_t address, enum may_trap may_trap,
+	  unsigned size, bool accesses)
 {
 	struct wire_message request;
 	uint64_t number = 0;
@@ -340,26 +342,22 @@ session_break(struct session *s, uint64_t address, enum may_trap may_trap)
 	wire_init(&request, WIRE_BREAK);
 	wire_put(&request, address);
 	wire_put(&request, may_trap);
-	wire_put(&request, 0);
-	wire_put(&request, 0);
+	wire_put(&request, size);
+	wire_put(&request, accesses);
 	return client_ask_word(s, &request, &number) < 0 ? -1 : (int)number;
+}
+
+int
+session_break(struct session *s, uint64_t address, enum may_trap may_trap)
+{
+	return ask_break(s, address, may_trap, 0, false);
 }
 
 int
 session_watch(struct session *s, uint64_t address, unsigned size,
 	      enum watch_for what)
 {
-	struct wire_message request;
-	uint64_t number = 0;
-
-	if (session_check_holdable(s->pid) < 0)
-		return -1;
-	wire_init(&request, WIRE_BREAK);
-	wire_put(&request, address);
-	wire_put(&request, NO_TRAP);
-	wire_put(&request, size);
-	wire_put(&request, what == WATCH_ACCESSES);
-	return client_ask_word(s, &request, &number) < 0 ? -1 : (int)number;
+	return ask_break(s, address, NO_TRAP, size, what == WATCH_ACCESSES);
 }
 
 int

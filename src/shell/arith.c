@@ -99,6 +99,22 @@ set(struct arith *a, const char *name, long long number)
 	return number;
 }
 
+/* Of one or two characters: these are named by the first, those by a letter. */
+enum { LESS_OR_EQUAL = 'l', MORE_OR_EQUAL = 'g', LEFT = 'L', RIGHT = 'R',
+       EQUAL = 'e', OTHER = 'o' };
+
+static long long
+divide(struct arith *a, bool whole, long long left, long long right)
+{
+	if (a->idle)
+		return 0;
+	if (!right)
+		return wrong(a, "a division by zero");
+	if (right == -1)
+		return whole ? (long long)-(unsigned long long)left : 0;
+	return whole ? left / right : left % right;
+}
+
 /* What C leaves open wraps here. */
 static long long
 apply(struct arith *a, int operator, long long left, long long right)
@@ -107,24 +123,22 @@ apply(struct arith *a, int operator, long long left, long long right)
 		y = (unsigned long long)right;
 
 	switch (operator) {
-	case '+':
-		return (long long)(x + y);
-	case '-':
-		return (long long)(x - y);
-	case '*':
-		return (long long)(x * y);
-	case '<':
-		return (long long)(x << (y & 63));
-	case '>':
-		return left >> (y & 63);
+	case '+': return (long long)(x + y);
+	case '-': return (long long)(x - y);
+	case '*': return (long long)(x * y);
+	case LEFT: return (long long)(x << (y & 63));
+	case RIGHT: return left >> (y & 63);
+	case '<': return left < right;
+	case '>': return left > right;
+	case LESS_OR_EQUAL: return left <= right;
+	case MORE_OR_EQUAL: return left >= right;
+	case EQUAL: return left == right;
+	case OTHER: return left != right;
+	case '&': return left & right;
+	case '^': return left ^ right;
+	case '|': return left | right;
+	default: return divide(a, operator == '/', left, right);
 	}
-	if (a->idle)
-		return 0;
-	if (!right)
-		return wrong(a, "a division by zero");
-	if (right == -1)
-		return operator == '/' ? (long long)-x : 0;
-	return operator == '/' ? left / right : left % right;
 }
 
 static long long
@@ -214,102 +228,44 @@ unary(struct arith *a)
 	return v;
 }
 
-static long long
-product(struct arith *a)
-{
-	long long v = unary(a);
+enum { LOOSEST, TIGHTEST = 7 };
 
-	for (;;) {
-		if (next_is(a, "*", "="))
-			v = apply(a, '*', v, unary(a));
-		else if (next_is(a, "/", "="))
-			v = apply(a, '/', v, unary(a));
-		else if (next_is(a, "%", "="))
-			v = apply(a, '%', v, unary(a));
-		else
-			return v;
-	}
+static const struct operator {
+	int level;		/* the tighter, the higher */
+	const char *text, *unless;	/* one of these follows */
+	int does;
+} operators[] = {
+	{ 7, "*", "=", '*' }, { 7, "/", "=", '/' }, { 7, "%", "=", '%' },
+	{ 6, "+", "=", '+' }, { 6, "-", "=", '-' },
+	{ 5, "<<", "=", LEFT }, { 5, ">>", "=", RIGHT },
+	{ 4, "<=", "", LESS_OR_EQUAL }, { 4, ">=", "", MORE_OR_EQUAL },
+	{ 4, "<", "<", '<' }, { 4, ">", ">", '>' },
+	{ 3, "==", "", EQUAL }, { 3, "!=", "", OTHER },
+	{ 2, "&", "|&=", '&' }, { 1, "^", "|&=", '^' },
+	{ LOOSEST, "|", "|&=", '|' },
+};
+
+static const struct operator *
+next_operator(struct arith *a, int level)
+{
+	for (size_t i = 0; i < ARRAY_LEN(operators); i++)
+		if (operators[i].level == level &&
+		    next_is(a, operators[i].text, operators[i].unless))
+			return &operators[i];
+	return NULL;
 }
 
 static long long
-sum(struct arith *a)
+binary(struct arith *a, int level)
 {
-	long long v = product(a);
-
-	for (;;) {
-		if (next_is(a, "+", "="))
-			v = apply(a, '+', v, product(a));
-		else if (next_is(a, "-", "="))
-			v = apply(a, '-', v, product(a));
-		else
-			return v;
-	}
-}
-
-static long long
-shift(struct arith *a)
-{
-	long long v = sum(a);
-
-	for (;;) {
-		if (next_is(a, "<<", "="))
-			v = apply(a, '<', v, sum(a));
-		else if (next_is(a, ">>", "="))
-			v = apply(a, '>', v, sum(a));
-		else
-			return v;
-	}
-}
-
-static long long
-order(struct arith *a)
-{
-	long long v = shift(a);
-
-	for (;;) {
-		if (next_is(a, "<=", ""))
-			v = v <= shift(a);
-		else if (next_is(a, ">=", ""))
-			v = v >= shift(a);
-		else if (next_is(a, "<", "<"))
-			v = v < shift(a);
-		else if (next_is(a, ">", ">"))
-			v = v > shift(a);
-		else
-			return v;
-	}
-}
-
-static long long
-equality(struct arith *a)
-{
-	long long v = order(a);
-
-	for (;;) {
-		if (next_is(a, "==", ""))
-			v = v == order(a);
-		else if (next_is(a, "!=", ""))
-			v = v != order(a);
-		else
-			return v;
-	}
-}
-
-static long long
-bits(struct arith *a, int level)
-{
-	static const char *const names[] = { "|", "^", "&" };
+	const struct operator *o;
 	long long v;
 
-	if (level == ARRAY_LEN(names))
-		return equality(a);
-	v = bits(a, level + 1);
-	while (next_is(a, names[level], "|&=")) {
-		const long long right = bits(a, level + 1);
-
-		v = level == 0 ? v | right : level == 1 ? v ^ right :
-			v & right;
-	}
+	if (level > TIGHTEST)
+		return unary(a);
+	v = binary(a, level + 1);
+	while ((o = next_operator(a, level)))
+		v = apply(a, o->does, v, binary(a, level + 1));
 	return v;
 }
 
@@ -317,13 +273,13 @@ bits(struct arith *a, int level)
 static long long
 both(struct arith *a)
 {
-	long long v = bits(a, 0);
+	long long v = binary(a, LOOSEST);
 
 	while (next_is(a, "&&", "")) {
 		const bool skip = !v;
 
 		a->idle += skip;
-		v = (bits(a, 0) != 0) & (v != 0);
+		v = (binary(a, LOOSEST) != 0) & (v != 0);
 		a->idle -= skip;
 	}
 	return v;
