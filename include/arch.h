@@ -54,6 +54,43 @@ extern const struct arch arch;
  * it for the program's own and kills that with SIGTRAP. */
 bool arch_breakpoints_are_safe(void);
 
+/* ---- condition.c: an expression as a small program ----
+ *
+ * Steps work on a stack of words. Jumps go forward only, so each step is done
+ * once at most. It may come from hostile debug data: whatever it says, nothing
+ * but registers and memory of the program is read. */
+enum condition_op {
+	CONDITION_WORD,		/* push word */
+	CONDITION_REGISTER,	/* push register `number` + word */
+	CONDITION_LOAD,		/* size bytes at the top, which is replaced */
+	CONDITION_NARROW,	/* the top to size bytes, sign or not */
+	CONDITION_ADD, CONDITION_SUBTRACT, CONDITION_MULTIPLY,
+	CONDITION_DIVIDE, CONDITION_REMAINDER, CONDITION_AND, CONDITION_OR,
+	CONDITION_XOR, CONDITION_EQUAL, CONDITION_LESS,
+	CONDITION_NOT,		/* 1 for 0, 0 for all else */
+	CONDITION_DROP,
+	CONDITION_SKIP_ZERO,	/* so many steps when the top, which stays, */
+	CONDITION_SKIP_OTHER,	/* is 0; is not */
+};
+
+enum { CONDITION_STEPS = 128, CONDITION_DEPTH = 32 };
+
+struct condition {
+	uint64_t len;		/* 0: always true */
+	struct condition_step {
+		uint8_t op, size;
+		uint8_t is_signed;
+		uint8_t number;
+		uint32_t padding;
+		uint64_t word;
+	} steps[CONDITION_STEPS];
+};
+
+/* read: all n bytes, or -1. 0, or -1: it cannot be told. */
+int condition_run(const struct condition *c, const struct arch_regs *regs,
+		  int (*read)(void *arg, uint64_t addr, void *buf, size_t n),
+		  void *arg, bool *truth);
+
 /* The part that a table step needs; the pc is taken as exact. */
 struct step_regs arch_step_regs(const struct arch_regs *regs);
 

@@ -177,6 +177,8 @@ struct event {
 	unsigned long message;	/* PTRACE_GETEVENTMSG: new tid, status */
 	int status;		/* raw wait status */
 	struct breakpoint *breakpoint;	/* EVENT_BREAKPOINT */
+	bool passes;		/* ... which concerns nobody; but it must be
+				 * stepped over it */
 };
 struct event event_of_status(pid_t tid, int status);
 
@@ -385,6 +387,12 @@ void loader_each(struct target *t, const struct loader *l,
 /* Signals (bit n - 1 is n) that a thread of a target which runs seized gets
  * only after an EVENT_SIGNAL that stands: call target_hold_all. */
 void target_catch(struct target *t, uint64_t signals);
+/* A thread has hit this breakpoint of code, and stands there; others may run.
+ * true: it concerns nobody, and there is no event of it. */
+typedef bool target_judge(void *arg, const struct breakpoint *bp,
+			  const struct arch_regs *regs, pid_t tid);
+void target_set_judge(struct target *t, target_judge *judge, void *arg);
+
 /* A thread that is held: it gets this signal, instead of the one that is due
  * to it; 0: none. */
 int target_deliver(struct target *t, pid_t tid, int signal);

@@ -163,6 +163,11 @@ int debug_assign(struct debug *d, const char *left, const char *right);
 /* For conditions: is it other than zero? */
 int debug_truth(struct debug *d, const char *text, bool *truth);
 int debug_number(struct debug *d, const char *text, int64_t *number);
+/* The same question as a program, for hits at the pc where the thread stands
+ * now; it has the same answer now. false: it is none that can be one (no
+ * failure). */
+bool debug_condition(struct debug *d, const char *text,
+		     struct condition *out);
 /* Where an lvalue lies, or what a pointer or a number says, or where a function
  * begins; size: of the object there in bytes, 1 when it has none. */
 int debug_address(struct debug *d, const char *text, uint64_t *addr,

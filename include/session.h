@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "arch.h"
+
 /* ---- settings.c: what to collect ----------------------------------------- */
 
 enum session_engine { ENGINE_AUTO, ENGINE_RING, ENGINE_INJECT, ENGINE_REMOTE };
@@ -175,6 +177,8 @@ struct session_event {
 	int breakpoint;		/* number given by session_break */
 	int signal;
 	int status;		/* wait status of the ended program; -1 unknown */
+	uint64_t hits;		/* of a filter, this one, which it lets through,
+				 * included; 0: it was not asked */
 	char text[512];		/* one sentence; the receipt when it ended */
 };
 /* Signals (bit n - 1 is n) of which an event comes, while all stand, before a
@@ -203,6 +207,19 @@ enum watch_for { WATCH_WRITES, WATCH_ACCESSES };
 int session_watch(struct session *s, uint64_t address, unsigned size,
 		  enum watch_for what);
 int session_unbreak(struct session *s, int number);
+/* Hits of a breakpoint of code that are told: of one thread (0: any), where
+ * the condition holds, and of those each limit-th (0: each). Others are counted
+ * only, and cost one stop of one thread. */
+struct session_filter {
+	pid_t thread;
+	uint64_t limit, hits;
+	struct condition condition;
+};
+int session_filter(struct session *s, int number,
+		   const struct session_filter *f);
+/* How many it has counted; end: no more from now on. Also when the process has
+ * ended, until another breakpoint has that number. -1: there is no filter. */
+int session_hits(struct session *s, int number, bool end, uint64_t *hits);
 /* That it is a trap in the text for now, or off, and why; *why, the caller's,
  * is "" when it is watched. */
 int session_why_trap(struct session *s, int number, char **why);

@@ -83,6 +83,17 @@ breakpoint_trap_at(const struct target *t, uint64_t addr)
 	return bp && breakpoint_is_trap(bp) ? bp : NULL;
 }
 
+void
+breakpoints_hide(const struct target *t, uint64_t addr, unsigned char *text,
+		 size_t n)
+{
+	for (const struct breakpoint *bp = t->breakpoints; bp; bp = bp->next)
+		for (size_t i = 0; breakpoint_is_trap(bp) &&
+		     i < machine_trap_size; i++)
+			if (bp->addr + i - addr < n)
+				text[bp->addr + i - addr] = bp->text.bytes[i];
+}
+
 /* ---- watched, or a trap ------------------------------------------------- */
 
 void

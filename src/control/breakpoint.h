@@ -59,6 +59,11 @@ const char *watch_refusal(int error);
 /* The thread stands at a trap's address, all others are held. */
 int trap_step_over(struct target *t, uint64_t addr, pid_t tid);
 
+/* ---- judge.c ------------------------------------------------------------ */
+
+/* A thread stands at ev->breakpoint: it may go on, behind it, or ev->passes. */
+bool judge_passes(struct target *t, pid_t tid, struct event *ev);
+
 /* ---- single.c ----------------------------------------------------------- */
 
 /* One instruction of a held thread, which stands after it, or with a signal

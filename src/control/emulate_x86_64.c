@@ -5,8 +5,8 @@
  * being stepped when its tracer is killed dies of it: nobody takes the trap
  * flag back (exit_ptrace does not call ptrace_disable, 6.18).
  *
- * Of memory only the thread's own stack is written, by pushes. Whatever is
- * not known here, or could fault, is left to the processor.
+ * Of memory only the thread's own stack is written. Whatever is not known
+ * here, or could fault, is left to the processor.
  */
 #include "private.h"
 
@@ -18,7 +18,7 @@ enum { FLAG_CF = 1 << 0, FLAG_PF = 1 << 2, FLAG_AF = 1 << 4, FLAG_ZF = 1 << 6,
        FLAG_SF = 1 << 7, FLAG_OF = 1 << 11,
        FLAGS = FLAG_CF | FLAG_PF | FLAG_AF | FLAG_ZF | FLAG_SF | FLAG_OF };
 
-enum { REX_B = 1, REX_R = 4, REX_W = 8 };
+enum { REX_B = 1, REX_X = 2, REX_R = 4, REX_W = 8 };
 
 struct instruction {
 	const unsigned char *start, *at;	/* at: not yet decoded */
@@ -143,21 +143,99 @@ pushed_flags(const struct user_regs_struct *r)
 	return r->eflags & ~(uint64_t)(RESUME | VIRTUAL_8086);
 }
 
-/* lea disp(%rip), reg */
+/* base + index * scale, from a SIB byte. */
+static uint64_t
+take_scaled(struct user_regs_struct *r, struct instruction *in, unsigned mod)
+{
+	const unsigned sib = *in->at++;
+	const unsigned base = (sib & 7) | (in->rex & REX_B ? 8 : 0);
+	const unsigned index = (sib >> 3 & 7) | (in->rex & REX_X ? 8 : 0);
+	uint64_t at = 0;
+
+	if (index != 4)
+		at = (uint64_t)*reg_at(r, index) << (sib >> 6);
+	if ((base & 7) == 5 && mod == 0)
+		return at + (uint64_t)(int64_t)take_imm32(in);
+	return at + *reg_at(r, base);
+}
+
+/* An operand in memory, with so many bytes of the instruction behind it.
+ * false: it is a register. */
+static bool
+take_address(struct user_regs_struct *r, struct instruction *in,
+	     unsigned behind, uint64_t *address)
+{
+	const unsigned modrm = *in->at++, mod = modrm >> 6, low = modrm & 7;
+
+	in->reg = (modrm >> 3 & 7) | (in->rex & REX_R ? 8 : 0);
+	if (mod == 3)
+		return false;
+	if (mod == 0 && low == 5) {
+		const int64_t disp = take_imm32(in);
+
+		*address = r->rip + (uint64_t)(in->at - in->start) + behind +
+			(uint64_t)disp;
+		return true;
+	}
+	*address = low == 4 ? take_scaled(r, in, mod) :
+		*reg_at(r, low | (in->rex & REX_B ? 8 : 0));
+	if (mod == 1)
+		*address += (uint64_t)(int64_t)(signed char)*in->at++;
+	if (mod == 2)
+		*address += (uint64_t)(int64_t)take_imm32(in);
+	return true;
+}
+
+/* lea */
 static bool
 load_address(struct user_regs_struct *r, struct instruction *in)
 {
-	const unsigned modrm = *in->at++;
+	uint64_t address;
 
-	if ((modrm & 0xc7) != 5)
+	if (!take_address(r, in, 0, &address))
 		return false;
-
-	const unsigned reg = (modrm >> 3 & 7) | (in->rex & REX_R ? 8 : 0);
-	const int64_t disp = take_imm32(in);
-	const uint64_t length = (uint64_t)(in->at - in->start);
-
-	*reg_at(r, reg) = cut(in, r->rip + length + (uint64_t)disp);
+	*reg_at(r, in->reg) = cut(in, address);
 	return true;
+}
+
+/* A place of its own: no other thread minds how it is written. */
+static bool
+store(struct target *t, const struct user_regs_struct *r,
+      const struct instruction *in, uint64_t address, uint64_t value)
+{
+	enum { RED_ZONE = 128, FRAME_MOST = 64 << 10 };
+	const size_t size = in->rex & REX_W ? 8 : 4;
+
+	if (address - (r->rsp - RED_ZONE) > RED_ZONE + FRAME_MOST)
+		return false;
+	if (target_write(t, address, &value, size) == 0)
+		return true;
+	fail_clear();
+	return false;
+}
+
+/* mov from memory, or to it */
+static bool
+with_memory(struct target *t, struct user_regs_struct *r,
+	    struct instruction *in)
+{
+	const unsigned behind = in->opcode == 0xc7 ? 4 : 0;
+	uint64_t address, value = 0;
+
+	if (!take_address(r, in, behind, &address))
+		return false;
+	if (in->opcode == 0x89)
+		return store(t, r, in, address, *reg_at(r, in->reg));
+	if (in->opcode == 0xc7)
+		return (in->reg & 7) == 0 &&
+			store(t, r, in, address,
+			      (uint64_t)(int64_t)take_imm32(in));
+	if (target_read(t, address, &value, in->rex & REX_W ? 8 : 4) == 0) {
+		*reg_at(r, in->reg) = value;
+		return true;
+	}
+	fail_clear();
+	return false;
 }
 
 static bool
@@ -237,6 +315,10 @@ carry_out(struct target *t, struct user_regs_struct *r,
 		return true;
 	case 0x8d:
 		return load_address(r, in);
+	case 0x89: case 0x8b: case 0xc7:
+		if (*in->at >> 6 != 3)
+			return with_memory(t, r, in);
+		return two_registers(r, in);
 	case 0x81:
 	case 0x83:
 		return with_immediate(r, in);
@@ -279,6 +361,7 @@ machine_emulate(struct target *t, struct user_regs_struct *regs)
 		fail_clear();		/* the last bytes of a mapping */
 		return false;
 	}
+	breakpoints_hide(t, regs->rip, code, INSTRUCTION_MAX);
 	if (!no_operation(&in)) {
 		in.at = code;
 		if ((*in.at & 0xf0) == 0x40)

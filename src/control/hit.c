@@ -281,7 +281,7 @@ target_look_ms(const struct target *t)
 {
 	if (t->held || t->gone)
 		return -1;
-	if (t->touches)
+	if (t->touches || t->more)
 		return 0;
 	return t->breakpoints && t->signal ? LOOK_MS : -1;
 }

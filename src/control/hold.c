@@ -12,7 +12,7 @@
  * only when target_next_event has seen it. Nobody is kept seized without a
  * reason.
  */
-#include "private.h"
+#include "breakpoint.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -23,6 +23,8 @@ enum {
 	/* Copies of the text hold copies of our traps. */
 	TRAP_OPTIONS = PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
 		       PTRACE_O_TRACEVFORKDONE,
+	OTHERS_TURN = 16,
+	PATIENCE_MS = 5,	/* of who waits for an event, or for us */
 };
 
 static unsigned long
@@ -280,6 +282,22 @@ reap_orphans(struct target *t)
 	fail_clear();
 }
 
+/* Round and round. */
+static pid_t
+other_tid(struct target *t)
+{
+	const struct pack *p = &t->pack;
+	pid_t tid;
+
+	for (size_t i = 0; i < p->len; i++) {
+		const struct hold *h = &p->items[++t->turn % p->len];
+
+		if (h->want != WANT_ASIS && peek_tid(P_PID, h->tid, &tid))
+			return tid;
+	}
+	return 0;
+}
+
 /*
  * Who has news. Not waitpid(-1): what is nobody of ours (a child of the
  * caller, a thread that inject waits for, a clone whose parent has not told
@@ -291,6 +309,9 @@ next_tid(struct target *t)
 	const struct pack *p = &t->pack;
 	pid_t tid;
 
+	/* who has news all the time must not keep us from the others */
+	if (p->len && ++t->turns % OTHERS_TURN == 0 && (tid = other_tid(t)))
+		return tid;
 	if (!p->len || !peek_tid(P_ALL, 0, &tid))
 		return 0;
 	if (is_ours_to_wait(p, tid))
@@ -322,6 +343,10 @@ take_signal(struct target *t, struct hold *h, struct event *ev)
 		if (!ev->stands)
 			run_on(h, signal);
 		return signal != 0;
+	}
+	if (judge_passes(t, tid, ev)) {
+		run_on(h, 0);
+		return false;
 	}
 	/* Stand at a plain stop: there no path can deliver the trap. */
 	hold_ask_through(h, 0);
@@ -441,9 +466,11 @@ take(struct target *t, struct event *ev)
 bool
 target_next_event(struct target *t, struct event *ev)
 {
+	const uint64_t until = deadline_in_ms(PATIENCE_MS);
 	pid_t tid;
 	int status;
 
+	t->more = false;
 	breakpoints_choose_again(t);
 	if (breakpoint_take_touch(t, ev))
 		return true;
@@ -454,6 +481,10 @@ target_next_event(struct target *t, struct event *ev)
 		if (take(t, ev))
 			return true;
 		breakpoints_choose_again(t);
+		if (now_ns() > until) {
+			t->more = true;
+			return false;
+		}
 	}
 	return breakpoint_take_missed(t, ev);
 }

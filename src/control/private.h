@@ -300,6 +300,9 @@ void breakpoint_take_back(struct target *t, pid_t tid);
  * _take_touch has told that, an event of the next target_next_event. */
 bool breakpoint_touches(struct target *t, struct hold *h);
 bool breakpoint_take_touch(struct target *t, struct event *ev);
+/* So many bytes of text, as they are without our traps. */
+void breakpoints_hide(const struct target *t, uint64_t addr,
+		      unsigned char *text, size_t n);
 /* This signal was made by a watch of ours and is for nobody else. */
 bool breakpoint_owns_signal(pid_t tid, const siginfo_t *info);
 /* It stands at a plain stop while the signal of a hit is still queued: take
@@ -386,6 +389,10 @@ struct target {
 	bool choose_again;		/* before it runs on */
 	bool touches;			/* some thread does (pack.h) */
 	uint64_t caught;		/* signals, by their bits */
+	target_judge *judge;		/* of hits; NULL */
+	void *judge_arg;
+	bool more;			/* there may be news that wait */
+	unsigned turns, turn;		/* whose news are next (hold.c) */
 	bool lifted;			/* no trap may be in the text now */
 	unsigned vforks;		/* traps are lifted until 0 */
 	unsigned char *arena;		/* stacks are copied to */

@@ -54,7 +54,7 @@ is_own_trap(pid_t tid, const siginfo_t *info)
 
 	if (!t || !handled(HAZARD_BREAKPOINT_VIRTUAL))
 		return true;
-	return machine_trap_is_own(info, &before,
+	return machine_trap_is_own(info, &before, info->si_code == TRAP_BRKPT &&
 				   memory_look(t, pc - 1, &before, 1) == 0);
 }
 

@@ -21,9 +21,8 @@ truth_type(struct debug *d)
 	return type_basic(d, frame_is_cxx(d) ? "bool" : "int");
 }
 
-/* What an integer is in arithmetic. */
-static struct type *
-promoted(struct debug *d, const struct type *a, const struct type *b)
+struct type *
+arithmetic_type(struct debug *d, const struct type *a, const struct type *b)
 {
 	const uint64_t size = b && b->size > a->size ? b->size : a->size;
 	const bool a_unsigned = !a->is_signed && a->size >= size;
@@ -243,7 +242,7 @@ binary(struct debug *d, int op, struct value *a, struct value *b)
 	}
 	if (value_wide(d, a, &left) < 0 || value_wide(d, b, &right) < 0)
 		return NULL;
-	t = promoted(d, x, op == OP_SHL || op == OP_SHR ? NULL : y);
+	t = arithmetic_type(d, x, op == OP_SHL || op == OP_SHR ? NULL : y);
 	return word_binary(d, op, narrow(left, t), narrow(right, t), t);
 }
 
@@ -274,7 +273,7 @@ unary(struct debug *d, int op, struct value *v)
 			"number or boolean.");
 	if (value_wide(d, v, &word) < 0)
 		return NULL;
-	t = promoted(d, t, NULL);
+	t = arithmetic_type(d, t, NULL);
 	return value_of_wide(d, t, op == '-' ? 0 - word : op == '~' ? ~word :
 			     word);
 }

@@ -83,6 +83,24 @@ frame_cfa(struct debug *d, const struct physical *p)
 	return p->cfa;
 }
 
+int
+frame_cfa_base(const struct physical *p)
+{
+	Dwarf_Frame *rules = rules_at((struct physical *)p);
+	Dwarf_Op *ops;
+	size_t n;
+	int reg = -2;
+
+	if (rules && dwarf_frame_cfa(rules, &ops, &n) == 0 && n == 1) {
+		if (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31)
+			reg = (int)(ops[0].atom - DW_OP_breg0);
+		if (ops[0].atom == DW_OP_bregx)
+			reg = (int)ops[0].number;
+	}
+	free(rules);
+	return reg;
+}
+
 /* A register's value that stands nowhere: it cannot be given another. */
 static struct reg_state
 computed(uint64_t value)

@@ -233,6 +233,9 @@ int entry_value(struct context *c, Dwarf_Attribute *attr, const Dwarf_Op *op,
 ssize_t register_bytes(struct debug *d, const struct physical *p, int reg,
 		       unsigned char *out, size_t size);
 uint64_t frame_cfa(struct debug *d, const struct physical *p);
+/* The register to which it keeps its distance, as long as the thread is there;
+ * -2: there is none. */
+int frame_cfa_base(const struct physical *p);
 /* The same of a parameter that is passed no more. */
 int entry_parameter(struct context *c, Dwarf_Attribute *attr,
 		    const Dwarf_Op *op, uint64_t *value);
@@ -412,6 +415,9 @@ struct variable_slot *convenience(struct debug *d, const char *name);
 struct value *convenience_value(struct debug *d, const char *name);
 struct value *binary(struct debug *d, int op, struct value *a,
 		     struct value *b);
+/* What an integer is in arithmetic, with b, or alone (NULL). */
+struct type *arithmetic_type(struct debug *d, const struct type *a,
+			     const struct type *b);
 struct value *unary(struct debug *d, int op, struct value *v);
 /* as: its result's type, where the function has none that is known. */
 struct value *call_function(struct debug *d, struct value *function,

@@ -23,6 +23,7 @@ client_queue_event(struct session *s, struct wire_message *m)
 	ev->breakpoint = (int)wire_take(m);
 	ev->signal = (int)wire_take(m);
 	ev->status = (int)wire_take(m);
+	ev->hits = wire_take(m);
 
 	const char *text = wire_take_text(m);
 
@@ -364,6 +365,35 @@ int
 session_unbreak(struct session *s, int number)
 {
 	return client_ask_simple(s, WIRE_UNBREAK, (uint64_t)number);
+}
+
+int
+session_filter(struct session *s, int number, const struct session_filter *f)
+{
+	struct wire_message request, answer;
+
+	wire_init(&request, WIRE_FILTER);
+	wire_put(&request, (uint64_t)number);
+	wire_put(&request, (uint64_t)f->thread);
+	wire_put(&request, f->limit);
+	wire_put(&request, f->hits);
+	wire_put_bytes(&request, &f->condition, sizeof f->condition);
+
+	const int r = client_ask(s, &request, &answer);
+
+	wire_fini(&answer);
+	return r;
+}
+
+int
+session_hits(struct session *s, int number, bool end, uint64_t *hits)
+{
+	struct wire_message request;
+
+	wire_init(&request, WIRE_HITS);
+	wire_put(&request, (uint64_t)number);
+	wire_put(&request, end);
+	return client_ask_word(s, &request, hits);
 }
 
 int

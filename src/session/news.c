@@ -21,6 +21,7 @@ tracer_send_event(struct tracer *tr, const struct session_event *ev)
 	wire_put(&m, (uint64_t)(int64_t)ev->breakpoint);
 	wire_put(&m, (uint64_t)ev->signal);
 	wire_put(&m, (uint64_t)(int64_t)ev->status);
+	wire_put(&m, ev->hits);
 	wire_put_text(&m, ev->text);
 	wire_put(&m, tr->partial);
 	(void)wire_send(tr->shell, &m);	/* a shell that is gone needs none */
@@ -58,7 +59,7 @@ tracer_on_collection_end(struct tracer *tr)
 
 /* A thread stands at a trap of ours: everybody stands, the shell decides. */
 static void
-on_breakpoint(struct tracer *tr, const struct event *ev)
+tell_breakpoint(struct tracer *tr, const struct event *ev)
 {
 	struct session_event out = {
 		.kind = SESSION_EVENT_BREAKPOINT, .tid = ev->tid,
@@ -69,6 +70,7 @@ on_breakpoint(struct tracer *tr, const struct event *ev)
 			continue;
 		tr->traps[i].hit_by = ev->tid;
 		out.breakpoint = (int)i;
+		out.hits = filter_told(tr, i);
 		/* a stop that fails takes all breakpoints: see below */
 		if (target_hold_all(tr->target) < 0)
 			return;
@@ -77,6 +79,25 @@ on_breakpoint(struct tracer *tr, const struct event *ev)
 		tracer_send_event(tr, &out);
 		return;
 	}
+}
+
+/* It concerns nobody, but must be stepped over what is under the trap. */
+static bool
+step_over(struct tracer *tr, const struct event *ev)
+{
+	if (target_hold_all(tr->target) == 0 &&
+	    breakpoint_step_over(tr->target, ev->breakpoint, ev->tid) == 0 &&
+	    target_continue_all(tr->target) == 0)
+		return true;
+	fail_clear();
+	return false;
+}
+
+static void
+on_breakpoint(struct tracer *tr, const struct event *ev)
+{
+	if (!ev->passes || !step_over(tr, ev))
+		tell_breakpoint(tr, ev);
 }
 
 /* A function that was called is over: the shell decides. */

@@ -26,7 +26,7 @@ enum wire_kind {
 	WIRE_CONT, WIRE_DETACH, WIRE_KILL, WIRE_WHERE, WIRE_THREADS,
 	WIRE_READ, WIRE_WRITE, WIRE_REGSET, WIRE_SET_REGSET, WIRE_STEP,
 	WIRE_BEHIND_CALL, WIRE_LOADER, WIRE_CALL_HERE, WIRE_CALL_GO, WIRE_CALL_END,
-	WIRE_SUSPEND, WIRE_CATCH,
+	WIRE_SUSPEND, WIRE_CATCH, WIRE_FILTER, WIRE_HITS,
 	WIRE_BREAK, WIRE_UNBREAK, WIRE_WHY_TRAP, WIRE_CALL, WIRE_MAPS, WIRE_STOP_RECORDING,
 	WIRE_CANCEL,		/* of the call that runs: no answer */
 };
@@ -62,6 +62,7 @@ void wire_take_settings(struct wire_message *m, struct settings *s);
 struct collection;
 struct look_back;
 
+struct filter;
 struct interlude;
 struct way_back;
 
@@ -84,6 +85,8 @@ struct tracer {
 		bool told_off;		/* that it is off was said */
 	} traps[BREAKPOINTS_MAX];
 	size_t trap_count;
+	struct filter *filters[BREAKPOINTS_MAX];	/* by the same number;
+				 * they stay when the breakpoint goes */
 	struct interlude *calls[CALLS_MAX];	/* that stand, innermost last */
 	size_t call_count;
 	struct way_back *way;	/* by which they come back */
@@ -115,6 +118,11 @@ struct request_handler {
 extern const struct request_handler target_requests[]; /* requests_target.c */
 extern const struct request_handler debug_requests[]; /* requests_debug.c */
 extern const struct request_handler call_requests[]; /* requests_call.c */
+extern const struct request_handler filter_requests[]; /* filters.c */
+/* Which of the hits that are counted this one is, as just judged; 0: it was
+ * not. */
+uint64_t filter_told(struct tracer *tr, size_t number);
+void filter_drop(struct tracer *tr, size_t number);
 /* Functions that were called come back by themselves. */
 void tracer_leave_calls(struct tracer *tr);
 /* It stands for whoever debugs it; -1: it runs. */

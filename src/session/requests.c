@@ -260,6 +260,8 @@ find_handler(uint32_t kind, bool outside)
 		h = find_in(target_requests, kind, outside);
 	if (!h)
 		h = find_in(debug_requests, kind, outside);
+	if (!h)
+		h = find_in(filter_requests, kind, outside);
 	return h ? h : find_in(call_requests, kind, outside);
 }
 

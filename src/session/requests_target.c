@@ -216,6 +216,7 @@ do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 			(void)go_on(tr);
 		return -1;
 	}
+	filter_drop(tr, number);
 	if (number == tr->trap_count)
 		tr->trap_count++;
 	wire_put(out, number);
@@ -241,6 +242,7 @@ do_unbreak(struct tracer *tr, struct wire_message *in,
 	if (breakpoint_remove(tr->target, tr->traps[number].at) < 0)
 		return -1;
 	tr->traps[number] = (struct trap){0};
+	filter_drop(tr, number);
 	return ran ? go_on(tr) : 0;
 }
 

@@ -49,6 +49,16 @@ take(const char *option, size_t *n, char **words)
 	return false;
 }
 
+/* -count infinity: it counts, and does nothing else. */
+#define FOR_EVER	INT64_MAX
+
+static bool
+is_for_ever(const char *word, long long *out)
+{
+	*out = FOR_EVER;
+	return strcmp(word, "infinity") == 0;
+}
+
 static long long
 take_number(const char *option, size_t *n, char **words, bool *wrong)
 {
@@ -57,6 +67,11 @@ take_number(const char *option, size_t *n, char **words, bool *wrong)
 
 		if (strcmp(words[i], option) != 0)
 			continue;
+		if (i + 1 < *n && strcmp(option, "-count") == 0 &&
+		    is_for_ever(words[i + 1], &value)) {
+			cut(n, words, i, 2);
+			return value;
+		}
 		if (i + 1 == *n ||
 		    !str_number(words[i + 1], 1, 1 << 30, &value)) {
 			*wrong = true;
@@ -189,7 +204,9 @@ shown(const char *command, const struct event *e)
 		str_add(&s, " -temp");
 	if (e->trap)
 		str_add(&s, " -trap");
-	if (e->count)
+	if (e->count == FOR_EVER)
+		str_add(&s, " -count infinity");
+	else if (e->count)
 		str_addf(&s, " -count %lld", e->count);
 	if (e->thread)
 		str_addf(&s, " -thread %lld", e->thread);
@@ -492,13 +509,17 @@ handler_apply(struct shell *sh, const char *option, struct handler *h)
 		return set_disabled(sh, h, option[1] == 'd') < 0 ? FAILED :
 			DONE;
 	if (strcmp(option, "-reset") == 0) {
+		filter_end(sh, h);
 		h->hits = 0;
 		return DONE;
 	}
 	if (strcmp(option, "-count") != 0)
 		return USAGE;
+	filter_look(sh, h);
 	fprintf(sh->out, "(%d) %lld", h->number, h->hits);
-	if (h->count)
+	if (h->count == FOR_EVER)
+		fputs("/infinity", sh->out);
+	else if (h->count)
 		fprintf(sh->out, "/%lld", h->count);
 	fputc('\n', sh->out);
 	return DONE;
@@ -512,11 +533,14 @@ cmd_handler(struct shell *sh, size_t n, char **words)
 	if (n < 3)
 		return USAGE;
 	if (n == 4 && strcmp(words[1], "-count") == 0 &&
-	    str_number(words[3], 1, 1 << 30, &limit)) {
+	    (is_for_ever(words[3], &limit) ||
+	     str_number(words[3], 1, 1 << 30, &limit))) {
 		struct handler *h = handler_of_word(sh, "handler", words[2]);
 
-		if (h)
+		if (h) {
+			filter_end(sh, h);
 			h->count = limit;
+		}
 		return h ? DONE : FAILED;
 	}
 	for (size_t i = 2; i < n; i++) {
@@ -552,9 +576,12 @@ is_of_data(const struct handler *h)
 
 /* A trap is a danger, and what is off is missed: so both are told. */
 static void
-print_handler(struct shell *sh, const struct handler *h)
+print_handler(struct shell *sh, struct handler *h)
 {
 	char *why = NULL;
+
+	filter_look(sh, h);
+
 	const bool has_place = h->kind == EVENT_PLACE ||
 		h->kind == EVENT_RETURNS;
 
@@ -582,8 +609,7 @@ static enum result
 cmd_status(struct shell *sh, size_t n, char **words)
 {
 	if (n == 3 && strcmp(words[1], "-h") == 0) {
-		const struct handler *h = handler_of_word(sh, "status",
-							  words[2]);
+		struct handler *h = handler_of_word(sh, "status", words[2]);
 
 		if (h)
 			print_handler(sh, h);
@@ -597,7 +623,7 @@ cmd_status(struct shell *sh, size_t n, char **words)
 	if (!sh->handlers.len && !again)
 		fputs("No handlers.\n", sh->out);
 	for (size_t i = 0; i < sh->handlers.len; i++) {
-		const struct handler *h = sh->handlers.items[i];
+		struct handler *h = sh->handlers.items[i];
 
 		if (again)
 			fprintf(sh->out, "%s%s\n", h->what,
@@ -626,7 +652,8 @@ const struct command event_commands[] = {
 	  "  change EXPR[, SIZE], access r|w|rw ADDRESS[, SIZE], timer SECONDS,\n"
 	  "  sig SIGNAL, exit, attach, detach, dlopen [LIB], dlclose [LIB],\n"
 	  "  in FUNCTION longer TIME, cpu > PERCENT [for SECONDS], rss > SIZE\n"
-	  "  MODIFIERS: -if EXPR, -temp, -count N, -thread TID, -disable, -trap",
+	  "  MODIFIERS: -if EXPR, -temp, -count N|infinity, -thread TID, -disable,\n"
+	  "  -trap",
 	  0, cmd_when, "when timer 30 { collector disable; quit }" },
 	{ 0 }
 };

@@ -31,6 +31,8 @@ struct handler {		/* stop, when, trace */
 	bool may_trap;		/* -trap */
 	bool disabled;
 	long long count, hits;	/* only each count-th hit counts; 0: each */
+	bool filtered;		/* hits are judged, and counted, elsewhere */
+	bool no_filter;		/* that was tried */
 	pid_t thread;		/* of this one only; 0: of any */
 	char *condition;	/* -if; NULL: none */
 	char *what;		/* as typed, for `status` */
@@ -130,6 +132,18 @@ bool spot_address(const struct shell *sh, int breakpoint, uint64_t *address);
 int spot_number(const struct shell *sh, uint64_t address);
 /* The process is gone, and all of them with it. */
 void spots_forget(struct shell *sh);
+
+/* Nobody but one handler waits there. */
+bool spot_is_of_one(const struct shell *sh, uint64_t address);
+/* ---- filters.c: hits that need not come to us ------------------------------------------ */
+
+/* A thread stands where h waits. */
+void filter_begin(struct shell *sh, struct handler *h);
+/* h->hits is what it is now; and no more hits are judged elsewhere. */
+void filter_look(struct shell *sh, struct handler *h);
+void filter_end(struct shell *sh, struct handler *h);
+/* Of whoever has one there. */
+void filters_end_at(struct shell *sh, uint64_t address);
 
 /* ---- loads.c: dlopen, dlclose, and handlers whose object is not loaded yet ------------ */
 

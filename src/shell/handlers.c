@@ -52,8 +52,10 @@ handler_numbered(struct shell *sh, long long number)
 /* ---- in the process ------------------------------------------------------- */
 
 static void
-forget_places(struct handler *h)
+forget_places(struct shell *sh, struct handler *h)
 {
+	filter_end(sh, h);
+	h->no_filter = false;
 	h->spots_len = h->pending_len = 0;
 	h->late = false;
 	free(h->object);
@@ -65,11 +67,12 @@ void
 handler_unplace(struct shell *sh, struct handler *h)
 {
 	data_unplace(sh, h);
+	filter_end(sh, h);
 	for (size_t i = 0; i < h->spots_len; i++)
 		spot_drop(sh, h->spots[i]);
 	for (size_t i = 0; i < h->pending_len; i++)
 		spot_drop(sh, h->pending[i].address);
-	forget_places(h);
+	forget_places(sh, h);
 	loads_review(sh);
 	if (signals_review(sh) < 0)
 		fail_clear();	/* it has ended */
@@ -100,7 +103,7 @@ handlers_drop_breakpoints(struct shell *sh)
 {
 	data_forget(sh);
 	for (size_t i = 0; i < sh->handlers.len; i++)
-		forget_places(sh->handlers.items[i]);
+		forget_places(sh, sh->handlers.items[i]);
 	sh->until = (struct until){0};
 	sh->caught = 0;
 	spots_forget(sh);
@@ -299,18 +302,37 @@ condition_holds(struct shell *sh, const struct handler *h, pid_t tid)
 	return truth;
 }
 
+/* From the next hit on. */
+static void
+filter_begin_at(struct shell *sh, struct handler *h, pid_t tid)
+{
+	const pid_t thread = sh->thread;
+
+	if (!tid || h->once)
+		return;
+	sh->thread = tid;
+	filter_begin(sh, h);
+	sh->thread = thread;
+}
+
 bool
 handler_counts(struct shell *sh, struct handler *h, pid_t tid)
 {
-	if (h->disabled || (h->thread && tid != h->thread) ||
-	    !condition_holds(sh, h, tid))
+	const bool judged = h->filtered && sh->judged;
+	bool counts;
+
+	if (h->disabled)
 		return false;
-	h->hits++;
-	if (!h->count)
+	if (judged) {
+		h->hits = (long long)sh->judged;
 		return true;
-	if (h->hits % h->count)
-		return false;
-	return true;
+	}
+	filter_end(sh, h);
+	counts = (!h->thread || tid == h->thread) &&
+		condition_holds(sh, h, tid);
+	h->hits += counts;
+	filter_begin_at(sh, h, tid);
+	return counts && (!h->count || h->hits % h->count == 0);
 }
 
 static bool

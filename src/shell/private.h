@@ -85,6 +85,7 @@ struct shell {
 	struct settings settings;
 	struct viewer *viewer;
 	struct live *live;	/* names in the target; NULL none yet */
+	uint64_t judged;	/* the hit that is met: session_event.hits */
 	pid_t thread;		/* the one that stopped; 0: the first */
 	uint64_t caught;	/* signals that the session tells of */
 	int signal;		/* the last of them */

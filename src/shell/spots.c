@@ -36,6 +36,7 @@ spot_take(struct shell *sh, uint64_t address, bool may_trap)
 	int number;
 
 	if (s) {
+		filters_end_at(sh, address);
 		s->users++;
 		return 0;
 	}
@@ -63,6 +64,15 @@ spot_drop(struct shell *sh, uint64_t address)
 	sh->spots.len--;
 	memmove(&sh->spots.items[at], &sh->spots.items[at + 1],
 		(sh->spots.len - at) * sizeof *sh->spots.items);
+}
+
+bool
+spot_is_of_one(const struct shell *sh, uint64_t address)
+{
+	size_t at;
+	const struct spot *s = find(sh, address, &at);
+
+	return s && s->users == 1;
 }
 
 bool

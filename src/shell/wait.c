@@ -77,11 +77,15 @@ run_again(struct shell *sh, pid_t pid)
 }
 
 static bool
-take_breakpoint(struct shell *sh, int number, pid_t tid)
+take_breakpoint(struct shell *sh, const struct session_event *ev)
 {
 	const pid_t pid = session_pid(sh->session);
+	bool over;
 
-	return handlers_meet(sh, number, tid) || run_again(sh, pid);
+	sh->judged = ev->hits;
+	over = handlers_meet(sh, ev->breakpoint, ev->tid);
+	sh->judged = 0;
+	return over || run_again(sh, pid);
 }
 
 static bool
@@ -115,7 +119,7 @@ take(struct shell *sh, const struct session_event *ev)
 		(void)handlers_hear(sh, EVENT_EXIT);
 		return true;
 	case SESSION_EVENT_BREAKPOINT:
-		return take_breakpoint(sh, ev->breakpoint, ev->tid);
+		return take_breakpoint(sh, ev);
 	case SESSION_EVENT_CALLED:
 		called_take(sh, ev);
 		return true;
