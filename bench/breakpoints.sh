@@ -123,20 +123,18 @@ write_breakpoints()
 		"and how long it took to place them all, as the whole visit" \
 		"that ends by \`kill\`, less the same without them."
 	table "100 breakpoints" "ns a turn" "ratio to nothing" \
-		"placing them, ms" "ratio to gdb"
+		"placing them, ms"
 	for variant in nothing "${BREAKPOINT_VARIANTS[@]}" again; do
 		row "$variant" "$(spread hundred "$variant" ns 1 %.3f)" \
 			"$(ratio hundred "$variant" ns nothing)" \
-			"$(breakpoints_placed "$variant" spread)" \
-			"$(breakpoints_placed "$variant" ratio)"
+			"$(breakpoints_placed "$variant")"
 	done
 }
 
 breakpoints_placed()
 {
-	case $1/$2 in
-	sonde/ratio) ratio hundred sonde place gdb ;;
-	sonde/spread | gdb/spread) spread hundred "$1" place 1 %.1f ;;
+	case $1 in
+	sonde | gdb) spread hundred "$1" place 1 %.1f ;;
 	*) echo - ;;
 	esac
 }

@@ -71,6 +71,7 @@ struct debug_call {
 	bool real;			/* the result is floating */
 	uint64_t result[2];		/* rax, rdx; x0, x1 */
 	uint64_t float_result[2];	/* low halves of xmm0, xmm1; d0, d1 */
+	uint8_t x87_result[2][16];	/* st(0), st(1), of 10 bytes */
 };
 
 /* All of them get arg. Those of the second group may be NULL: then it cannot

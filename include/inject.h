@@ -165,6 +165,7 @@ enum interlude_why {
 struct interlude_news {
 	enum interlude_why why;
 	uint64_t ints[2], floats[2];	/* rax, rdx; xmm0, xmm1 */
+	uint64_t x87[4];		/* st(0), st(1) */
 	int signal;
 	uint64_t address;	/* of the fault */
 	struct breakpoint *breakpoint;

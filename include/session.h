@@ -354,6 +354,7 @@ enum session_called {
 struct session_call_news {
 	enum session_called why;
 	uint64_t ints[2], floats[2];	/* rax, rdx; low halves of xmm0, 1 */
+	uint64_t x87[4];		/* st(0), st(1), each in 16 bytes */
 	int signal, breakpoint;
 	uint64_t address;	/* of the fault */
 };

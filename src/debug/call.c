@@ -73,6 +73,75 @@ add_real(struct debug_call *c, uint64_t word)
 	return 0;
 }
 
+/* What found no register lies on the stack as it is in memory. */
+static int
+add_on_stack(struct debug_call *c, const struct value *v, bool is_wide)
+{
+	const size_t words = (v->size + 7) / 8;
+
+	if (is_wide && c->stack_count % 2)
+		c->stack_count++;
+	if (c->stack_count + words > DEBUG_CALL_STACK)
+		return fail(FAIL_UNSUITABLE, "too many arguments, or too large "
+			    "ones");
+	memcpy(&c->stack[c->stack_count], v->bytes, v->size);
+	c->stack_count += words;
+	return 0;
+}
+
+/* By value: structs, unions, complex numbers, what is more than a word. */
+static int
+add_by_value(struct debug *d, struct debug_call *c, struct value *v)
+{
+	size_t ints = c->int_count, floats = c->float_count;
+	struct classes k;
+
+	if (value_need(d, v) < 0 || classes_of(d, v->type, &k) < 0)
+		return -1;
+	for (size_t i = 0; i < k.words; i++) {
+		ints += k.of[i] == CLASS_INTEGER;
+		floats += k.of[i] == CLASS_SSE;
+	}
+	if (k.in_memory || k.is_x87 || ints > (size_t)machine.int_args ||
+	    floats > (size_t)machine.float_args)
+		return add_on_stack(c, v, k.is_wide);
+	for (size_t i = 0; i < k.words; i++) {
+		const size_t left = v->size - 8 * i;
+		uint64_t word = 0;
+
+		memcpy(&word, v->bytes + 8 * i, left < 8 ? left : 8);
+		if (k.of[i] == CLASS_INTEGER)
+			(void)add_word(c, word, false);
+		if (k.of[i] == CLASS_SSE)
+			(void)add_real(c, word);
+	}
+	return 0;
+}
+
+static bool
+goes_by_value(const struct type *t)
+{
+	return t->kind == TYPE_STRUCT || t->kind == TYPE_UNION ||
+		t->kind == TYPE_COMPLEX ||
+		((type_is_integral(t) || t->kind == TYPE_FLOAT) &&
+		 t->size > 8);
+}
+
+/* A struct is passed as what is wanted only if it is that. */
+static struct value *
+converted(struct debug *d, struct type *wanted, struct value *v)
+{
+	struct type *to = type_strip(d, wanted);
+
+	if (to->kind != TYPE_STRUCT && to->kind != TYPE_UNION &&
+	    to->kind != TYPE_COMPLEX)
+		return value_cast(d, wanted, v);
+	if (type_same(d, to, type_strip(d, v->type)))
+		return v;
+	return failed(arena_printf(&d->scratch, "the function takes %s there",
+				   type_text(d, wanted)));
+}
+
 /* Without a prototype numbers are passed as wider ones. */
 static int
 add_argument(struct debug *d, struct debug_call *c, struct type *wanted,
@@ -89,12 +158,14 @@ add_argument(struct debug *d, struct debug_call *c, struct type *wanted,
 		return -1;
 	t = type_strip(d, v->type);
 	if (wanted)
-		v = value_cast(d, wanted, v);
+		v = converted(d, wanted, v);
 	else if (t->kind == TYPE_FLOAT && t->size < 8)
 		v = value_cast(d, type_basic(d, "double"), v);
 	if (!v)
 		return -1;
 	t = type_strip(d, v->type);
+	if (goes_by_value(t))
+		return add_by_value(d, c, v);
 	if (t->kind == TYPE_FLOAT && t->size <= 8) {
 		if (value_need(d, v) < 0)
 			return -1;
@@ -114,8 +185,31 @@ add_argument(struct debug *d, struct debug_call *c, struct type *wanted,
 	return value_number(d, v, &word) < 0 ? -1 : add_word(c, word, false);
 }
 
+/* Each 8 bytes come back in the next register of their class. */
 static struct value *
-result_of(struct debug *d, const struct debug_call *c, struct type *t)
+result_by_value(struct debug *d, const struct debug_call *c, struct value *v,
+		const struct classes *k)
+{
+	size_t ints = 0, floats = 0;
+
+	if (k->in_memory)
+		return debug_read(d, c->result[0], v->bytes, v->size) < 0 ?
+			NULL : v;
+	for (uint64_t at = 0; k->is_x87 && at < v->size; at += 16)
+		memcpy(v->bytes + at, c->x87_result[at / 16], 10);
+	for (size_t i = 0; !k->is_x87 && i < k->words; i++) {
+		const size_t left = v->size - 8 * i;
+		const uint64_t *word = k->of[i] == CLASS_SSE ?
+			&c->float_result[floats++] : &c->result[ints++];
+
+		memcpy(v->bytes + 8 * i, word, left < 8 ? left : 8);
+	}
+	return v;
+}
+
+static struct value *
+result_of(struct debug *d, const struct debug_call *c, struct type *t,
+	  const struct classes *k)
 {
 	struct type *bare = type_strip(d, t);
 	struct value *v;
@@ -125,16 +219,30 @@ result_of(struct debug *d, const struct debug_call *c, struct type *t)
 	v = value_new(d, t);
 	if (!v)
 		return NULL;
+	if (k->size)
+		return result_by_value(d, c, v, k);
 	memcpy(v->bytes, bare->kind == TYPE_FLOAT ? c->float_result :
 	       c->result, v->size < 16 ? v->size : 16);
 	return v;
 }
 
+/* k: {0}, or how a value comes back. In memory: the function is told where, in
+ * a first argument, and says so again. */
 static int
-check_result(struct debug *d, struct type *t)
+prepare_result(struct debug *d, struct debug_call *c, struct type *t,
+	       struct classes *k)
 {
 	struct type *bare = type_strip(d, t);
 
+	if (goes_by_value(bare)) {
+		if (classes_of(d, t, k) < 0)
+			return -1;
+		if (!k->in_memory)
+			return 0;
+		c->data_size = (k->size + 15) & ~(size_t)15;
+		c->data = arena_alloc(&d->scratch, c->data_size);
+		return add_word(c, 0, true);
+	}
 	if (bare->kind == TYPE_VOID || bare->kind == TYPE_POINTER ||
 	    bare->kind == TYPE_REFERENCE || type_is_integral(bare) ||
 	    (bare->kind == TYPE_FLOAT && bare->size <= 8))
@@ -211,6 +319,7 @@ call_function(struct debug *d, struct value *function, struct type *as,
 {
 	struct type *t = type_strip(d, function->type);
 	struct debug_call c = { .function = function->addr };
+	struct classes k = {0};
 
 	type_fill(d, t);
 	if (t->kind == TYPE_POINTER) {
@@ -239,9 +348,9 @@ call_function(struct debug *d, struct value *function, struct type *as,
 		return NULL;
 	if (!as || t->kind == TYPE_FUNCTION)
 		as = type_target(d, t);
-	if (check_result(d, as) < 0 || add_arguments(d, &c, t, args, n) < 0)
+	if (prepare_result(d, &c, as, &k) < 0 || add_arguments(d, &c, t, args, n) < 0)
 		return NULL;
-	c.real = type_strip(d, as)->kind == TYPE_FLOAT;
+	c.real = k.size || type_strip(d, as)->kind == TYPE_FLOAT;
 	if (!c.function)
 		return failed("Cannot evaluate function -- may be inlined");
 	memory_forget(d);	/* it may write anywhere */
@@ -249,5 +358,5 @@ call_function(struct debug *d, struct value *function, struct type *as,
 	    d->target->call(d->arg, &c) < 0)
 		return NULL;
 	memory_forget(d);
-	return result_of(d, &c, as);
+	return result_of(d, &c, as, &k);
 }

@@ -154,4 +154,5 @@ const struct machine machine = {
 	.dtv_offset = 8,
 	.int_args = 6,
 	.float_args = 8,
+	.has_classes = true,
 };

@@ -514,6 +514,22 @@ bool debug_tired(struct debug *d, const struct str *out);
 /* Begin a question: the scratch arena is empty again. */
 void debug_begin(struct debug *d);
 
+/* ---- classes.c: how values are passed ---- */
+
+enum value_class { CLASS_NONE, CLASS_INTEGER, CLASS_SSE, CLASS_X87 };
+
+struct classes {
+	enum value_class of[2];	/* of each 8 bytes */
+	size_t words;		/* as many are meant */
+	uint64_t size;
+	bool in_memory;
+	bool is_x87;		/* in memory, and comes back in st(0), st(1) */
+	bool is_wide;		/* aligned to 16 bytes */
+};
+
+/* -1: it cannot be passed so, and why. */
+int classes_of(struct debug *d, struct type *t, struct classes *c);
+
 /* ---- machine_*.c ---- */
 
 enum reg_type { REG_LONG, REG_CODE, REG_DATA, REG_FLAGS, REG_INT32,
@@ -544,6 +560,7 @@ struct machine {
 	uint64_t (*tls_block)(uint64_t tp, uint64_t size, uint64_t align);
 	int dtv_offset;		/* of the pointer to the DTV from tp */
 	int int_args, float_args;
+	bool has_classes;	/* classes.c is right here */
 };
 
 extern const struct machine machine;

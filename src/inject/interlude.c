@@ -33,7 +33,7 @@ enum {
 	RED_ZONE = 128,
 	SLOT = 16,
 	FRAME_SLACK = 1024,	/* a signal frame but for its vector state */
-	WAY_ROOM = 8 * (INTERLUDE_STACK + 40),
+	WAY_ROOM = 8 * (WIDE_MOST + 64),
 	FUNCTION_ROOM = 16 * 1024,
 	RESTORE_LENGTH = 9,
 	FLAGS_OFF = 0x10500,	/* resume, direction, trap */
@@ -140,26 +140,38 @@ argument(const struct interlude *il, const struct interlude_call *c,
 	return is_data ? il->bytes + word : word;
 }
 
+/* Of the register by which the result is stored. */
+static uint64_t
+base_value(const struct interlude *il)
+{
+	return il->slot - (uint64_t)il->way->disp;
+}
+
 /* The words from the sp at the function's entry up to the signal frame. */
 static int
 write_way(struct interlude *il, const struct interlude_call *c)
 {
-	uint64_t words[INTERLUDE_STACK + 64] = { 0 };
+	uint64_t words[WIDE_MOST + 64] = { 0 };
 	size_t n = 0, k = c->stack_count;
 	const struct way_back *way = il->way;
+	const bool wide = k > POPS && way->wide && k <= way->wide_words;
 
-	if (k > POPS || (k && (!way->pops || way->base != 3)))
+	if ((k > POPS && !wide) || (k && (!way->pops || way->base != 3)))
 		return fail(FAIL_UNSUITABLE, "the function has more arguments "
 			    "than can be passed here (%u beyond the "
 			    "registers)", (unsigned)k);
 	if (k && k < POPS && (k + way->skips) % 2)
 		k++;		/* so that sp is aligned */
 	if (k) {
-		words[n++] = way_back_pops(way, (unsigned)k);
+		words[n++] = wide ? way->wide :
+			way_back_pops(way, (unsigned)k);
 		for (size_t i = 0; i < c->stack_count; i++)
 			words[n + i] = argument(il, c, c->stack[i],
 						c->data_stack >> i & 1);
-		n += k;
+		if (wide && way->wide_rbx >= 0)
+			words[n + way->wide_words + (size_t)way->wide_rbx] =
+				base_value(il);
+		n += wide ? way->wide_words + way->wide_pops : k;
 	}
 	words[n++] = way->store;
 	n += way->skips;
@@ -209,7 +221,7 @@ entry_regs(const struct interlude *il, const struct interlude_call *c)
 	r.rdi = a[0], r.rsi = a[1], r.rdx = a[2];
 	r.rcx = a[3], r.r8 = a[4], r.r9 = a[5];
 	r.rax = c->float_count;
-	set_base(&r, il->way->base, il->slot - (uint64_t)il->way->disp);
+	set_base(&r, il->way->base, base_value(il));
 	r.rip = c->function;
 	r.rsp = il->sp;
 	r.orig_rax = UINT64_MAX;
@@ -413,6 +425,7 @@ collect(struct interlude *il, struct interlude_news *news)
 	news->ints[1] = r.rdx;
 	memcpy(&news->floats[0], fp.xmm_space, 8);
 	memcpy(&news->floats[1], fp.xmm_space + 4, 8);
+	memcpy(news->x87, fp.st_space, sizeof news->x87);
 	return 0;
 }
 

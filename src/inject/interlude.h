@@ -8,18 +8,21 @@
 
 #include "private.h"
 
-enum { POPS = 5, WAY_SEEN = 64, JUMPS = 2 };
+enum { POPS = 5, WIDE_MOST = 64, WAY_SEEN = 96, JUMPS = 2 };
 
 struct way_back {
 	uint64_t restore_rt;	/* mov $15, %rax; syscall */
 	uint64_t store;		/* mov %rax, disp(%base); ... ; ret */
 	uint64_t ret;		/* ret alone */
 	uint64_t pops;		/* pop %rbp ... pop %r15; ret; 0: none */
+	uint64_t wide;		/* add $8 * wide_words, %rsp; pops; ret; 0 */
+	unsigned wide_words, wide_pops;
+	int wide_rbx;		/* which of those pops takes rbx; -1 */
 	int base;		/* rbx, rbp or 12 to 15, as machines number */
 	int64_t disp;
 	unsigned skips;		/* words that it takes before it returns */
 	uint64_t jumps[JUMPS];	/* longjmp, and its fortified form; 0: none */
-	unsigned char seen[WAY_SEEN];	/* what is at store and at pops */
+	unsigned char seen[WAY_SEEN];	/* what is at all these */
 };
 
 /* In what is mapped of the program; 0, or -1: there is none. way: {0}, or as it

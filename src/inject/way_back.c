@@ -75,6 +75,54 @@ end_length(const unsigned char *c, unsigned *words)
 	return 0;
 }
 
+/* add $n, %rsp and pops, to a ret: room for so many words. */
+static bool
+parse_wide(const unsigned char *c, struct way_back *way)
+{
+	const bool is_byte = c[1] == 0x83;
+	uint32_t bytes = c[3];
+	size_t n = is_byte ? 4 : 7;
+
+	if (c[0] != 0x48 || (!is_byte && c[1] != 0x81) || c[2] != 0xc4)
+		return false;
+	if (!is_byte)
+		memcpy(&bytes, c + 3, sizeof bytes);
+	else if (bytes & 0x80)
+		return false;
+	way->wide_words = bytes / 8;
+	way->wide_rbx = -1;
+	if (bytes % 8 || bytes > 8 * WIDE_MOST)
+		return false;
+	for (way->wide_pops = 0; c[n] != 0xc3; way->wide_pops++) {
+		if (c[n] == 0x5b)
+			way->wide_rbx = (int)way->wide_pops;
+		if (c[n] == 0x41 && c[n + 1] >= 0x5c && c[n + 1] <= 0x5f)
+			n++;
+		else if (c[n] != 0x5b && c[n] != 0x5d)
+			return false;
+		if (++n > OVERLAP - 8)
+			return false;
+	}
+	return true;
+}
+
+/* The least that has room for all that a call may have; else the most. */
+static void
+look_wide(const unsigned char *c, uint64_t addr, struct way_back *way)
+{
+	struct way_back found = { .wide = addr };
+	const unsigned now = way->wide_words;
+
+	if (!parse_wide(c, &found) || (way->wide && (now >= INTERLUDE_STACK ?
+	    found.wide_words < INTERLUDE_STACK || found.wide_words >= now :
+	    found.wide_words <= now)))
+		return;
+	way->wide = addr;
+	way->wide_words = found.wide_words;
+	way->wide_pops = found.wide_pops;
+	way->wide_rbx = found.wide_rbx;
+}
+
 /* An odd number of words needs no ret of its own, and rbx no care. */
 static bool
 better(const struct way_back *a, const struct way_back *b)
@@ -96,6 +144,7 @@ look_at(const unsigned char *c, uint64_t addr, struct way_back *way)
 	if (c[0] == pops[0] && !way->pops &&
 	    memcmp(c, pops, sizeof pops) == 0)
 		way->pops = addr;
+	look_wide(c, addr, way);
 	n = store_length(c, &found);
 	m = n ? end_length(c + n, &found.skips) : 0;
 	if (!m || !better(&found, way))
@@ -144,7 +193,7 @@ is_libc(const struct module *m)
 			 str_starts(slash, "/ld-"));
 }
 
-/* The instructions at all three places. */
+/* The instructions at all places. */
 static bool
 see(struct target *t, const struct way_back *way, unsigned char *seen)
 {
@@ -154,7 +203,9 @@ see(struct target *t, const struct way_back *way, unsigned char *seen)
 	return target_read(t, way->restore_rt, seen, sizeof restore) == 0 &&
 		target_read(t, way->store, seen + 16, AT_STORE) == 0 &&
 		(!way->pops || target_read(t, way->pops, seen + 48,
-					   sizeof pops) == 0);
+					   sizeof pops) == 0) &&
+		(!way->wide || target_read(t, way->wide, seen + 64,
+					   AT_STORE) == 0);
 }
 
 /* libc's; a program's own are not known. */

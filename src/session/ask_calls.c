@@ -23,6 +23,8 @@ ask(struct session *s, struct wire_message *request, struct session_call_news
 		news->ints[1] = wire_take(&answer);
 		news->floats[0] = wire_take(&answer);
 		news->floats[1] = wire_take(&answer);
+		for (size_t i = 0; i < ARRAY_LEN(news->x87); i++)
+			news->x87[i] = wire_take(&answer);
 		news->signal = (int)wire_take(&answer);
 		news->address = wire_take(&answer);
 		news->breakpoint = (int)wire_take(&answer);

@@ -8,6 +8,7 @@
 #include "private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct filter {
 	bool on;

@@ -88,6 +88,8 @@ answer(struct tracer *tr, const struct interlude_news *news,
 	wire_put(out, news->ints[1]);
 	wire_put(out, news->floats[0]);
 	wire_put(out, news->floats[1]);
+	for (size_t i = 0; i < ARRAY_LEN(news->x87); i++)
+		wire_put(out, news->x87[i]);
 	wire_put(out, (uint64_t)news->signal);
 	wire_put(out, news->address);
 	wire_put(out, news->breakpoint ? number_of(tr, news->breakpoint,

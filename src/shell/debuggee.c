@@ -137,6 +137,7 @@ call_function(void *arg, struct debug_call *call)
 	e->moves = session_moves(e->sh->session);
 	memcpy(call->result, news.ints, sizeof news.ints);
 	memcpy(call->float_result, news.floats, sizeof news.floats);
+	memcpy(call->x87_result, news.x87, sizeof news.x87);
 	return 0;
 }
 
