@@ -319,25 +319,28 @@ call_here(struct shell *sh, const char *text)
 static enum result
 cmd_call(struct shell *sh, size_t n, char **words)
 {
-	static const char option[] = "-resumeone";
+	static const char alone[] = "-resumeone ", fresh[] = "-fresh ";
 	char *whole = words_joined(n - 1, words + 1), *text = whole;
 	enum result r = USAGE;
 
-	sh->call_alone = str_starts(text, option);
+	sh->call_alone = str_starts(text, alone);
+	sh->call_fresh = str_starts(text, fresh);
 	if (sh->call_alone)
-		text += sizeof option - 1;
+		text += sizeof alone - 1;
+	if (sh->call_fresh)
+		text += sizeof fresh - 1;
 	text += strspn(text, " \t");
 	if (*text)
 		r = session_state(sh->session) == SESSION_STOPPED ?
 			call_here(sh, text) : call_beside(sh, text);
-	sh->call_alone = false;
+	sh->call_alone = sh->call_fresh = false;
 	free(whole);
 	return r;
 }
 
 const struct command look_commands[] = {
-	{ "call", "[-resumeone] F(ARGUMENTS)", "call a function of the "
-	  "process (-resumeone: alone)",
+	{ "call", "[-resumeone | -fresh] F(ARGUMENTS)", "call a function of "
+	  "the process\n  (-resumeone: alone; -fresh: on a thread of its own)",
 	  NEEDS_TARGET, cmd_call, "call getpid()" },
 	{ "loadobject", "[-list]", "list what is loaded", NEEDS_TARGET,
 	  cmd_loadobject, "loadobject -list" },

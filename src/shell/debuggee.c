@@ -113,6 +113,45 @@ call_beside(struct debuggee *e, struct debug_call *call)
 			    call->int_count, &call->result[0]);
 }
 
+/* A hit meanwhile would be for nobody, and who stands by itself may hold what
+ * the function needs. */
+static int
+check_fresh(struct shell *sh)
+{
+	const char *why = sh->spots.len || sh->caught ?
+		"handlers wait for threads, which would stop it" :
+		sh->suspended.len ? "threads are suspended" : NULL;
+
+	if (!why)
+		return 0;
+	fail(FAIL_UNSUITABLE, "all threads run while a function is called on "
+	     "one of its own, and %s", why);
+	return fail_remedy("handler -disable all, or call it without -fresh");
+}
+
+/* The process stands again afterwards, wherever its threads are then. */
+static int
+call_fresh(struct debuggee *e, struct debug_call *call)
+{
+	struct session *s = e->sh->session;
+	int r;
+
+	if (check_fresh(e->sh) < 0 || session_cont(s) < 0)
+		return -1;
+	r = call_beside(e, call);
+	if (!target_alive(e->sh))
+		return -1;
+
+	char *why = r < 0 ? xstrdup(fail_last()->reason) : NULL;
+
+	if (session_stop(s) < 0)
+		r = -1;
+	else if (why)
+		r = fail(FAIL_GENERAL, "%s", why);
+	free(why);
+	return r;
+}
+
 static int
 call_function(void *arg, struct debug_call *call)
 {
@@ -128,6 +167,8 @@ call_function(void *arg, struct debug_call *call)
 
 	if (session_state(e->sh->session) == SESSION_RUNNING)
 		return call_beside(e, call);
+	if (e->sh->call_fresh)
+		return call_fresh(e, call);
 	memcpy(c.ints, call->ints, sizeof c.ints);
 	memcpy(c.floats, call->floats, sizeof c.floats);
 	memcpy(c.stack, call->stack, sizeof c.stack);

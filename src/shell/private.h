@@ -95,6 +95,7 @@ struct shell {
 		uint64_t address, least_sp;
 	} until;
 	bool call_alone;	/* other threads stand all the time */
+	bool call_fresh;	/* on a thread of its own, all others run */
 	bool call_waits;	/* an expression does, for its function */
 	int call_ended;		/* by this signal, or 0 */
 	struct vec suspended;	/* pid_t *: by alone_begin */
