@@ -30,6 +30,10 @@ static const struct event_name {
 	{ "rss", EVENT_LEVEL, NO_PLACE },
 	{ "dlopen", EVENT_DLOPEN, PERHAPS_A_PLACE },
 	{ "dlclose", EVENT_DLCLOSE, PERHAPS_A_PLACE },
+	{ "thr_create", EVENT_THR_CREATE, PERHAPS_A_PLACE },
+	{ "thr_exit", EVENT_THR_EXIT, PERHAPS_A_PLACE },
+	{ "sysin", EVENT_SYSIN, PERHAPS_A_PLACE },
+	{ "sysout", EVENT_SYSOUT, PERHAPS_A_PLACE },
 };
 
 static const struct event_name *
@@ -93,6 +97,40 @@ take_numbers(const struct event *e, struct level *level, uint64_t *longer)
 	return fail_remedy("give 1ms or more");
 }
 
+/* 4711, t@4711 */
+static int
+check_thread(const char *command, const char *word, long long *thread)
+{
+	const char *number = str_starts(word, "t@") ? word + 2 : word;
+
+	if (str_number(number, 1, 1 << 30, thread))
+		return 0;
+	fail(FAIL_USAGE, "%s: '%s' is no number of a thread", command, word);
+	return fail_remedy("threads lists them");
+}
+
+/* What can be said of it without a process. */
+static int
+check_place(const char *command, enum event_kind kind, const char *place,
+	    uint64_t *period, long long *thread)
+{
+	switch (kind) {
+	case EVENT_TIMER:
+		return settings_duration(place, period) < 0 ?
+			fail_in("%s timer", command) : 0;
+	case EVENT_SIG:
+		return signal_check(command, place);
+	case EVENT_SYSIN:
+	case EVENT_SYSOUT:
+		return place ? call_check(command, place) : 0;
+	case EVENT_THR_CREATE:
+	case EVENT_THR_EXIT:
+		return place ? check_thread(command, place, thread) : 0;
+	default:
+		return 0;
+	}
+}
+
 /* Where its body stands, for messages. */
 static void
 note_source(const struct shell *sh, struct handler *h)
@@ -114,6 +152,7 @@ event_make(struct shell *sh, const char *command, const struct event *e,
 {
 	const struct event_name *kind = event_named(e->name);
 	uint64_t period = 0, longer = 0;
+	long long thread = e->thread;
 	struct level level = {0};
 	struct handler *h;
 
@@ -121,14 +160,8 @@ event_make(struct shell *sh, const char *command, const struct event *e,
 		return no_event(command, e->name);
 	if (e->wrong || !is_possible(kind, e, does))
 		return USAGE;
-	if (kind->kind == EVENT_TIMER &&
-	    settings_duration(e->place, &period) < 0) {
-		fail_in("%s timer", command);
-		return FAILED;
-	}
-	if (kind->kind == EVENT_SIG && signal_check(command, e->place) < 0)
-		return FAILED;
-	if (e->body && script_check(e->body) < 0)
+	if (check_place(command, kind->kind, e->place, &period, &thread) < 0 ||
+	    (e->body && script_check(e->body) < 0))
 		return FAILED;
 	if (take_numbers(e, &level, &longer) < 0) {
 		fail_in("%s", command);
@@ -148,7 +181,7 @@ event_make(struct shell *sh, const char *command, const struct event *e,
 	h->disabled = e->disable;
 	h->condition = e->condition ? xstrdup(e->condition) : NULL;
 	h->count = e->count;
-	h->thread = (pid_t)e->thread;
+	h->thread = (pid_t)thread;
 	h->period_ns = period;
 	if (handler_place(sh, h) < 0) {
 		handler_remove(sh, h);
