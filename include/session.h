@@ -168,18 +168,33 @@ enum session_event_kind { SESSION_EVENT_NONE, SESSION_EVENT_STOPPED,
 			  /* a function that was called by session_call_here is
 			   * over: session_call_end; signal: of its fault */
 			  SESSION_EVENT_CALLED,
+			  /* session_want: a thread stands, before it has
+			   * run; in its end; before a system call, or
+			   * behind it (value: the answer; signal: which) */
+			  SESSION_EVENT_BEGINS, SESSION_EVENT_ENDS,
+			  SESSION_EVENT_ENTERS, SESSION_EVENT_RETURNS,
 			  SESSION_EVENT_TRACER_GONE };
 struct session_event {
 	enum session_event_kind kind;
 	pid_t tid;
 	int breakpoint;		/* number given by session_break */
 	int signal;
+	int64_t value;
 	int status;		/* wait status of the ended program; -1 unknown */
 	char text[512];		/* one sentence; the receipt when it ended */
 };
 /* Signals (bit n - 1 is n) of which an event comes, while all stand, before a
  * thread gets them. */
 int session_catch(struct session *s, uint64_t signals);
+/* What else an event is wanted of, while all stand. Calls by their numbers. */
+enum { SESSION_CALLS_KNOWN = 512 };
+struct session_wants {
+	bool begins, ends;	/* threads; those that end by themselves */
+	uint64_t enters[SESSION_CALLS_KNOWN / 64];
+	uint64_t returns[SESSION_CALLS_KNOWN / 64];
+	pid_t calls_of;		/* of this thread only; 0: of all */
+};
+int session_want(struct session *s, const struct session_wants *w);
 /* session_cont, but that this thread gets another signal than is due to it, or
  * one though none is; 0: none. */
 int session_cont_with(struct session *s, pid_t tid, int signal);

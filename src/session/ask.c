@@ -23,6 +23,7 @@ client_queue_event(struct session *s, struct wire_message *m)
 	ev->breakpoint = (int)wire_take(m);
 	ev->signal = (int)wire_take(m);
 	ev->status = (int)wire_take(m);
+	ev->value = (int64_t)wire_take(m);
 
 	const char *text = wire_take_text(m);
 
@@ -280,6 +281,22 @@ session_catch(struct session *s, uint64_t signals)
 {
 	return session_check_holdable(s->pid) < 0 ? -1 :
 		client_ask_simple(s, WIRE_CATCH, signals);
+}
+
+int
+session_want(struct session *s, const struct session_wants *w)
+{
+	struct wire_message request, answer;
+
+	if (session_check_holdable(s->pid) < 0)
+		return -1;
+	wire_init(&request, WIRE_WANT);
+	wire_put_bytes(&request, w, sizeof *w);
+
+	const int r = client_ask(s, &request, &answer);
+
+	wire_fini(&answer);
+	return r;
 }
 
 static const char *

@@ -26,7 +26,7 @@ enum wire_kind {
 	WIRE_CONT, WIRE_DETACH, WIRE_KILL, WIRE_WHERE, WIRE_THREADS,
 	WIRE_READ, WIRE_WRITE, WIRE_REGSET, WIRE_SET_REGSET, WIRE_STEP,
 	WIRE_BEHIND_CALL, WIRE_LOADER, WIRE_CALL_HERE, WIRE_CALL_GO, WIRE_CALL_END,
-	WIRE_SUSPEND, WIRE_CATCH,
+	WIRE_SUSPEND, WIRE_CATCH, WIRE_WANT,
 	WIRE_BREAK, WIRE_UNBREAK, WIRE_WHY_TRAP, WIRE_CALL, WIRE_MAPS, WIRE_STOP_RECORDING,
 	WIRE_CANCEL,		/* of the call that runs: no answer */
 };
@@ -88,6 +88,7 @@ struct tracer {
 	size_t call_count;
 	struct way_back *way;	/* by which they come back */
 	uint64_t caught;	/* signals */
+	bool wants;		/* something of target_want */
 };
 
 /* ---- requests.c ------------------------------------------------------------ */
@@ -100,6 +101,8 @@ void tracer_end_collection(struct tracer *tr, const char *how);
 int tracer_release(struct tracer *tr);
 const char *tracer_receipt(const struct tracer *tr);
 
+/* It runs on. */
+int tracer_go_on(struct tracer *tr);
 int tracer_need_target(struct tracer *tr);
 int tracer_need_collection(struct tracer *tr);
 /* It has been stopped; look: what became of the target. */
@@ -113,6 +116,7 @@ struct request_handler {
 	bool from_outside;	/* also through the control socket */
 };
 extern const struct request_handler target_requests[]; /* requests_target.c */
+extern const struct request_handler event_requests[]; /* requests_events.c */
 extern const struct request_handler debug_requests[]; /* requests_debug.c */
 extern const struct request_handler call_requests[]; /* requests_call.c */
 /* Functions that were called come back by themselves. */

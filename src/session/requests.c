@@ -259,6 +259,8 @@ find_handler(uint32_t kind, bool outside)
 	if (!h)
 		h = find_in(target_requests, kind, outside);
 	if (!h)
+		h = find_in(event_requests, kind, outside);
+	if (!h)
 		h = find_in(debug_requests, kind, outside);
 	return h ? h : find_in(call_requests, kind, outside);
 }
