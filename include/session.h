@@ -40,6 +40,7 @@ struct settings {
 	char *experiment;		/* NULL: test.N.er */
 	bool overwrite;
 	uint64_t limit_mb;		/* 0 unlimited */
+	uint64_t keep_ns;		/* only the last so long; 0: all */
 	enum session_archive archive;
 	uint64_t sample_period_ns;	/* 0: manual */
 	bool dbx_sample;		/* a sample at each stop */
@@ -126,6 +127,9 @@ int session_disable(struct session *s, char **receipt);
 int session_pause(struct session *s);
 int session_resume(struct session *s);
 int session_sample(struct session *s, const char *label);
+/* Write what is kept so far as an experiment, name NULL: one of ours. The path
+ * is the caller's. */
+int session_write_kept(struct session *s, const char *name, char **path);
 /* Counters so far. */
 struct session_progress {
 	uint64_t elapsed_ns, samples, lost, stacks_failed;
@@ -138,6 +142,7 @@ struct session_progress {
 	/* what these could not hide: waits whose time limit started once more,
 	 * calls that gave back a part */
 	unsigned began_again, cut_short;
+	uint64_t keep_ns, dropped;	/* only the last of it; samples before */
 	unsigned not_sampled;	/* threads without a clock; why says why */
 	char cuts[256];		/* stacks that are not whole, and a remedy */
 	char engine[16];

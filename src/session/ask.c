@@ -226,6 +226,16 @@ session_sample(struct session *s, const char *label)
 }
 
 int
+session_write_kept(struct session *s, const char *name, char **path)
+{
+	struct wire_message request;
+
+	wire_init(&request, WIRE_WRITE_KEPT);
+	wire_put_text(&request, name);
+	return client_ask_text(s, &request, path);
+}
+
+int
 session_progress(struct session *s, struct session_progress *out)
 {
 	struct wire_message request, answer;

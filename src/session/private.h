@@ -22,7 +22,8 @@
 enum wire_kind {
 	WIRE_OK = 1, WIRE_FAILED, WIRE_EVENT,
 	WIRE_ATTACH, WIRE_SEIZE, WIRE_TO_START, WIRE_ENABLE, WIRE_DISABLE,
-	WIRE_PAUSE, WIRE_RESUME, WIRE_SAMPLE, WIRE_PROGRESS, WIRE_STOP,
+	WIRE_PAUSE, WIRE_RESUME, WIRE_SAMPLE, WIRE_WRITE_KEPT, WIRE_PROGRESS,
+	WIRE_STOP,
 	WIRE_CONT, WIRE_DETACH, WIRE_KILL, WIRE_WHERE, WIRE_THREADS,
 	WIRE_READ, WIRE_WRITE, WIRE_REGSET, WIRE_SET_REGSET, WIRE_STEP,
 	WIRE_BEHIND_CALL, WIRE_LOADER, WIRE_CALL_HERE, WIRE_CALL_GO, WIRE_CALL_END,
@@ -165,6 +166,10 @@ bool collection_work(struct collection *c);
 int collection_pause(struct collection *c, const char *who);
 int collection_resume(struct collection *c);
 int collection_sample(struct collection *c, const char *label);
+/* Only its last moments are. */
+bool collection_keeps(const struct collection *c);
+/* What is kept so far, as an experiment; its path, the caller's. NULL: failed. */
+char *collection_write(struct collection *c, const char *name);
 void collection_progress(struct collection *c, struct session_progress *out);
 bool collection_paused(const struct collection *c);
 const char *collection_path(const struct collection *c);

@@ -233,6 +233,12 @@ do_detach(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 
 	if (how == LEAVE_RECORDING && tracer_need_collection(tr) < 0)
 		return -1;
+	if (how == LEAVE_RECORDING && collection_keeps(tr->col)) {
+		fail(FAIL_USAGE, "%s is kept in memory, where `sonde stop` "
+		     "does not find it", collection_path(tr->col));
+		return fail_remedy("before collector enable: collector keep "
+				   "off");
+	}
 	tr->keep = how == LEAVE_RECORDING;
 	/* our disk may keep us: it does not stand meanwhile */
 	if (how == LEAVE_RUNNING && !tr->at_start)
