@@ -167,14 +167,18 @@ int target_open_mapped(struct target *t, uint64_t start, uint64_t end,
 enum event_kind { EVENT_NONE, EVENT_STOPPED, EVENT_GROUP_STOP, EVENT_SIGNAL,
 		  EVENT_SYSCALL, EVENT_CLONE, EVENT_FORK, EVENT_EXEC,
 		  EVENT_EXITING, EVENT_THREAD_GONE, EVENT_ENDED,
-		  EVENT_BREAKPOINT, EVENT_ERRAND };
+		  EVENT_BREAKPOINT, EVENT_ERRAND,
+		  /* target_want: */
+		  EVENT_BEGINS, EVENT_ENDS, EVENT_ENTERS, EVENT_RETURNS };
 struct event {
 	enum event_kind kind;
 	pid_t tid;
 	int signal;		/* EVENT_SIGNAL, EVENT_GROUP_STOP; EVENT_ERRAND:
 				 * of a fault, 0: it is back */
 	bool stands;		/* EVENT_SIGNAL: it is due, the thread stands */
-	unsigned long message;	/* PTRACE_GETEVENTMSG: new tid, status */
+	unsigned long message;	/* PTRACE_GETEVENTMSG: new tid, status;
+				 * EVENT_BEGINS: who made it; of calls: which */
+	int64_t answer;		/* EVENT_RETURNS */
 	int status;		/* raw wait status */
 	struct breakpoint *breakpoint;	/* EVENT_BREAKPOINT */
 	bool passes;		/* ... which concerns nobody; but it must be
@@ -399,6 +403,16 @@ int target_deliver(struct target *t, pid_t tid, int signal);
 /* 0: none is due to this one, which stands. */
 int thread_due_signal(pid_t tid, siginfo_t *info);
 bool target_is_seized(const struct target *t);
+
+/* What else is told of a target that runs seized: the thread stands, call
+ * target_hold_all. To be set while all stand. */
+enum { CALLS_KNOWN = 512 };
+struct target_wants {
+	bool begins, ends;	/* threads; those that end by themselves */
+	uint64_t enters[CALLS_KNOWN / 64], returns[CALLS_KNOWN / 64];
+	pid_t calls_of;		/* of this thread only; 0: of all */
+};
+void target_want(struct target *t, const struct target_wants *w);
 
 /* ---- breakpoints -------------------------------------------------------- */
 

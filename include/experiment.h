@@ -40,6 +40,19 @@ struct experiment_info {
 struct experiment *experiment_create(const struct experiment_info *info);
 const char *experiment_path(const struct experiment *exp);
 
+/* ---- keep.c: only the last so many nanoseconds, in memory ---------------- */
+
+/* Recorded like any other, but without a directory: what is older goes, and is
+ * counted. experiment_close writes what is left, as info->path. */
+struct experiment *experiment_keep(const struct experiment_info *info,
+				   uint64_t span_ns);
+/* Write what is kept as a whole, ordinary experiment, and go on. path NULL:
+ * that of info. */
+int experiment_write_kept(struct experiment *exp, const char *path,
+			  uint64_t time_ns, const char *how);
+/* Samples that are too old by now; 0 also if it is no such experiment. */
+uint64_t experiment_kept_dropped(struct experiment *exp, uint64_t now);
+
 /* ---- reopen.c: an experiment whose writer was killed --------------------- */
 
 struct experiment_left {

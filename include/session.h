@@ -42,6 +42,7 @@ struct settings {
 	char *experiment;		/* NULL: test.N.er */
 	bool overwrite;
 	uint64_t limit_mb;		/* 0 unlimited */
+	uint64_t keep_ns;		/* only the last so long; 0: all */
 	enum session_archive archive;
 	uint64_t sample_period_ns;	/* 0: manual */
 	bool dbx_sample;		/* a sample at each stop */
@@ -128,6 +129,9 @@ int session_disable(struct session *s, char **receipt);
 int session_pause(struct session *s);
 int session_resume(struct session *s);
 int session_sample(struct session *s, const char *label);
+/* Write what is kept so far as an experiment, name NULL: one of ours. The path
+ * is the caller's. */
+int session_write_kept(struct session *s, const char *name, char **path);
 /* Counters so far. */
 struct session_progress {
 	uint64_t elapsed_ns, samples, lost, stacks_failed;
@@ -140,6 +144,7 @@ struct session_progress {
 	/* what these could not hide: waits whose time limit started once more,
 	 * calls that gave back a part */
 	unsigned began_again, cut_short;
+	uint64_t keep_ns, dropped;	/* only the last of it; samples before */
 	unsigned not_sampled;	/* threads without a clock; why says why */
 	char cuts[256];		/* stacks that are not whole, and a remedy */
 	char engine[16];
@@ -170,12 +175,18 @@ enum session_event_kind { SESSION_EVENT_NONE, SESSION_EVENT_STOPPED,
 			  /* a function that was called by session_call_here is
 			   * over: session_call_end; signal: of its fault */
 			  SESSION_EVENT_CALLED,
+			  /* session_want: a thread stands, before it has
+			   * run; in its end; before a system call, or
+			   * behind it (value: the answer; signal: which) */
+			  SESSION_EVENT_BEGINS, SESSION_EVENT_ENDS,
+			  SESSION_EVENT_ENTERS, SESSION_EVENT_RETURNS,
 			  SESSION_EVENT_TRACER_GONE };
 struct session_event {
 	enum session_event_kind kind;
 	pid_t tid;
 	int breakpoint;		/* number given by session_break */
 	int signal;
+	int64_t value;
 	int status;		/* wait status of the ended program; -1 unknown */
 	uint64_t hits;		/* of a filter, this one, which it lets through,
 				 * included; 0: it was not asked */
@@ -184,6 +195,15 @@ struct session_event {
 /* Signals (bit n - 1 is n) of which an event comes, while all stand, before a
  * thread gets them. */
 int session_catch(struct session *s, uint64_t signals);
+/* What else an event is wanted of, while all stand. Calls by their numbers. */
+enum { SESSION_CALLS_KNOWN = 512 };
+struct session_wants {
+	bool begins, ends;	/* threads; those that end by themselves */
+	uint64_t enters[SESSION_CALLS_KNOWN / 64];
+	uint64_t returns[SESSION_CALLS_KNOWN / 64];
+	pid_t calls_of;		/* of this thread only; 0: of all */
+};
+int session_want(struct session *s, const struct session_wants *w);
 /* session_cont, but that this thread gets another signal than is due to it, or
  * one though none is; 0: none. */
 int session_cont_with(struct session *s, pid_t tid, int signal);

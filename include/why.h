@@ -102,6 +102,8 @@ void wait_fini(struct wait *w);
 /* The name of a system call, "call 999" for one of no name. A view, of an
  * unknown one until the next call. */
 const char *wait_call_name(long call);
+/* -1: there is none of that name. */
+long wait_call_number(const char *name);
 /* Of WAIT_IPC: "message queue", "semaphore set". */
 const char *ipc_kind_name(const struct wait *w);
 const char *lock_kind_name(enum lock_kind kind);

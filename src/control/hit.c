@@ -170,7 +170,7 @@ breakpoint_touches(struct target *t, struct hold *h)
 	struct watch *w;
 
 	h->touches = (t->signal && !h->group_signal &&
-		      touched(t, h->tid, &w)) || signal_to_tell(t, h);
+		      touched(t, h->tid, &w)) || signal_to_tell(t, h) || h->tell;
 	t->touches = t->touches || h->touches;
 	return h->touches;
 }
@@ -189,6 +189,8 @@ breakpoint_take_touch(struct target *t, struct event *ev)
 		h->touches = false;
 		if (!h->stopped || h->want != WANT_RUNNING)
 			continue;
+		if (wants_tell(h, ev))
+			return true;
 		if (signal_to_tell(t, h)) {
 			h->told = true;
 			*ev = (struct event){

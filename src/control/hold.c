@@ -30,7 +30,7 @@ enum {
 static unsigned long
 options(const struct target *t)
 {
-	return STOP_OPTIONS | (t->traps ? TRAP_OPTIONS : 0);
+	return STOP_OPTIONS | (t->traps ? TRAP_OPTIONS : 0) | wants_options(t);
 }
 
 /* Those that stand first: nobody waits for one that is late. */
@@ -181,10 +181,10 @@ target_let_go_late(struct target *t)
 
 /* ESRCH from these: it was killed, and the next wait tells. */
 static void
-run_on(struct hold *h, int signal)
+run_on(const struct target *t, struct hold *h, int signal)
 {
-	(void)ptrace(h->errand.behind ? PTRACE_SYSCALL : PTRACE_CONT, h->tid,
-		     0, (long)signal);
+	(void)ptrace(h->errand.behind || wants_calls_of(t, h) ?
+		     PTRACE_SYSCALL : PTRACE_CONT, h->tid, 0, (long)signal);
 	h->stopped = false;
 }
 
@@ -199,10 +199,11 @@ void
 hold_run_on(struct target *t, struct hold *h)
 {
 	hold_repair(t, h);
+	wants_run_on(t, h);
 	if (h->group_signal)
 		listen_on(h);
 	else
-		run_on(h, signal_to_deliver(t, h));
+		run_on(t, h, signal_to_deliver(t, h));
 }
 
 int
@@ -341,11 +342,11 @@ take_signal(struct target *t, struct hold *h, struct event *ev)
 		ev->stands = signal_is_caught(t, tid);
 		h->told = ev->stands;
 		if (!ev->stands)
-			run_on(h, signal);
+			run_on(t, h, signal);
 		return signal != 0;
 	}
 	if (judge_passes(t, tid, ev)) {
-		run_on(h, 0);
+		run_on(t, h, 0);
 		return false;
 	}
 	/* Stand at a plain stop: there no path can deliver the trap. */
@@ -380,12 +381,26 @@ static bool
 take_call(struct target *t, struct hold *h, struct event *ev)
 {
 	if (!thread_is_back(t, h->tid)) {
-		run_on(h, 0);
+		run_on(t, h, 0);
 		return false;
 	}
 	ev->kind = EVENT_ERRAND;
 	ev->signal = 0;
 	return true;
+}
+
+/* For what it has stopped, if that is wanted; else it goes on. */
+static bool
+take_wanted(struct target *t, struct hold *h, struct event *ev)
+{
+	const pid_t tid = h->tid;
+
+	if (wants_take(t, h, ev))
+		return true;
+	h = pack_find(&t->pack, tid);
+	if (h && h->stopped)
+		run_on(t, h, 0);
+	return false;
 }
 
 /* An event of a thread that runs seized. true: tell the caller. */
@@ -399,28 +414,29 @@ take_running(struct target *t, struct hold *h, struct event *ev)
 	case EVENT_SIGNAL:
 		return take_fault(t, h, ev) || take_signal(t, h, ev);
 	case EVENT_SYSCALL:
-		return take_call(t, h, ev);
+		return h->errand.behind ? take_call(t, h, ev) :
+			take_wanted(t, h, ev);
+	case EVENT_EXITING:
+		return take_wanted(t, h, ev);
 	case EVENT_CLONE:
 	case EVENT_FORK:
 		pack_note_birth(&t->pack, ev, WANT_RUNNING);
-		run_on(pack_find(&t->pack, ev->tid), 0);
+		run_on(t, pack_find(&t->pack, ev->tid), 0);
 		return true;
 	case EVENT_EXEC:
 		pack_note_exec(&t->pack, ev);
 		if (!t->stand_at_exec)
-			run_on(pack_find(&t->pack, ev->tid), 0);
+			run_on(t, pack_find(&t->pack, ev->tid), 0);
 		return true;
 	case EVENT_NONE:
 		if ((unsigned)ev->status >> 16 == PTRACE_EVENT_VFORK_DONE)
 			vfork_ends(t, h);
-		run_on(h, 0);
+		run_on(t, h, 0);
 		return false;
 	default:
 		/* a newborn's first stop, the end of a group stop, ... */
 		breakpoints_arm(t, h);
-		if (!t->choose_again)
-			run_on(h, 0);
-		return false;
+		return !t->choose_again && take_wanted(t, h, ev);
 	}
 }
 

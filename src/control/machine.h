@@ -60,6 +60,9 @@ void machine_start_over(struct user_regs_struct *regs, long nr);
 void machine_go_to_call(struct user_regs_struct *regs, long nr);
 /* The number of restart_syscall. */
 extern const long machine_restart_call;
+/* At the entry of a call: it has not come there yet, and comes when it goes on.
+ * false: that cannot be. */
+bool machine_before_call(struct user_regs_struct *regs);
 /* It goes on somewhere else, and no call of it begins again. */
 void machine_leave_call(struct user_regs_struct *regs);
 /* Carry out the instruction that a standing thread is at, on its registers

@@ -55,6 +55,14 @@ machine_is_signal(const unsigned char *at)
 	return magic == FP_REGISTERS;
 }
 
+/* The number of the call is in another register set. */
+bool
+machine_before_call(struct user_regs_struct *regs)
+{
+	(void)regs;
+	return false;
+}
+
 bool
 machine_passes(const struct user_regs_struct *regs)
 {

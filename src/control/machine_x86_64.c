@@ -228,6 +228,18 @@ machine_waits(const struct user_regs_struct *regs)
 		(long)regs->rax == -ERESTARTNOINTR);
 }
 
+/* The program gives rcx and r11 up at any call. */
+bool
+machine_before_call(struct user_regs_struct *regs)
+{
+	enum { SYSCALL_SIZE = 2 };
+
+	regs->rip -= SYSCALL_SIZE;
+	regs->rax = regs->orig_rax;
+	regs->orig_rax = (unsigned long)-1;
+	return true;
+}
+
 void
 machine_begin_again(struct user_regs_struct *regs, long nr)
 {

@@ -125,6 +125,8 @@ pack_note_birth(struct pack *p, const struct event *ev, enum want want)
 
 	if (vfork)
 		vfork_begins(p->target, pack_find(p, ev->tid));
+	if (tid && pack_find(p, tid))
+		pack_find(p, tid)->maker = ev->tid;	/* a listing had it */
 	if (!tid || pack_find(p, tid))
 		return;
 
@@ -136,6 +138,7 @@ pack_note_birth(struct pack *p, const struct event *ev, enum want want)
 	child->asked = child->newborn = true;	/* it starts with a stop */
 	child->foreign = foreign;
 	child->lift = ev->kind == EVENT_FORK && !vfork;
+	wants_note_birth(p->target, child, ev->tid);
 }
 
 /* The kernel waited with the exec until we had seen all other threads end;

@@ -22,6 +22,9 @@ enum want {
 
 enum { NO_SIGNAL = -1 };
 
+/* wants.c: what is told of it as soon as it is to run on */
+enum tell { TELL_NOTHING, TELL_BEGINS, TELL_ENDS, TELL_ENTERS, TELL_RETURNS };
+
 struct hold {
 	pid_t tid;
 	enum want want;
@@ -43,6 +46,14 @@ struct hold {
 	bool told;		/* of the signal that it stands with */
 	int instead;		/* of that one: another, NO_SIGNAL; 0: it */
 	int group_signal;	/* it stands in a group stop of this signal */
+	enum tell tell;
+	pid_t maker;		/* it was born while seized */
+	struct hold_call {	/* the last that was seen of it */
+		uint64_t pc, sp;
+		long nr;
+		bool goes_on;	/* it is entered again, and not anew */
+		int64_t answer;
+	} call;
 	uint64_t stopped_at;
 	uint64_t mask;		/* of signals */
 	struct sentry *sentry;	/* waits for it in user mode; NULL: none */

@@ -38,7 +38,7 @@ seize_listed(struct pack *p, pid_t tid)
 	    !state_alive(st.state))
 		return 0;
 	if (error == EPERM && st.tracer == tracer_tid()) {
-		pack_add(p, tid, WANT_STOPPED);
+		wants_note_birth(p->target, pack_add(p, tid, WANT_STOPPED), 0);
 		return 1;
 	}
 	return attach_explain(p->target, error);

@@ -214,6 +214,22 @@ bool signal_to_tell(struct target *t, const struct hold *h);
 /* What it gets when it goes on. */
 int signal_to_deliver(struct target *t, const struct hold *h);
 
+/* ---- wants.c ------------------------------------------------------------ */
+
+unsigned long wants_options(const struct target *t);
+/* It is to stop at its calls. */
+bool wants_calls_of(const struct target *t, const struct hold *h);
+void wants_note_birth(const struct target *t, struct hold *child, pid_t maker);
+/* On its way to a plain stop: what is to be told when it runs on. From a call
+ * that it is about to enter it is sent back. */
+void wants_note(struct target *t, struct hold *h, const struct event *ev);
+/* It runs, and has stopped for this. true: it stands, and *ev tells why. */
+bool wants_take(struct target *t, struct hold *h, struct event *ev);
+/* What is still to be told of it. */
+bool wants_tell(struct hold *h, struct event *ev);
+/* From a plain stop it goes on, and may be in a call. */
+void wants_run_on(const struct target *t, struct hold *h);
+
 /* ---- loader.c ----------------------------------------------------------- */
 
 /* What the kernel told the program at its start; 0: nothing of that type. */
@@ -393,6 +409,8 @@ struct target {
 	void *judge_arg;
 	bool more;			/* there may be news that wait */
 	unsigned turns, turn;		/* whose news are next (hold.c) */
+	struct target_wants wants;
+	bool wants_calls;		/* some are among them */
 	bool lifted;			/* no trap may be in the text now */
 	unsigned vforks;		/* traps are lifted until 0 */
 	unsigned char *arena;		/* stacks are copied to */

@@ -104,6 +104,14 @@ hold_step(struct pack *p, pid_t tid, int status)
 		return 1;
 	}
 
+	if (p == &p->target->pack && h->want == WANT_STOPPED)
+		wants_note(p->target, h, &ev);
+	/* it comes to no other stop */
+	if (h->tell == TELL_ENDS) {
+		h->asked = false;
+		return 1;
+	}
+
 	/* its birth, a signal: it may stand since those that sleep were asked */
 	if (!drain)
 		p->ran_until = p->asked_at;

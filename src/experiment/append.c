@@ -221,7 +221,7 @@ write_first(struct sink *s, size_t len)
 int
 sink_flush(struct sink *s)
 {
-	if (s->len == 0)
+	if (s->len == 0 || s->held)
 		return 0;
 	if (s->fd < 0 || (s->broken && cut_back(s, 0) < 0))
 		return -1;

@@ -295,6 +295,7 @@ writer_free(struct experiment *exp)
 	map_fini(&exp->carry);
 	map_fini(&exp->split);
 	map_fini(&exp->again);
+	keep_free(exp->keep);
 	free(exp->pieces);
 	free(exp->words);
 	free(exp->path);
@@ -322,6 +323,12 @@ experiment_close(struct experiment *exp, uint64_t time_ns, const char *how)
 {
 	if (time_ns > exp->last_ns)
 		exp->last_ns = time_ns;
+	if (exp->keep) {
+		const int r = experiment_write_kept(exp, NULL, time_ns, how);
+
+		(void)writer_free(exp);		/* it has no files */
+		return r;
+	}
 	(void)experiment_flush(exp);	/* what is refused is counted below */
 	give_up(exp);
 	writer_losses(exp, WRITER_NOW);

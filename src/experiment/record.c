@@ -30,7 +30,7 @@ void
 writer_line(struct experiment *exp, struct sink *to, struct str *line)
 {
 	str_add(line, "\n");
-	if (to->len + line->len > LINES_KEEP)
+	if (!to->held && to->len + line->len > LINES_KEEP)
 		exp->refused++;
 	else
 		sink_put(to, str_text(line), line->len);
@@ -134,8 +134,10 @@ experiment_clock(struct experiment *exp, uint64_t time_ns, pid_t tid, int cpu,
 		note_refused(exp, cpu, (int)state, us);
 		return;
 	}
+	if (exp->keep)
+		keep_used(exp, frinfo, time_ns);
 	put_clock(exp, &packet, us);
-	if (exp->profile.len >= FLUSH_AT)
+	if (!exp->keep && exp->profile.len >= FLUSH_AT)
 		(void)flush_packets(exp);	/* losses are booked */
 }
 
@@ -165,6 +167,12 @@ writer_settle(struct experiment *exp)
 int
 experiment_flush(struct experiment *exp)
 {
+	if (exp->keep) {
+		writer_losses(exp, WRITER_LATELY);
+		keep_flush(exp);
+		return 0;
+	}
+
 	int res = sink_flush(&exp->log);
 
 	if (sink_flush(&exp->map) < 0)

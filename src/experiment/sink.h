@@ -30,6 +30,7 @@ struct sink {
 	uint64_t size;		/* bytes of whole records on disk */
 	uint64_t reserve;	/* bytes kept free behind the end */
 	uint64_t allocated;	/* the disk has given space up to here */
+	bool held;		/* flushing leaves it in the buffer */
 	bool broken;		/* half a record could not be taken back */
 	int error;		/* errno of the last refusal; 0: none */
 };

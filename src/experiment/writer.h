@@ -7,6 +7,7 @@
 
 #include "base.h"
 #include "experiment.h"
+#include "keep.h"
 #include "sink.h"
 
 /* A stack piece that is on disk, or waits for it. */
@@ -38,6 +39,7 @@ struct experiment {
 	uint64_t start_ns, last_ns;
 	bool clocked;			/* clock data was asked for */
 	bool replaced;			/* the target's exec ended it */
+	struct keep *keep;		/* NULL: it is on disk */
 
 	/* log and map take a line at once; frames go out before profile */
 	struct sink log, map, frames, profile, overview;

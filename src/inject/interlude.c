@@ -469,6 +469,8 @@ take_event(struct interlude *il, const struct event *ev, const siginfo_t *info,
 		news->why = INTERLUDE_BREAKPOINT;
 		news->breakpoint = ev->breakpoint;
 		return true;
+	case EVENT_EXITING:
+		return false;	/* its end comes */
 	case EVENT_EXEC:
 		news->why = INTERLUDE_EXECED;
 		return true;

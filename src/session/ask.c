@@ -24,6 +24,7 @@ client_queue_event(struct session *s, struct wire_message *m)
 	ev->signal = (int)wire_take(m);
 	ev->status = (int)wire_take(m);
 	ev->hits = wire_take(m);
+	ev->value = (int64_t)wire_take(m);
 
 	const char *text = wire_take_text(m);
 
@@ -226,6 +227,16 @@ session_sample(struct session *s, const char *label)
 }
 
 int
+session_write_kept(struct session *s, const char *name, char **path)
+{
+	struct wire_message request;
+
+	wire_init(&request, WIRE_WRITE_KEPT);
+	wire_put_text(&request, name);
+	return client_ask_text(s, &request, path);
+}
+
+int
 session_progress(struct session *s, struct session_progress *out)
 {
 	struct wire_message request, answer;
@@ -281,6 +292,22 @@ session_catch(struct session *s, uint64_t signals)
 {
 	return session_check_holdable(s->pid) < 0 ? -1 :
 		client_ask_simple(s, WIRE_CATCH, signals);
+}
+
+int
+session_want(struct session *s, const struct session_wants *w)
+{
+	struct wire_message request, answer;
+
+	if (session_check_holdable(s->pid) < 0)
+		return -1;
+	wire_init(&request, WIRE_WANT);
+	wire_put_bytes(&request, w, sizeof *w);
+
+	const int r = client_ask(s, &request, &answer);
+
+	wire_fini(&answer);
+	return r;
 }
 
 static const char *

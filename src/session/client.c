@@ -292,6 +292,10 @@ note_event(struct session *s, struct session_event *ev)
 	case SESSION_EVENT_SIGNAL:
 	case SESSION_EVENT_NEW_PROGRAM:
 	case SESSION_EVENT_CALLED:
+	case SESSION_EVENT_BEGINS:
+	case SESSION_EVENT_ENDS:
+	case SESSION_EVENT_ENTERS:
+	case SESSION_EVENT_RETURNS:
 		s->held = true;
 		break;
 	case SESSION_EVENT_NOTE:

@@ -77,6 +77,22 @@ collection_choose_path(const struct settings *s)
 	return path;
 }
 
+/* What needs to have seen the beginning. */
+static int
+may_be_kept(const struct settings *s)
+{
+	const char *what = s->heap ? "heaptrace" : s->sync ? "synctrace" :
+		s->io ? "iotrace" : s->creators ? "creators" :
+		s->children ? "recording of children" :
+		!s->profile ? "profile off" : NULL;
+
+	if (!what)
+		return 0;
+	fail(FAIL_USAGE, "%s does not go with keeping the last %.1f s alone",
+	     what, (double)s->keep_ns / 1e9);
+	return fail_remedy("collector keep off, or without it");
+}
+
 int
 collection_create(struct collection *c, bool attached)
 {
@@ -93,7 +109,10 @@ collection_create(struct collection *c, bool attached)
 	info.cwd = cwd;
 	info.command = command;
 	ids_of(c->target, &info);
-	c->exp = experiment_create(&info);
+	if (!c->settings.keep_ns)
+		c->exp = experiment_create(&info);
+	else if (may_be_kept(&c->settings) == 0)
+		c->exp = experiment_keep(&info, c->settings.keep_ns);
 	collection_note_children(c);
 	c->children.before_ns = c->children.now_ns;
 	free(cwd);
@@ -242,6 +261,8 @@ collection_progress(struct collection *c, struct session_progress *out)
 		.stop_ns = n->stop_ns, .stops = n->stops,
 		.stop_total_ns = n->stop_total_ns,
 		.not_sampled = (unsigned)n->not_sampled,
+		.keep_ns = c->settings.keep_ns,
+		.dropped = experiment_kept_dropped(c->exp, now_ns()),
 		.began_again = marks->began_again - c->marks.began_again,
 		.cut_short = marks->cut_short - c->marks.cut_short,
 	};

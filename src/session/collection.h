@@ -24,6 +24,7 @@ struct collection {
 	struct experiment_usage usage;	/* the last that could be read */
 	struct usage_switches switches;
 	struct { uint64_t before_ns, now_ns; } children;
+	unsigned written;	/* experiments of what is kept */
 	bool paused, over_limit, stopped;
 };
 

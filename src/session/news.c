@@ -22,6 +22,7 @@ tracer_send_event(struct tracer *tr, const struct session_event *ev)
 	wire_put(&m, (uint64_t)ev->signal);
 	wire_put(&m, (uint64_t)(int64_t)ev->status);
 	wire_put(&m, ev->hits);
+	wire_put(&m, (uint64_t)ev->value);
 	wire_put_text(&m, ev->text);
 	wire_put(&m, tr->partial);
 	(void)wire_send(tr->shell, &m);	/* a shell that is gone needs none */
@@ -145,6 +146,36 @@ on_signal(struct tracer *tr, const struct event *ev)
 	tracer_send_event(tr, &out);
 }
 
+/* What was wanted of a thread: everybody stands, the shell decides. */
+static void
+on_wanted(struct tracer *tr, const struct event *ev)
+{
+	const pid_t maker = (pid_t)ev->message;
+	struct session_event out = { .tid = ev->tid, .value = ev->answer };
+
+	switch (ev->kind) {
+	case EVENT_BEGINS:
+		out.kind = SESSION_EVENT_BEGINS;
+		(void)snprintf(out.text, sizeof out.text, "thread %d begins, "
+			       "made by thread %d", (int)ev->tid, (int)maker);
+		break;
+	case EVENT_ENDS:
+		out.kind = SESSION_EVENT_ENDS;
+		(void)snprintf(out.text, sizeof out.text, "thread %d ends",
+			       (int)ev->tid);
+		break;
+	default:
+		out.kind = ev->kind == EVENT_ENTERS ? SESSION_EVENT_ENTERS :
+			SESSION_EVENT_RETURNS;
+		out.signal = (int)ev->message;
+	}
+	if (target_hold_all(tr->target) < 0 || target_gone(tr->target))
+		return;
+	if (tr->col)
+		collection_stop_sample(tr->col);
+	tracer_send_event(tr, &out);
+}
+
 /* A breakpoint of which nobody would hear any more. */
 static void
 tell_what_is_off(struct tracer *tr)
@@ -186,8 +217,9 @@ tell_what_is_lost(struct tracer *tr)
 		tr->traps[i] = (struct trap){0};
 		lost = true;
 	}
-	if (tr->caught && !target_is_seized(tr->target)) {
+	if ((tr->caught || tr->wants) && !target_is_seized(tr->target)) {
 		tr->caught = 0;
+		tr->wants = false;
 		lost = true;
 	}
 	if (!lost)
@@ -254,6 +286,8 @@ tracer_pump_events(struct tracer *tr)
 			target_note_exit(tr->target, ev.status);
 		if (ev.kind == EVENT_BREAKPOINT)
 			on_breakpoint(tr, &ev);
+		if (ev.kind >= EVENT_BEGINS && ev.kind <= EVENT_RETURNS)
+			on_wanted(tr, &ev);
 		if (ev.kind == EVENT_ERRAND)
 			on_errand(tr, &ev);
 		if (ev.kind == EVENT_SIGNAL && ev.stands)

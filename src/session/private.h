@@ -22,11 +22,12 @@
 enum wire_kind {
 	WIRE_OK = 1, WIRE_FAILED, WIRE_EVENT,
 	WIRE_ATTACH, WIRE_SEIZE, WIRE_TO_START, WIRE_ENABLE, WIRE_DISABLE,
-	WIRE_PAUSE, WIRE_RESUME, WIRE_SAMPLE, WIRE_PROGRESS, WIRE_STOP,
+	WIRE_PAUSE, WIRE_RESUME, WIRE_SAMPLE, WIRE_WRITE_KEPT, WIRE_PROGRESS,
+	WIRE_STOP,
 	WIRE_CONT, WIRE_DETACH, WIRE_KILL, WIRE_WHERE, WIRE_THREADS,
 	WIRE_READ, WIRE_WRITE, WIRE_REGSET, WIRE_SET_REGSET, WIRE_STEP,
 	WIRE_BEHIND_CALL, WIRE_LOADER, WIRE_CALL_HERE, WIRE_CALL_GO, WIRE_CALL_END,
-	WIRE_SUSPEND, WIRE_CATCH, WIRE_FILTER, WIRE_HITS,
+	WIRE_SUSPEND, WIRE_CATCH, WIRE_FILTER, WIRE_HITS, WIRE_WANT,
 	WIRE_BREAK, WIRE_UNBREAK, WIRE_WHY_TRAP, WIRE_CALL, WIRE_MAPS, WIRE_STOP_RECORDING,
 	WIRE_CANCEL,		/* of the call that runs: no answer */
 };
@@ -91,6 +92,7 @@ struct tracer {
 	size_t call_count;
 	struct way_back *way;	/* by which they come back */
 	uint64_t caught;	/* signals */
+	bool wants;		/* something of target_want */
 };
 
 /* ---- requests.c ------------------------------------------------------------ */
@@ -103,6 +105,8 @@ void tracer_end_collection(struct tracer *tr, const char *how);
 int tracer_release(struct tracer *tr);
 const char *tracer_receipt(const struct tracer *tr);
 
+/* It runs on. */
+int tracer_go_on(struct tracer *tr);
 int tracer_need_target(struct tracer *tr);
 int tracer_need_collection(struct tracer *tr);
 /* It has been stopped; look: what became of the target. */
@@ -116,6 +120,7 @@ struct request_handler {
 	bool from_outside;	/* also through the control socket */
 };
 extern const struct request_handler target_requests[]; /* requests_target.c */
+extern const struct request_handler event_requests[]; /* requests_events.c */
 extern const struct request_handler debug_requests[]; /* requests_debug.c */
 extern const struct request_handler call_requests[]; /* requests_call.c */
 extern const struct request_handler filter_requests[]; /* filters.c */
@@ -169,6 +174,10 @@ bool collection_work(struct collection *c);
 int collection_pause(struct collection *c, const char *who);
 int collection_resume(struct collection *c);
 int collection_sample(struct collection *c, const char *label);
+/* Only its last moments are. */
+bool collection_keeps(const struct collection *c);
+/* What is kept so far, as an experiment; its path, the caller's. NULL: failed. */
+char *collection_write(struct collection *c, const char *name);
 void collection_progress(struct collection *c, struct session_progress *out);
 bool collection_paused(const struct collection *c);
 const char *collection_path(const struct collection *c);

@@ -138,6 +138,20 @@ do_sample(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 }
 
 static int
+do_write_kept(struct tracer *tr, struct wire_message *in,
+	      struct wire_message *out)
+{
+	char *path = tracer_need_collection(tr) < 0 ? NULL :
+		collection_write(tr->col, wire_take_text(in));
+
+	if (!path)
+		return -1;
+	wire_put_text(out, path);
+	free(path);
+	return 0;
+}
+
+static int
 do_progress(struct tracer *tr, struct wire_message *in,
 	    struct wire_message *out)
 {
@@ -234,6 +248,7 @@ static const struct request_handler handlers[] = {
 	{ WIRE_PAUSE, do_pause, false },
 	{ WIRE_RESUME, do_resume, false },
 	{ WIRE_SAMPLE, do_sample, false },
+	{ WIRE_WRITE_KEPT, do_write_kept, false },
 	{ WIRE_PROGRESS, do_progress, true },
 	{ WIRE_WHERE, do_where, false },
 	{ WIRE_THREADS, do_threads, false },
@@ -258,6 +273,8 @@ find_handler(uint32_t kind, bool outside)
 
 	if (!h)
 		h = find_in(target_requests, kind, outside);
+	if (!h)
+		h = find_in(event_requests, kind, outside);
 	if (!h)
 		h = find_in(debug_requests, kind, outside);
 	if (!h)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Requests that touch the target: come to it, stop it and let it run, break
- * where it enters a function, call one, and go.
+ * Requests that touch the target: come to it, stop it and let it run, call a
+ * function, and go.
  */
 #include "inject.h"
 #include "look_back.h"
@@ -82,8 +82,11 @@ tracer_release(struct tracer *tr)
 	/* breakpoints go with the release */
 	tr->trap_count = 0;
 	tr->caught = 0;
-	if (tr->target)
+	tr->wants = false;
+	if (tr->target) {
 		target_catch(tr->target, 0);
+		target_want(tr->target, &(struct target_wants){0});
+	}
 	tr->at_start = false;
 	if (!tr->target || target_gone(tr->target))
 		return 0;
@@ -99,12 +102,12 @@ has_traps(const struct tracer *tr)
 	return false;
 }
 
-/* It runs on; the receipt tells that it stood. */
-static int
-go_on(struct tracer *tr)
+/* The receipt tells that it stood. */
+int
+tracer_go_on(struct tracer *tr)
 {
 	target_stand_at_exec(tr->target, has_traps(tr));
-	if ((has_traps(tr) || tr->caught || tr->call_count ||
+	if ((has_traps(tr) || tr->caught || tr->wants || tr->call_count ||
 	     target_has_suspended(tr->target) ?
 	     target_continue_all(tr->target) :
 	     tracer_release(tr)) < 0)
@@ -144,126 +147,7 @@ do_cont(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	if (tid && target_deliver(tr->target, tid, signal) < 0)
 		return -1;
 	tr->at_start = false;
-	return has_traps(tr) && step_off_traps(tr) < 0 ? -1 : go_on(tr);
-}
-
-/* Who would get none of these is not seized for them. */
-static int
-do_catch(struct tracer *tr, struct wire_message *in, struct wire_message *out)
-{
-	const uint64_t signals = wire_take(in);
-	bool ran;
-
-	(void)out;
-	if (tracer_need_target(tr) < 0)
-		return -1;
-	ran = !target_held(tr->target);
-	if (ran && (target_check_ptrace(tr->target) < 0 ||
-		    target_hold_all(tr->target) < 0))
-		return -1;
-	tr->caught = signals;
-	target_catch(tr->target, signals);
-	return ran ? go_on(tr) : 0;
-}
-
-/* What the processors have that we know; ours goes to the user's last one. */
-enum { DEBUG_REGISTERS = 4 };
-
-/* BREAKPOINTS_MAX: there is none. */
-static size_t
-free_number(const struct tracer *tr)
-{
-	size_t i = 0;
-
-	while (i < tr->trap_count && tr->traps[i].at)
-		i++;
-	return i;
-}
-
-static int
-do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
-{
-	const uint64_t addr = wire_take(in);
-	const bool may_trap = wire_take(in);
-	const unsigned data = (unsigned)wire_take(in);
-	const bool reads = wire_take(in);
-	const size_t number = free_number(tr);
-	struct trap *trap = &tr->traps[number];
-
-	if (tracer_need_target(tr) < 0)
-		return -1;
-	if (number == BREAKPOINTS_MAX)
-		return fail(FAIL_GENERAL, "more than %d breakpoints",
-			    BREAKPOINTS_MAX);
-
-	if (tr->col && number + 1 >= DEBUG_REGISTERS)
-		collection_give_register(tr->col);
-
-	/* Leave is of no use to a sharer of its memory: see breakpoint.c. */
-	if (may_trap && target_check_alone(tr->target) == 0)
-		target_allow_traps(tr->target);
-	fail_clear();
-
-	const bool ran = !target_held(tr->target);
-
-	if (ran && target_hold_all(tr->target) < 0)
-		return -1;
-	*trap = (struct trap){ .at = data ?
-		breakpoint_watch(tr->target, addr, data, reads) :
-		breakpoint_insert(tr->target, addr) };
-	if (!trap->at) {
-		if (ran)
-			(void)go_on(tr);
-		return -1;
-	}
-	filter_drop(tr, number);
-	if (number == tr->trap_count)
-		tr->trap_count++;
-	wire_put(out, number);
-	return ran ? go_on(tr) : 0;
-}
-
-static int
-do_unbreak(struct tracer *tr, struct wire_message *in,
-	   struct wire_message *out)
-{
-	const uint64_t number = wire_take(in);
-
-	(void)out;
-	if (tracer_need_target(tr) < 0)
-		return -1;
-	if (number >= tr->trap_count || !tr->traps[number].at)
-		return 0;	/* it went with a release */
-
-	const bool ran = !target_held(tr->target);
-
-	if (ran && target_hold_all(tr->target) < 0)
-		return -1;
-	if (breakpoint_remove(tr->target, tr->traps[number].at) < 0)
-		return -1;
-	tr->traps[number] = (struct trap){0};
-	filter_drop(tr, number);
-	return ran ? go_on(tr) : 0;
-}
-
-static int
-do_why_trap(struct tracer *tr, struct wire_message *in,
-	    struct wire_message *out)
-{
-	const uint64_t number = wire_take(in);
-	const struct breakpoint *bp;
-	const char *why;
-	char *text;
-
-	if (tracer_need_target(tr) < 0)
-		return -1;
-	bp = number < tr->trap_count ? tr->traps[number].at : NULL;
-	why = bp ? breakpoint_why_trap(tr->target, bp) : NULL;
-	text = !why ? NULL : xasprintf("%s: %s",
-		breakpoint_is_off(tr->target, bp) ? "off" : "by a trap", why);
-	wire_put_text(out, text);
-	free(text);
-	return 0;
+	return has_traps(tr) && step_off_traps(tr) < 0 ? -1 : tracer_go_on(tr);
 }
 
 enum { CALL_ARGS = 6 };
@@ -349,6 +233,12 @@ do_detach(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 
 	if (how == LEAVE_RECORDING && tracer_need_collection(tr) < 0)
 		return -1;
+	if (how == LEAVE_RECORDING && collection_keeps(tr->col)) {
+		fail(FAIL_USAGE, "%s is kept in memory, where `sonde stop` "
+		     "does not find it", collection_path(tr->col));
+		return fail_remedy("before collector enable: collector keep "
+				   "off");
+	}
 	tr->keep = how == LEAVE_RECORDING;
 	/* our disk may keep us: it does not stand meanwhile */
 	if (how == LEAVE_RUNNING && !tr->at_start)
@@ -391,10 +281,6 @@ const struct request_handler target_requests[] = {
 	{ WIRE_CONT, do_cont, false },
 	{ WIRE_DETACH, do_detach, false },
 	{ WIRE_KILL, do_kill, false },
-	{ WIRE_CATCH, do_catch, false },
-	{ WIRE_BREAK, do_break, false },
-	{ WIRE_UNBREAK, do_unbreak, false },
-	{ WIRE_WHY_TRAP, do_why_trap, false },
 	{ WIRE_CALL, do_call, false },
 	{ 0 }
 };

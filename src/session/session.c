@@ -32,7 +32,10 @@ start_recording(struct collection *c, enum collection_way way)
 	};
 	struct recorder_options o = options;
 
-	if (collection_create(c, way == ATTACHED) < 0 || collection_write_notes(c) < 0)
+	if (collection_create(c, way == ATTACHED) < 0)
+		return -1;
+	/* what is kept has its directory at the end */
+	if (!c->settings.keep_ns && collection_write_notes(c) < 0)
 		return -1;
 	c->space = unwind_space_new();
 	c->mapper = mapper_new(c->target, c->space, c->exp);
@@ -260,6 +263,69 @@ collection_sample(struct collection *c, const char *label)
 	return experiment_flush(c->exp);
 }
 
+/* The root of its files; "" when there is none any more. */
+static char *
+root_of(const struct collection *c)
+{
+	return target_gone(c->target) ? xstrdup("") :
+		xasprintf("/proc/%d/root",
+			  process_living(target_pid(c->target)));
+}
+
+static void
+archive(const struct collection *c, const char *path)
+{
+	char *root = root_of(c);
+
+	(void)experiment_archive(path, (enum archive_mode)c->settings.archive,
+				 root);
+	free(root);
+}
+
+/* test.1.er has test.1.kept1.er beside it. */
+static char *
+name_kept(struct collection *c)
+{
+	const size_t stem = strlen(c->path) - strlen(".er");
+	char *path;
+
+	do {
+		path = xasprintf("%.*s.kept%u.er", (int)stem, c->path,
+				 ++c->written);
+		if (access(path, F_OK) < 0)
+			return path;
+		free(path);
+	} while (true);
+}
+
+bool
+collection_keeps(const struct collection *c)
+{
+	return c->settings.keep_ns != 0;
+}
+
+char *
+collection_write(struct collection *c, const char *name)
+{
+	if (!c->settings.keep_ns) {
+		fail(FAIL_USAGE, "%s is written as it is recorded", c->path);
+		fail_remedy("before collector enable: collector keep 10");
+		return NULL;
+	}
+	if (collection_sample(c, "collector_write") < 0)
+		return NULL;
+
+	char *path = name ? xstrdup(name) : name_kept(c);
+
+	if (experiment_write_kept(c->exp, path, now_ns(), "written while "
+				  "recording went on") < 0) {
+		free(path);
+		return NULL;
+	}
+	archive(c, path);
+	return path;
+}
+
 bool
 collection_paused(const struct collection *c)
 {
@@ -324,6 +390,9 @@ collection_close(struct collection *c, const char *how, const char *look,
 	struct session_progress p;
 
 	collection_stop(c);
+
+	const uint64_t end = now_ns();
+
 	collection_progress(c, &p);
 	if (p.cuts[0])
 		experiment_event(c->exp, now_ns(), "sonde_cuts",
@@ -339,16 +408,12 @@ collection_close(struct collection *c, const char *how, const char *look,
 	if (c->rec && recorder_counts(c->rec)->execed)
 		experiment_exec(c->exp, now_ns(), "_x1",
 				recorder_counts(c->rec)->exec_comm);
-	(void)experiment_close(c->exp, now_ns(), how ? how : "ended by us");
-
-	char *root = xasprintf("/proc/%d/root",
-			       process_living(target_pid(c->target)));
-
+	if (experiment_close(c->exp, end, how ? how : "ended by us") < 0)
+		*partial = true;
+	if (c->settings.keep_ns)
+		(void)collection_write_notes(c);
 	/* after the last record: copying must not delay the end of sampling */
-	(void)experiment_archive(c->path,
-				 (enum archive_mode)c->settings.archive,
-				 target_gone(c->target) ? "" : root);
-	free(root);
+	archive(c, c->path);
 	free_collection(c);
 	return text;
 }

@@ -212,6 +212,7 @@ wire_put_settings(struct wire_message *m, const struct settings *s)
 	wire_put_text(m, s->experiment);
 	wire_put(m, s->overwrite);
 	wire_put(m, s->limit_mb);
+	wire_put(m, s->keep_ns);
 	wire_put(m, s->archive);
 	wire_put(m, s->sample_period_ns);
 	wire_put(m, s->dbx_sample);
@@ -247,6 +248,7 @@ wire_take_settings(struct wire_message *m, struct settings *s)
 	s->experiment = copy_text(wire_take_text(m));
 	s->overwrite = wire_take(m);
 	s->limit_mb = wire_take(m);
+	s->keep_ns = wire_take(m);
 	s->archive = (enum session_archive)wire_take(m);
 	s->sample_period_ns = wire_take(m);
 	s->dbx_sample = wire_take(m);

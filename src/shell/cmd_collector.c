@@ -195,6 +195,15 @@ store_group(struct shell *sh, const char *name)
 	return DONE;
 }
 
+static int
+check_experiment(const char *name, const char *command)
+{
+	if (str_ends(name, ".er"))
+		return 0;
+	fail(FAIL_USAGE, "experiment name '%s' does not end in .er", name);
+	return fail_remedy("%s %s.er", command, name);
+}
+
 static enum result
 sub_store(struct shell *sh, size_t n, char **words)
 {
@@ -209,12 +218,8 @@ sub_store(struct shell *sh, size_t n, char **words)
 	if (strcmp(words[1], "experiment") != 0 &&
 	    strcmp(words[1], "filename") != 0)
 		return USAGE;
-	if (!str_ends(words[2], ".er")) {
-		fail(FAIL_USAGE, "experiment name '%s' does not end in .er",
-		     words[2]);
-		fail_remedy("collector store experiment %s.er", words[2]);
+	if (check_experiment(words[2], "collector store experiment") < 0)
 		return FAILED;
-	}
 	free(sh->settings.experiment);
 	sh->settings.experiment = xstrdup(words[2]);
 	return DONE;
@@ -234,6 +239,37 @@ sub_limit(struct shell *sh, size_t n, char **words)
 	else if (!str_number(words[1], 1, 1 << 30, &mb))
 		return USAGE;
 	sh->settings.limit_mb = (uint64_t)mb;
+	return DONE;
+}
+
+static enum result
+sub_keep(struct shell *sh, size_t n, char **words)
+{
+	if (target_is_recorded(sh))
+		return collector_refuse(sh, n, words);
+	if (n != 2)
+		return USAGE;
+	if (strcmp(words[1], "off") == 0) {
+		sh->settings.keep_ns = 0;
+		return DONE;
+	}
+	return settings_duration(words[1], &sh->settings.keep_ns) < 0 ?
+		FAILED : DONE;
+}
+
+static enum result
+sub_write(struct shell *sh, size_t n, char **words)
+{
+	char *path;
+
+	if (n > 2)
+		return USAGE;
+	if (need_active(sh, words[0]) == FAILED ||
+	    (n == 2 && check_experiment(words[1], "collector write") < 0) ||
+	    session_write_kept(sh->session, n == 2 ? words[1] : NULL, &path) < 0)
+		return FAILED;
+	shell_note(sh, "What is kept is written: %s", path);
+	free(path);
 	return DONE;
 }
 
@@ -326,6 +362,8 @@ const struct command collector_subcommands[] = {
 	  collector_heaptrace, "collector heaptrace on" },
 	{ "iotrace", "on|off", "each call that reads, writes, opens or closes",
 	  0, collector_iotrace, "collector iotrace on" },
+	{ "keep", "DURATION|off", "only the last so long, in memory, until it is "
+	  "written", 0, sub_keep, "collector keep 10s" },
 	{ "limit", "MB|unlimited", "stop sampling at this size", 0, sub_limit,
 	  "collector limit 2000" },
 	{ "pause", "", "stop recording, keep the experiment open", 0,
@@ -350,6 +388,8 @@ const struct command collector_subcommands[] = {
 	  collector_synctrace, "collector synctrace threshold 100" },
 	{ "tracewait", "MS", "how long a traced call may wait for room for its "
 	  "record", 0, collector_tracewait, "collector tracewait 20" },
+	{ "write", "[NAME.er]", "write what is kept as an experiment, and go on", 0,
+	  sub_write, "collector write slow.er" },
 	{ "version", "", "show the collector's version", 0, sub_version,
 	  "collector version" },
 	{ 0 }

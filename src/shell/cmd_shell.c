@@ -235,7 +235,8 @@ exec_shell(struct shell *sh, const char *line)
 {
 	static const char *const names[] = { "pid", "thread", "exitcode",
 					     "experiment", "dllist", "dlobj",
-					     "sig" };
+					     "sig", "level", "sysname",
+					     "syscode", "sysresult" };
 	const char *shell = getenv("SHELL");
 	const size_t count = sh->params ? sh->params->n : 0;
 	char **args = xcalloc(count + 5, sizeof *args);

@@ -72,6 +72,9 @@ show_limit(const struct shell *sh)
 			(unsigned long long)sh->settings.limit_mb);
 	else
 		fputs("limit    unlimited\n", sh->out);
+	if (sh->settings.keep_ns)
+		fprintf(sh->out, "keep     the last %.1f s\n",
+			(double)sh->settings.keep_ns / 1e9);
 }
 
 static void
@@ -146,6 +149,11 @@ collector_status(struct shell *sh, size_t n, char **words)
 		(unsigned long long)p.stacks_failed);
 	if (p.cuts[0])
 		fprintf(sh->out, "  stacks   %s\n", p.cuts);
+	if (p.keep_ns)
+		fprintf(sh->out, "  kept     the last %.1f s; %llu older "
+			"samples dropped on purpose\n",
+			(double)p.keep_ns / 1e9,
+			(unsigned long long)p.dropped);
 	fprintf(sh->out, "  CPU      %.3f s recorded of %.3f s\n",
 		(double)p.recorded_cpu_ns / 1e9,
 		(double)p.target_cpu_ns / 1e9);

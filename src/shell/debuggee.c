@@ -118,7 +118,9 @@ call_beside(struct debuggee *e, struct debug_call *call)
 static int
 check_fresh(struct shell *sh)
 {
-	const char *why = sh->spots.len || sh->caught ?
+	static const struct session_wants none;
+	const char *why = sh->spots.len || sh->caught ||
+		memcmp(&sh->wants, &none, sizeof none) != 0 ?
 		"handlers wait for threads, which would stop it" :
 		sh->suspended.len ? "threads are suspended" : NULL;
 

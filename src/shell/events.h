@@ -11,7 +11,8 @@
 
 enum event_kind { EVENT_TIMER, EVENT_PLACE, EVENT_RETURNS, EVENT_EXIT,
 		  EVENT_ATTACH, EVENT_DETACH, EVENT_DLOPEN, EVENT_DLCLOSE,
-		  EVENT_CHANGE, EVENT_ACCESS, EVENT_SIG, EVENT_LEVEL };
+		  EVENT_CHANGE, EVENT_ACCESS, EVENT_SIG, EVENT_LEVEL,
+		  EVENT_THR_CREATE, EVENT_THR_EXIT, EVENT_SYSIN, EVENT_SYSOUT };
 enum handler_does { DOES_STOP, DOES_RUN, DOES_TRACE };
 
 struct level {			/* cpu > N for SECONDS, rss > SIZE */
@@ -168,6 +169,18 @@ int signal_check(const char *command, const char *word);
 int signals_review(struct shell *sh);
 /* true: the wait is over. */
 bool signals_meet(struct shell *sh, int signal, pid_t tid, const char *text);
+
+/* ---- wanted.c: threads that begin and end, system calls -------------------------------- */
+
+/* Handlers came or went: the session is asked for what they wait for. */
+int wants_review(struct shell *sh);
+/* true: the wait is over. */
+bool wants_meet(struct shell *sh, const struct session_event *ev);
+/* By name or number; -1: none. */
+long call_number(const char *word);
+int call_check(const char *command, const char *word);
+/* $sysname, $syscode, $sysresult; NULL: none of them, or unset. */
+const char *wants_variable(struct shell *sh, const char *name);
 
 /* ---- data.c: data that is watched ------------------------------------------------------ */
 

@@ -74,7 +74,7 @@ handler_unplace(struct shell *sh, struct handler *h)
 		spot_drop(sh, h->pending[i].address);
 	forget_places(sh, h);
 	loads_review(sh);
-	if (signals_review(sh) < 0)
+	if (signals_review(sh) < 0 || wants_review(sh) < 0)
 		fail_clear();	/* it has ended */
 }
 
@@ -93,7 +93,7 @@ handler_remove(struct shell *sh, struct handler *h)
 	memmove(&sh->handlers.items[i], &sh->handlers.items[i + 1],
 		(sh->handlers.len - i) * sizeof *sh->handlers.items);
 	loads_review(sh);
-	if (signals_review(sh) < 0)
+	if (signals_review(sh) < 0 || wants_review(sh) < 0)
 		fail_clear();
 }
 
@@ -106,6 +106,7 @@ handlers_drop_breakpoints(struct shell *sh)
 		forget_places(sh, sh->handlers.items[i]);
 	sh->until = (struct until){0};
 	sh->caught = 0;
+	sh->wants = (struct session_wants){0};
 	spots_forget(sh);
 	loads_forget(sh);
 }
@@ -188,6 +189,8 @@ handler_place(struct shell *sh, struct handler *h)
 		return loads_watch(sh);
 	if (h->kind == EVENT_SIG)
 		return signals_review(sh);
+	if (h->kind >= EVENT_THR_CREATE)
+		return wants_review(sh);
 	if (h->kind == EVENT_CHANGE || h->kind == EVENT_ACCESS)
 		return data_place(sh, h);
 	if (!has_place(h) || h->spots_len)

@@ -89,6 +89,10 @@ struct shell {
 	pid_t thread;		/* the one that stopped; 0: the first */
 	uint64_t caught;	/* signals that the session tells of */
 	int signal;		/* the last of them */
+	struct session_wants wants;	/* what else it tells of */
+	long call;		/* the last system call; -1: none */
+	long long call_result;
+	bool call_returned;
 	struct until {		/* where a step is to end */
 		bool on, reached;
 		pid_t tid;

@@ -83,6 +83,8 @@ take_option(struct recording *r, int letter, const char *value)
 		return settings_trace_wait(s, value);
 	case 'I':
 		return settings_io(s, "on");
+	case 'L':
+		return settings_duration(value, &s->keep_ns);
 	case 'q':
 		r->sh->quiet = true;
 		return 0;
@@ -112,6 +114,7 @@ record_options(struct recording *r, int argc, char **argv)
 		{ "sync", optional_argument, NULL, 'Y' },
 		{ "io", no_argument, NULL, 'I' },
 		{ "trace-wait", required_argument, NULL, 'W' },
+		{ "last", required_argument, NULL, 'L' },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "donor-seed", required_argument, NULL, 'S' },
 		{ 0 }

@@ -31,7 +31,7 @@ shell_init(struct shell *sh)
 {
 	*sh = (struct shell){
 		.out = stdout, .main_out = stdout,
-		.next_handler = 1, .program_status = -1,
+		.next_handler = 1, .program_status = -1, .call = -1,
 		.interactive = isatty(STDIN_FILENO),
 		.viewer = viewer_new(),
 	};

@@ -40,7 +40,8 @@ var_set(struct shell *sh, const char *name, const char *value)
 {
 	static const char *const own[] = { "pid", "thread", "lwp", "exitcode",
 					   "experiment", "dllist", "dlobj",
-					   "level", "sig" };
+					   "level", "sig", "sysname",
+					   "syscode", "sysresult" };
 	const ssize_t i = index_of(sh, name);
 
 	for (size_t k = 0; k < ARRAY_LEN(own); k++) {
@@ -118,6 +119,8 @@ parameter(struct shell *sh, const char *name)
 static const char *
 known_to_session(struct shell *sh, const char *name)
 {
+	const char *value;
+
 	if (strcmp(name, "pid") == 0 && sh->session)
 		return say_number(sh, session_pid(sh->session));
 	if ((strcmp(name, "thread") == 0 || strcmp(name, "lwp") == 0) &&
@@ -132,7 +135,8 @@ known_to_session(struct shell *sh, const char *name)
 		return say_number(sh, sh->signal);
 	if (strcmp(name, "level") == 0 && *sh->level)
 		return sh->level;
-	return loads_variable(sh, name);
+	value = wants_variable(sh, name);
+	return value ? value : loads_variable(sh, name);
 }
 
 const char *

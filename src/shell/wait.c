@@ -67,7 +67,8 @@ tell_end(struct shell *sh, const struct session_event *ev)
 static bool
 run_again(struct shell *sh, pid_t pid)
 {
-	if (!sh->session || session_pid(sh->session) != pid)
+	if (!sh->session || session_pid(sh->session) != pid ||
+	    session_state(sh->session) == SESSION_ENDED)
 		return true;
 	if (session_state(sh->session) != SESSION_STOPPED ||
 	    session_cont(sh->session) == 0)
@@ -95,6 +96,14 @@ take_signal(struct shell *sh, const struct session_event *ev)
 
 	return signals_meet(sh, ev->signal, ev->tid, ev->text) ||
 		run_again(sh, pid);
+}
+
+static bool
+take_wanted(struct shell *sh, const struct session_event *ev)
+{
+	const pid_t pid = session_pid(sh->session);
+
+	return wants_meet(sh, ev) || run_again(sh, pid);
 }
 
 /* What cannot be placed in the new program is told; it runs nonetheless. */
@@ -125,6 +134,11 @@ take(struct shell *sh, const struct session_event *ev)
 		return true;
 	case SESSION_EVENT_SIGNAL:
 		return take_signal(sh, ev);
+	case SESSION_EVENT_BEGINS:
+	case SESSION_EVENT_ENDS:
+	case SESSION_EVENT_ENTERS:
+	case SESSION_EVENT_RETURNS:
+		return take_wanted(sh, ev);
 	case SESSION_EVENT_STOPPED:
 		shell_note(sh, "%s", ev->text);
 		return true;

@@ -5,6 +5,7 @@
  */
 #include "private.h"
 
+#include <string.h>
 #include <sys/syscall.h>
 
 struct call_name {
@@ -82,6 +83,15 @@ call_find(long nr)
 		if (rows[i].nr == nr)
 			return &rows[i];
 	return NULL;
+}
+
+long
+wait_call_number(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(names[i].name, name) == 0)
+			return names[i].nr;
+	return -1;
 }
 
 const char *

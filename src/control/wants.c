@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the holder wants to know of threads: that one begins or ends, that it
+ * enters a system call or comes back from one. The thread stands then, before
+ * anything of the program has run:
+ *
+ *	begins	at its first stop
+ *	ends	in the kernel, its registers as of its last call
+ *	enters	in front of the call: it is sent back there, so that it stands
+ *		as anywhere else, and enters when it goes on, with us or without
+ *	returns	at a plain stop behind the call
+ *
+ * Who is being stopped meanwhile is told of when it is to run on. A call that
+ * only our stop has interrupted has not returned, and is not entered twice.
+ */
+#include "private.h"
+
+#include <errno.h>
+#include <linux/ptrace.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+/* Answers that the kernel keeps to itself. */
+enum { RESTARTS_FIRST = 512, RESTARTS_LAST = 516 };
+
+static bool
+any(const uint64_t *set)
+{
+	for (size_t i = 0; i < CALLS_KNOWN / 64; i++)
+		if (set[i])
+			return true;
+	return false;
+}
+
+static bool
+has(const uint64_t *set, long nr)
+{
+	return nr >= 0 && nr < CALLS_KNOWN && set[nr / 64] >> (nr % 64) & 1;
+}
+
+void
+target_want(struct target *t, const struct target_wants *w)
+{
+	t->wants = *w;
+	t->wants_calls = any(w->enters) || any(w->returns);
+	for (size_t i = 0; i < t->pack.len; i++)
+		t->pack.items[i].tell = TELL_NOTHING;
+}
+
+unsigned long
+wants_options(const struct target *t)
+{
+	return (t->wants.ends ? PTRACE_O_TRACEEXIT : 0) |
+		(t->wants_calls ? PTRACE_O_TRACESYSGOOD : 0);
+}
+
+bool
+wants_calls_of(const struct target *t, const struct hold *h)
+{
+	return t->wants_calls && !h->foreign &&
+		(!t->wants.calls_of || t->wants.calls_of == h->tid);
+}
+
+void
+wants_note_birth(const struct target *t, struct hold *child, pid_t maker)
+{
+	child->maker = maker;
+	if (t->wants.begins && !child->foreign)
+		child->tell = TELL_BEGINS;
+}
+
+/* ---- ends ---------------------------------------------------------------- */
+
+/* By itself: what ends with the program, or makes room for another one, is
+ * told so. */
+static void
+note_end(const struct target *t, struct hold *h)
+{
+	struct user_regs_struct regs;
+
+	if (t->wants.ends && thread_get_regs(h->tid, &regs) == 0 &&
+	    machine_syscall(&regs) == SYS_exit)
+		h->tell = TELL_ENDS;
+}
+
+/* ---- calls --------------------------------------------------------------- */
+
+/* Nobody but we has ended it. */
+static bool
+is_by_us(const struct target *t, pid_t tid, long nr, int64_t answer)
+{
+	struct proc_status st;
+
+	if ((answer > -RESTARTS_FIRST || answer < -RESTARTS_LAST) &&
+	    (answer != -EINTR || !call_sees_eintr(nr)))
+		return false;
+	return proc_status_thread(t, tid, &st) == 0 &&
+		!((st.sig_pending | st.sig_shared) & ~st.sig_blocked);
+}
+
+static bool
+is_same_call(const struct hold_call *call,
+	     const struct __ptrace_syscall_info *info)
+{
+	return call->pc == info->instruction_pointer &&
+		call->sp == info->stack_pointer;
+}
+
+static void
+note_entry(struct target *t, struct hold *h,
+	   const struct __ptrace_syscall_info *info)
+{
+	const long nr = (long)info->entry.nr;
+	struct hold_call *call = &h->call;
+
+	if (call->goes_on && is_same_call(call, info) &&
+	    (nr == call->nr || nr == machine_restart_call)) {
+		call->goes_on = false;
+		return;
+	}
+	*call = (struct hold_call){
+		.pc = info->instruction_pointer, .sp = info->stack_pointer,
+		.nr = nr,
+	};
+	if (has(t->wants.enters, nr))
+		h->tell = TELL_ENTERS;
+}
+
+static void
+note_return(struct target *t, struct hold *h,
+	    const struct __ptrace_syscall_info *info)
+{
+	struct hold_call *call = &h->call;
+	struct user_regs_struct regs;
+
+	if (!is_same_call(call, info)) {
+		if (thread_get_regs(h->tid, &regs) < 0)
+			return;
+		*call = (struct hold_call){
+			.pc = info->instruction_pointer,
+			.sp = info->stack_pointer,
+			.nr = machine_syscall(&regs),
+		};
+	}
+	call->goes_on = is_by_us(t, h->tid, call->nr, info->exit.rval);
+	call->answer = info->exit.rval;
+	if (!call->goes_on && has(t->wants.returns, call->nr))
+		h->tell = TELL_RETURNS;
+}
+
+/* In front of the call: it enters it when it goes on. */
+static void
+send_back(struct hold *h)
+{
+	struct user_regs_struct regs;
+
+	if (thread_get_regs(h->tid, &regs) < 0 ||
+	    !machine_before_call(&regs) || thread_set_regs(h->tid, &regs) < 0) {
+		fail_clear();
+		return;
+	}
+	h->call.goes_on = true;
+}
+
+static void
+note_call(struct target *t, struct hold *h, bool stops)
+{
+	struct __ptrace_syscall_info info;
+
+	if (!wants_calls_of(t, h) || h->errand.behind ||
+	    ptrace(PTRACE_GET_SYSCALL_INFO, h->tid, sizeof info, &info) <= 0)
+		return;
+	if (info.op == PTRACE_SYSCALL_INFO_EXIT)
+		note_return(t, h, &info);
+	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return;
+	note_entry(t, h, &info);
+	if (stops || h->tell)
+		send_back(h);
+}
+
+void
+wants_run_on(const struct target *t, struct hold *h)
+{
+	struct user_regs_struct regs;
+
+	if (!wants_calls_of(t, h) || h->call.goes_on ||
+	    thread_get_regs(h->tid, &regs) < 0 || !machine_waits(&regs))
+		return;
+	h->call = (struct hold_call){
+		.pc = machine_pc(&regs), .sp = machine_sp(&regs),
+		.nr = machine_syscall(&regs), .goes_on = true,
+	};
+}
+
+/* ---- told ---------------------------------------------------------------- */
+
+void
+wants_note(struct target *t, struct hold *h, const struct event *ev)
+{
+	if (ev->kind == EVENT_EXITING)
+		note_end(t, h);
+	if (ev->kind == EVENT_SYSCALL)
+		note_call(t, h, true);
+	fail_clear();
+}
+
+bool
+wants_tell(struct hold *h, struct event *ev)
+{
+	static const enum event_kind kinds[] = {
+		[TELL_BEGINS] = EVENT_BEGINS, [TELL_ENDS] = EVENT_ENDS,
+		[TELL_ENTERS] = EVENT_ENTERS, [TELL_RETURNS] = EVENT_RETURNS,
+	};
+	const bool call = h->tell == TELL_ENTERS || h->tell == TELL_RETURNS;
+
+	if (!h->tell)
+		return false;
+	*ev = (struct event){
+		.kind = kinds[h->tell], .tid = h->tid, .stands = true,
+		.message = (unsigned long)(call ? h->call.nr : h->maker),
+		.answer = h->call.answer,
+	};
+	h->tell = TELL_NOTHING;
+	return true;
+}
+
+bool
+wants_take(struct target *t, struct hold *h, struct event *ev)
+{
+	const pid_t tid = h->tid;
+
+	if (ev->kind == EVENT_EXITING)
+		note_end(t, h);
+	if (ev->kind == EVENT_SYSCALL)
+		note_call(t, h, false);
+	fail_clear();
+	if (h->tell != TELL_ENTERS && h->tell != TELL_RETURNS)
+		return wants_tell(h, ev);
+	if (h->tell == TELL_RETURNS || h->call.goes_on) {
+		hold_ask_through(h, 0);
+		(void)hold_settle(&t->pack, tid,
+				  deadline_in_ms(STOP_LIMIT_MS));
+		h = pack_find(&t->pack, tid);
+	}
+	return h && h->stopped && wants_tell(h, ev);
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * An experiment of which only the last so many seconds are kept: it has no
+ * directory, its sinks hold their records in memory, and what is older goes,
+ * counted. Writing it makes an ordinary experiment that begins where the kept
+ * span begins: what was mapped then, the names of threads, then every record
+ * of the span, with the stacks that they name.
+ *
+ * A stack goes when no packet names it any more and none has for a while:
+ * the recorder may name one again that it gave long ago. One that comes too
+ * late is counted, and its time is of <Lost samples>.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format.h"
+#include "keep.h"
+#include "writer.h"
+#include "xml.h"
+
+#define STACK_NS	UINT64_C(60000000000)
+#define LEAST_PRUNE_NS	UINT64_C(250000000)
+
+enum {
+	PRUNES = 8,			/* in a span */
+	STACKS_AT = 8 << 20,		/* bytes of stacks that are looked at */
+	MOST = 256 << 20,		/* bytes, whatever the span */
+};
+
+/* ---- records of a sink -------------------------------------------------- */
+
+/* Those that are wanted stay, in order. */
+void
+keep_sift(struct sink *s, keep_wanted_fn *wanted, void *arg)
+{
+	size_t to = 0, n;
+	uint64_t index = 0;
+
+	for (size_t at = 0; at < s->len; at += n) {
+		n = s->record(s->buf + at, s->len - at);
+		if (!wanted(arg, s->buf + at, n, index++))
+			continue;
+		memmove(s->buf + to, s->buf + at, n);
+		to += n;
+	}
+	s->len = to;
+}
+
+/* The plain value of an attribute; "" where there is none. */
+const char *
+keep_word(const unsigned char *line, size_t n, const char *name, char *word)
+{
+	char head[KEEP_WORD];
+	const int len = snprintf(head, sizeof head, " %s=\"", name);
+	const char *at = memmem(line, n, head, (size_t)len);
+	size_t i = 0;
+
+	if (at)
+		for (at += len; i < KEEP_WORD - 1 && *at != '"'; i++)
+			word[i] = *at++;
+	word[i] = '\0';
+	return word;
+}
+
+uint64_t
+keep_time(const struct experiment *exp, const unsigned char *line, size_t n)
+{
+	char word[KEEP_WORD];
+
+	return exp->start_ns + xml_time(keep_word(line, n, "tstamp", word));
+}
+
+/* ---- what is too old ---------------------------------------------------- */
+
+struct pruning {
+	struct experiment *exp;
+	struct keep *k;
+	uint64_t cut;
+	struct map tids;	/* that packets are of */
+	struct map last;	/* tid -> its last name; vaddr -> its mapping */
+	struct map dead;	/* lines of map.xml */
+	uint64_t samples;	/* records of overview */
+};
+
+static bool
+is_cpu(int state)
+{
+	return state == MSTATE_USER || state == MSTATE_SYSTEM ||
+		state == MSTATE_TRAP || state >= MSTATE_LINUX_CPU;
+}
+
+static bool
+young_packet(void *arg, const unsigned char *record, size_t n, uint64_t index)
+{
+	struct pruning *p = arg;
+	struct clock_packet packet;
+
+	(void)n, (void)index;
+	memcpy(&packet, record, sizeof packet);
+	if ((uint64_t)packet.time >= p->cut) {
+		map_put(&p->tids, (uint64_t)packet.thread, 1);
+		return true;
+	}
+	p->k->dropped += packet.cpu != EXPERIMENT_BOOKED;
+	if (is_cpu(packet.state))
+		p->k->dropped_cpu_ns += (uint64_t)packet.ticks * 1000;
+	return false;
+}
+
+static bool
+note_name(void *arg, const unsigned char *line, size_t n, uint64_t index)
+{
+	struct pruning *p = arg;
+	char word[KEEP_WORD];
+
+	if (!strcmp(keep_word(line, n, "kind", word), "sonde_thread"))
+		map_put(&p->last, xml_number(keep_word(line, n, "tid", word)),
+			index);
+	return true;
+}
+
+/* The last name of a thread that is there, or that packets are of. */
+static bool
+name_wanted(struct pruning *p, const unsigned char *line, size_t n,
+	    uint64_t index)
+{
+	char word[KEEP_WORD], path[64];
+	const uint64_t tid = xml_number(keep_word(line, n, "tid", word));
+	uint64_t last;
+
+	if (!map_get(&p->last, tid, &last) || last != index)
+		return false;
+	if (map_get(&p->tids, tid, &last))
+		return true;
+	(void)snprintf(path, sizeof path, "/proc/%d/task/%" PRIu64,
+		       (int)p->exp->pid, tid);
+	return access(path, F_OK) == 0;
+}
+
+uint64_t
+keep_loss_key(const char *cause, const char *detail)
+{
+	return hash_bytes(detail, strlen(detail),
+			  hash_bytes(cause, strlen(cause), 0));
+}
+
+/* What was lost before the span is no loss of it. */
+static void
+note_base(struct keep *k, const unsigned char *line, size_t n)
+{
+	char *text = xstrndup((const char *)line, n);
+	struct xml_scan scan;
+	struct xml_tag tag;
+
+	xml_scan_init(&scan, text, n);
+	if (xml_next(&scan, &tag) == XML_TAG) {
+		const char *cause = xml_attr(&tag, "cause");
+		const char *detail = xml_attr(&tag, "detail");
+		const uint64_t key = keep_loss_key(cause ? cause : "",
+					      detail ? detail : "");
+
+		map_put(&k->base, key, xml_number(xml_attr(&tag, "samples")));
+		map_put(&k->base_ns, key,
+			xml_number(xml_attr(&tag, "weight_ns")));
+	}
+	free(text);
+}
+
+static bool
+young_line(void *arg, const unsigned char *line, size_t n, uint64_t index)
+{
+	struct pruning *p = arg;
+	char kind[KEEP_WORD];
+
+	(void)keep_word(line, n, "kind", kind);
+	if (!strcmp(kind, "sonde_thread") && !name_wanted(p, line, n, index))
+		return false;
+	if (keep_time(p->exp, line, n) >= p->cut || str_starts(kind, "sonde_thread") ||
+	    !strcmp(kind, "sonde_settings"))
+		return true;
+	if (!strcmp(kind, "sonde_loss"))
+		note_base(p->k, line, n);
+	else if (!strcmp(kind, "pause"))
+		p->k->paused = true;
+	else if (!strcmp(kind, "resume"))
+		p->k->paused = false;
+	else if (!strcmp(kind, "sample"))
+		p->samples++;
+	return false;
+}
+
+static bool
+young_sample(void *arg, const unsigned char *record, size_t n, uint64_t index)
+{
+	const struct pruning *p = arg;
+
+	(void)record, (void)n;
+	return index >= p->samples;
+}
+
+/* A mapping that has gone by then goes, and the line that says so. */
+static bool
+note_unmap(void *arg, const unsigned char *line, size_t n, uint64_t index)
+{
+	struct pruning *p = arg;
+	char word[KEEP_WORD];
+	const bool unmap = !strcmp(keep_word(line, n, "kind", word), "unmap");
+	const uint64_t at = xml_number(keep_word(line, n, "vaddr", word));
+	uint64_t of;
+
+	if (!unmap) {
+		map_put(&p->last, at, index);
+	} else if (keep_time(p->exp, line, n) < p->cut) {
+		map_put(&p->dead, index, 1);
+		if (map_take(&p->last, at, &of))
+			map_put(&p->dead, of, 1);
+	}
+	return true;
+}
+
+static bool
+not_dead(void *arg, const unsigned char *line, size_t n, uint64_t index)
+{
+	const struct pruning *p = arg;
+	uint64_t found;
+
+	(void)line, (void)n;
+	return !map_get(&p->dead, index, &found);
+}
+
+/* ---- stacks ------------------------------------------------------------- */
+
+/* Of a record of data.frameinfo: its number, and what it is linked to. */
+uint64_t
+keep_frame(const unsigned char *record, size_t n, uint64_t *link)
+{
+	struct uid_packet uid;
+	struct frame_packet frame;
+	struct frame_info info;
+	bool linked;
+
+	memcpy(&uid, record, sizeof uid);
+	*link = 0;
+	if (uid.head.kind == PACKET_UID) {
+		linked = uid.flags & LINKED;
+	} else {
+		memcpy(&frame, record, sizeof frame);
+		memcpy(&info, record + sizeof frame, sizeof info);
+		uid.uid = frame.uid;
+		linked = info.kind & LINKED;
+	}
+	if (linked)
+		memcpy(link, record + n - sizeof *link, sizeof *link);
+	return uid.uid;
+}
+
+/* What wanted stacks are linked to is wanted: it stands before them. */
+void
+keep_follow(const struct sink *frames, struct map *wanted)
+{
+	size_t *at = NULL, cap = 0, count = 0;
+	uint64_t link, found;
+
+	for (size_t i = 0; i < frames->len;
+	     i += frames->record(frames->buf + i, frames->len - i)) {
+		at = xgrow(at, &cap, count + 1, sizeof *at);
+		at[count++] = i;
+	}
+	while (count-- > 0) {
+		const unsigned char *record = frames->buf + at[count];
+		const uint64_t uid = keep_frame(record, frames->record(record,
+			frames->len - at[count]), &link);
+
+		if (link && map_get(wanted, uid, &found))
+			map_put(wanted, link, 1);
+	}
+	free(at);
+}
+
+static bool
+frame_wanted(void *arg, const unsigned char *record, size_t n, uint64_t index)
+{
+	uint64_t link, found;
+
+	(void)index;
+	return map_get(arg, keep_frame(record, n, &link), &found);
+}
+
+/* Pieces that were forgotten are written anew, when they come again. */
+static void
+forget_pieces(struct experiment *exp, const struct map *wanted)
+{
+	struct map by_hash = { 0 };
+	uint64_t key, i, found;
+	size_t at = 0, n = 0;
+	struct piece *pieces = xcalloc(exp->piece_count + 1, sizeof *pieces);
+
+	while (map_next(&exp->by_hash, &at, &key, &i)) {
+		const struct piece *piece = &exp->pieces[i];
+
+		if (!map_get(wanted, piece->frame ? piece->frame :
+			     piece->chain, &found))
+			continue;
+		map_put(&by_hash, key, n);
+		pieces[n++] = *piece;
+	}
+	map_fini(&exp->by_hash);
+	free(exp->pieces);
+	exp->by_hash = by_hash;
+	exp->pieces = pieces;
+	exp->piece_cap = exp->piece_count + 1;
+	exp->piece_count = n;
+}
+
+static void
+prune_stacks(struct experiment *exp, uint64_t now)
+{
+	struct keep *k = exp->keep;
+	const uint64_t keep_ns = k->span_ns > STACK_NS ? k->span_ns : STACK_NS;
+	struct map used = { 0 }, wanted = { 0 };
+	uint64_t frinfo, when;
+	size_t at = 0;
+
+	if (exp->frames.len < k->stacks_at)
+		return;
+	map_put(&wanted, exp->lost_frinfo, 1);
+	while (map_next(&k->used, &at, &frinfo, &when)) {
+		if (when + keep_ns < now)
+			continue;
+		map_put(&used, frinfo, when);
+		map_put(&wanted, frinfo, 1);
+	}
+	map_fini(&k->used);
+	k->used = used;
+	keep_follow(&exp->frames, &wanted);
+	keep_sift(&exp->frames, frame_wanted, &wanted);
+	forget_pieces(exp, &wanted);
+	map_fini(&wanted);
+	k->stacks_at = 2 * exp->frames.len > STACKS_AT ?
+		2 * exp->frames.len : STACKS_AT;
+}
+
+/* ---- as time goes by ---------------------------------------------------- */
+
+void
+keep_prune(struct experiment *exp, uint64_t cut, uint64_t now)
+{
+	struct pruning p = { .exp = exp, .k = exp->keep, .cut = cut };
+
+	if (cut <= p.k->cut_ns)
+		return;
+	p.k->cut_ns = cut;
+	keep_sift(&exp->profile, young_packet, &p);
+	keep_sift(&exp->log, note_name, &p);
+	keep_sift(&exp->log, young_line, &p);
+	keep_sift(&exp->overview, young_sample, &p);
+	map_fini(&p.last);
+	keep_sift(&exp->map, note_unmap, &p);
+	keep_sift(&exp->map, not_dead, &p);
+	prune_stacks(exp, now);
+	map_fini(&p.tids);
+	map_fini(&p.last);
+	map_fini(&p.dead);
+}
+
+uint64_t
+keep_cut(const struct keep *k, uint64_t now)
+{
+	return now > k->span_ns ? now - k->span_ns : 0;
+}
+
+/* Too much for memory: the older half of it goes, the span is shorter. */
+static void
+prune_half(struct experiment *exp, uint64_t now)
+{
+	struct clock_packet packet;
+	const size_t n = exp->profile.len / sizeof packet;
+
+	if (exp->profile.len + exp->frames.len < MOST || !n)
+		return;
+	memcpy(&packet, exp->profile.buf + n / 2 * sizeof packet,
+	       sizeof packet);
+	keep_prune(exp, (uint64_t)packet.time, now);
+}
+
+void
+keep_flush(struct experiment *exp)
+{
+	struct keep *k = exp->keep;
+	const uint64_t now = now_ns();
+	const uint64_t step = k->span_ns / PRUNES;
+
+	prune_half(exp, now);
+	if (now < k->prune_ns)
+		return;
+	k->prune_ns = now + (step > LEAST_PRUNE_NS ? step : LEAST_PRUNE_NS);
+	keep_prune(exp, keep_cut(k, now), now);
+}
+
+void
+keep_used(struct experiment *exp, uint64_t frinfo, uint64_t time_ns)
+{
+	map_put(&exp->keep->used, frinfo, time_ns);
+}
+
+/* ---- its life ----------------------------------------------------------- */
+
+/* Late, there is nobody to give another name. */
+static int
+check_place(const struct experiment_info *info)
+{
+	char *dir = xstrdup(info->path), *slash = strrchr(dir, '/');
+	int r;
+
+	if (slash)
+		slash[slash == dir] = '\0';
+	r = access(slash ? dir : ".", W_OK | X_OK);
+	if (r < 0)
+		(void)fail_errno("directory %s", slash ? dir : ".");
+	free(dir);
+	if (r < 0 || info->overwrite || access(info->path, F_OK) < 0)
+		return r;
+	fail(FAIL_USAGE, "%s exists already", info->path);
+	return fail_remedy("give another name, or replace it: -O instead of "
+			   "-o");
+}
+
+struct experiment *
+experiment_keep(const struct experiment_info *info, uint64_t span_ns)
+{
+	if (check_place(info) < 0)
+		return NULL;
+
+	struct experiment *exp = writer_new(info->path);
+	struct keep *k = xcalloc(1, sizeof *k);
+	struct sink *const sinks[] = { &exp->log, &exp->map, &exp->frames,
+		&exp->profile, &exp->overview };
+	sink_record_fn *const records[] = { sink_line, sink_line, sink_packet,
+		sink_packet, sink_overview };
+
+	exp->pid = info->pid;
+	exp->start_ns = exp->last_ns = info->start_ns;
+	exp->clocked = info->interval_ns != 0;
+	exp->keep = k;
+	k->info = *info;
+	k->info.cwd = k->cwd = xstrdup(info->cwd);
+	k->info.command = k->command = xstrdup(info->command);
+	k->span_ns = span_ns;
+	k->stacks_at = STACKS_AT;
+	for (size_t i = 0; i < ARRAY_LEN(sinks); i++) {
+		sinks[i]->held = true;
+		sinks[i]->record = records[i];
+	}
+	exp->lost_frinfo = experiment_artificial(exp, "<Lost samples>");
+	return exp;
+}
+
+void
+keep_free(struct keep *k)
+{
+	if (!k)
+		return;
+	map_fini(&k->used);
+	map_fini(&k->base);
+	map_fini(&k->base_ns);
+	free(k->cwd);
+	free(k->command);
+	free(k);
+}
+
+uint64_t
+experiment_kept_dropped(struct experiment *exp, uint64_t now)
+{
+	if (!exp->keep)
+		return 0;
+	keep_prune(exp, keep_cut(exp->keep, now), now);
+	return exp->keep->dropped;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * stop, when, trace; delete, handler, status: the list of handlers.
+ */
+#include "event_words.h"
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS_MOST = 16 };
+
+static enum result
+add_words(struct shell *sh, size_t n, char **words, enum handler_does does)
+{
+	char *w[WORDS_MOST + 1];
+
+	if (n > WORDS_MOST || n < 2)
+		return USAGE;
+	memcpy(w, words, (n + 1) * sizeof *w);
+
+	const struct event e = event_take(n, w, does == DOES_RUN);
+	const enum result r = event_make(sh, words[0], &e, does);
+
+	free(e.data);
+	return r;
+}
+
+enum result
+event_add(struct shell *sh, size_t n, char **words)
+{
+	return add_words(sh, n, words, DOES_STOP);
+}
+
+static enum result
+cmd_when(struct shell *sh, size_t n, char **words)
+{
+	return n < 3 ? USAGE : add_words(sh, n, words, DOES_RUN);
+}
+
+static enum result
+cmd_trace(struct shell *sh, size_t n, char **words)
+{
+	return add_words(sh, n, words, DOES_TRACE);
+}
+
+static enum result
+cmd_stop(struct shell *sh, size_t n, char **words)
+{
+	if (n > 1)
+		return add_words(sh, n, words, DOES_STOP);
+	if (!target_alive(sh)) {
+		fail(FAIL_USAGE, "stop: there is no process");
+		fail_remedy("attach PID, or debug PROGRAM and run");
+		return FAILED;
+	}
+	sh->wait_over = true;
+	if (session_stop(sh->session) < 0)
+		return FAILED;
+	shell_note(sh, "process %d is stopped", session_pid(sh->session));
+	return DONE;
+}
+
+static bool
+is_number(const char *word)
+{
+	return *word && word[strspn(word, "0123456789")] == '\0';
+}
+
+static struct handler *
+handler_of_word(struct shell *sh, const char *command, const char *word)
+{
+	long long number;
+	struct handler *h;
+
+	if (!str_number(word, 1, 1000000, &number)) {
+		fail(FAIL_USAGE, "%s: '%s' is no number of a handler", command,
+		     word);
+		fail_remedy("status lists them");
+		return NULL;
+	}
+	h = handler_numbered(sh, number);
+	if (!h) {
+		fail(FAIL_USAGE, "%s: there is no handler (%lld)", command,
+		     number);
+		fail_remedy("status lists them");
+	}
+	return h;
+}
+
+static void
+delete_all(struct shell *sh, bool temporary)
+{
+	for (int number = 1; number < sh->next_handler; number++) {
+		struct handler *h = handler_numbered(sh, number);
+
+		if (h && (h->once || !temporary))
+			handler_remove(sh, h);
+	}
+}
+
+static enum result
+cmd_delete(struct shell *sh, size_t n, char **words)
+{
+	if (n < 2)
+		return USAGE;
+	for (size_t i = 1; i < n; i++) {
+		const bool all = strcmp(words[i], "all") == 0 ||
+			strcmp(words[i], "0") == 0;
+
+		if (all || strcmp(words[i], "-temp") == 0) {
+			delete_all(sh, !all);
+			continue;
+		}
+
+		if (!is_number(words[i]))
+			return USAGE;
+
+		struct handler *h = handler_of_word(sh, "delete", words[i]);
+
+		if (!h)
+			return FAILED;
+		handler_remove(sh, h);
+	}
+	return DONE;
+}
+
+static int
+set_disabled(struct shell *sh, struct handler *h, bool disabled)
+{
+	h->disabled = disabled;
+	if (!disabled)
+		return handler_place(sh, h);
+	handler_unplace(sh, h);
+	return 0;
+}
+
+static enum result
+handler_apply(struct shell *sh, const char *option, struct handler *h)
+{
+	if (strcmp(option, "-enable") == 0 || strcmp(option, "-disable") == 0)
+		return set_disabled(sh, h, option[1] == 'd') < 0 ? FAILED :
+			DONE;
+	if (strcmp(option, "-reset") == 0) {
+		filter_end(sh, h);
+		h->hits = 0;
+		return DONE;
+	}
+	if (strcmp(option, "-count") != 0)
+		return USAGE;
+	filter_look(sh, h);
+	fprintf(sh->out, "(%d) %lld", h->number, h->hits);
+	if (h->count == FOR_EVER)
+		fputs("/infinity", sh->out);
+	else if (h->count)
+		fprintf(sh->out, "/%lld", h->count);
+	fputc('\n', sh->out);
+	return DONE;
+}
+
+static enum result
+cmd_handler(struct shell *sh, size_t n, char **words)
+{
+	long long limit;
+
+	if (n < 3)
+		return USAGE;
+	if (n == 4 && strcmp(words[1], "-count") == 0 &&
+	    (event_is_for_ever(words[3], &limit) ||
+	     str_number(words[3], 1, 1 << 30, &limit))) {
+		struct handler *h = handler_of_word(sh, "handler", words[2]);
+
+		if (h) {
+			filter_end(sh, h);
+			h->count = limit;
+		}
+		return h ? DONE : FAILED;
+	}
+	for (size_t i = 2; i < n; i++) {
+		const bool all = strcmp(words[i], "all") == 0;
+
+		for (int number = 1; all && number < sh->next_handler;
+		     number++) {
+			struct handler *h = handler_numbered(sh, number);
+			const enum result r = h ? handler_apply(sh, words[1],
+								h) : DONE;
+
+			if (r != DONE)
+				return r;
+		}
+		if (all)
+			continue;
+
+		struct handler *h = handler_of_word(sh, "handler", words[i]);
+		const enum result r = h ? handler_apply(sh, words[1], h) :
+			FAILED;
+
+		if (r != DONE)
+			return r;
+	}
+	return DONE;
+}
+
+static bool
+is_of_data(const struct handler *h)
+{
+	return h->kind == EVENT_CHANGE || h->kind == EVENT_ACCESS;
+}
+
+/* A trap is a danger, and what is off is missed: so both are told. */
+static void
+print_handler(struct shell *sh, struct handler *h)
+{
+	char *why = NULL;
+
+	filter_look(sh, h);
+
+	const bool has_place = h->kind == EVENT_PLACE ||
+		h->kind == EVENT_RETURNS;
+
+	fprintf(sh->out, h->disabled ? "[%d] %s" : "(%d) %s", h->number,
+		h->what);
+	if (h->hits)
+		fprintf(sh->out, "   (%lld hit%s)", h->hits,
+			h->hits == 1 ? "" : "s");
+	if ((has_place ? !h->spots_len : is_of_data(h) && !h->data) &&
+	    !h->disabled)
+		fputs(h->late ? "   (pending: not loaded yet)" :
+		      "   (waits for a process)", sh->out);
+	for (size_t i = 0; i < h->spots_len && target_alive(sh); i++) {
+		if (session_why_trap(sh->session,
+				     spot_number(sh, h->spots[i]), &why) == 0 &&
+		    *why)
+			fprintf(sh->out, "   (%s)", why);
+		free(why);
+		why = NULL;
+	}
+	fputc('\n', sh->out);
+}
+
+static enum result
+cmd_status(struct shell *sh, size_t n, char **words)
+{
+	if (n == 3 && strcmp(words[1], "-h") == 0) {
+		struct handler *h = handler_of_word(sh, "status", words[2]);
+
+		if (h)
+			print_handler(sh, h);
+		return h ? DONE : FAILED;
+	}
+
+	const bool again = n == 2 && strcmp(words[1], "-s") == 0;
+
+	if (n != 1 && !again)
+		return USAGE;
+	if (!sh->handlers.len && !again)
+		fputs("No handlers.\n", sh->out);
+	for (size_t i = 0; i < sh->handlers.len; i++) {
+		struct handler *h = sh->handlers.items[i];
+
+		if (again)
+			fprintf(sh->out, "%s%s\n", h->what,
+				h->disabled ? " -disable" : "");
+		else
+			print_handler(sh, h);
+	}
+	return DONE;
+}
+
+const struct command event_commands[] = {
+	{ "delete", "N... | all | -temp", "remove handlers", 0, cmd_delete,
+	  "delete 1" },
+	{ "handler", "-enable|-disable|-reset N...|all, -count N [LIMIT]",
+	  "switch handlers off and on; their counts of hits", 0, cmd_handler,
+	  "handler -disable 1" },
+	{ "status", "[-h N | -s]", "list handlers of events (-s: as commands)",
+	  0, cmd_status, "status" },
+	{ "stop", "[EVENT [MODIFIERS]]", "stop the process now, or at an event "
+	  "(see when)", 0, cmd_stop, "stop in main" },
+	{ "trace", "EVENT [MODIFIERS]", "tell of an event (see when)", 0,
+	  cmd_trace, "trace in parse" },
+	{ "when", "EVENT [MODIFIERS] { COMMANDS }",
+	  "run commands at an event; the process goes on.\n"
+	  "  EVENT: in FUNCTION, at FILE:LINE, at &ADDRESS, returns FUNCTION,\n"
+	  "  change EXPR[, SIZE], access r|w|rw ADDRESS[, SIZE], timer SECONDS,\n"
+	  "  sig SIGNAL, exit, attach, detach, dlopen [LIB], dlclose [LIB],\n"
+	  "  thr_create [TID], thr_exit [TID], sysin [CALL], sysout [CALL],\n"
+	  "  in FUNCTION longer TIME, cpu > PERCENT [for SECONDS], rss > SIZE\n"
+	  "  MODIFIERS: -if EXPR, -temp, -count N|infinity, -thread TID, -disable,\n"
+	  "  -trap",
+	  0, cmd_when, "when timer 30 { collector disable; quit }" },
+	{ 0 }
+};

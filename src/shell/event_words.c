@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The words behind stop, when and trace: an event, its place, modifiers; and
+ * how they are shown again.
+ */
+#include "event_words.h"
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+char *
+words_joined(size_t n, char **words)
+{
+	struct str s = {0};
+
+	for (size_t i = 0; i < n; i++)
+		str_addf(&s, "%s%s", i ? " " : "", words[i]);
+	return str_take(&s);
+}
+
+static void
+cut(size_t *n, char **words, size_t at, size_t k)
+{
+	memmove(&words[at], &words[at + k], (*n - at - k + 1) * sizeof *words);
+	*n -= k;
+}
+
+static bool
+take(const char *option, size_t *n, char **words)
+{
+	for (size_t i = 1; i < *n; i++) {
+		if (strcmp(words[i], option) == 0) {
+			cut(n, words, i, 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool
+event_is_for_ever(const char *word, long long *out)
+{
+	*out = FOR_EVER;
+	return strcmp(word, "infinity") == 0;
+}
+
+static long long
+take_number(const char *option, size_t *n, char **words, bool *wrong)
+{
+	for (size_t i = 1; i < *n; i++) {
+		long long value = 0;
+
+		if (strcmp(words[i], option) != 0)
+			continue;
+		if (i + 1 < *n && strcmp(option, "-count") == 0 &&
+		    event_is_for_ever(words[i + 1], &value)) {
+			cut(n, words, i, 2);
+			return value;
+		}
+		if (i + 1 == *n ||
+		    !str_number(words[i + 1], 1, 1 << 30, &value)) {
+			*wrong = true;
+			return 0;
+		}
+		cut(n, words, i, 2);
+		return value;
+	}
+	return 0;
+}
+
+static const char *
+take_word(const char *option, size_t *n, char **words, bool *wrong)
+{
+	for (size_t i = 1; i < *n; i++) {
+		const char *word = words[i + 1];
+
+		if (strcmp(words[i], option) != 0)
+			continue;
+		if (!word) {
+			*wrong = true;
+			return NULL;
+		}
+		cut(n, words, i, 2);
+		return word;
+	}
+	return NULL;
+}
+
+/* change EXPR[, SIZE], access r|w EXPR[, SIZE]: the rest is one expression. */
+static void
+take_data(struct event *e, size_t n, char **words)
+{
+	const bool access = strcmp(e->name, "access") == 0;
+	const size_t first = access ? 3 : 2;
+	const char *how = access && n > 2 ? words[2] : "w";
+
+	e->how = how;
+	e->reads = strchr(how, 'r');
+	e->wrong |= n <= first || !*how || how[strspn(how, "rw")];
+	e->place = e->data = n > first ? words_joined(n - first,
+						      words + first) : NULL;
+}
+
+static bool
+is_level(const char *name)
+{
+	return strcmp(name, "cpu") == 0 || strcmp(name, "rss") == 0;
+}
+
+/* `in F longer TIME`, `cpu > N for TIME`, `rss > N`: taken off the end. */
+static void
+take_amounts(struct event *e, size_t *n, char **words)
+{
+	if (*n == 5 && strcmp(e->name, "in") == 0 &&
+	    strcmp(words[3], "longer") == 0) {
+		e->longer = words[4];
+		*n = 3;
+	}
+	if (!is_level(e->name))
+		return;
+	e->limit = *n > 3 ? words[3] : "";
+	e->span = *n == 6 ? words[5] : NULL;
+	e->wrong |= (*n != 4 && *n != 6) || strcmp(words[2], ">") != 0 ||
+		(e->span && strcmp(words[4], "for") != 0);
+	*n = 2;
+}
+
+struct event
+event_take(size_t n, char **words, bool has_body)
+{
+	struct event e = {0};
+
+	e.body = has_body ? words[--n] : NULL;
+	words[n] = NULL;
+	e.temp = take("-temp", &n, words);
+	e.trap = take("-trap", &n, words);
+	e.disable = take("-disable", &n, words);
+	e.count = take_number("-count", &n, words, &e.wrong);
+	e.thread = take_number("-thread", &n, words, &e.wrong);
+	e.condition = take_word("-if", &n, words, &e.wrong);
+	e.name = n > 1 ? words[1] : "";
+	take_amounts(&e, &n, words);
+	e.place = n > 2 ? words[2] : NULL;
+	if (strcmp(e.name, "change") == 0 || strcmp(e.name, "access") == 0)
+		take_data(&e, n, words);
+	else
+		e.wrong |= n > 3;
+	return e;
+}
+
+/* A body as lists show it: its only line, or the first one and dots. */
+static char *
+one_line(const char *body)
+{
+	const char *start = body + strspn(body, " \t\r\n");
+	const size_t len = strcspn(start, "\r\n");
+	const char *rest = start + len;
+	size_t end = len;
+
+	while (end > 0 && strchr(" \t", start[end - 1]))
+		end--;
+	return xasprintf("%.*s%s", (int)end, start,
+			 rest[strspn(rest, " \t\r\n")] ? " ..." : "");
+}
+
+char *
+event_shown(const char *command, const struct event *e)
+{
+	struct str s = {0};
+
+	str_addf(&s, "%s %s", command, e->name);
+	if (strcmp(e->name, "access") == 0)
+		str_addf(&s, " %s", e->how);
+	if (e->place) {
+		char *place = str_tame(xstrdup(e->place));
+
+		str_addf(&s, " %s", place);
+		free(place);
+	}
+	if (e->longer)
+		str_addf(&s, " longer %s", e->longer);
+	if (e->limit)
+		str_addf(&s, " > %s", e->limit);
+	if (e->span)
+		str_addf(&s, " for %s", e->span);
+	if (e->temp)
+		str_add(&s, " -temp");
+	if (e->trap)
+		str_add(&s, " -trap");
+	if (e->count == FOR_EVER)
+		str_add(&s, " -count infinity");
+	else if (e->count)
+		str_addf(&s, " -count %lld", e->count);
+	if (e->thread)
+		str_addf(&s, " -thread %lld", e->thread);
+	if (e->condition)
+		str_addf(&s, " -if '%s'", e->condition);
+	if (e->body) {
+		char *body = one_line(e->body);
+
+		str_addf(&s, " { %s }", body);
+		free(body);
+	}
+	return str_take(&s);
+}
