@@ -32,4 +32,30 @@ int way_back_find(struct target *t, const struct modules *mods,
 /* One of the last k registers that pops takes, with that many words. */
 uint64_t way_back_pops(const struct way_back *way, unsigned k);
 
+/* ---- interlude.c, and interlude_enter.c: the way in ---- */
+
+struct interlude {
+	struct plan p;
+	struct borrow b;
+	struct way_back *way;	/* the caller's */
+	struct thread_errand errand;
+	uint64_t slot, bytes, room, sp;
+	size_t room_size;
+	uint64_t blocked;	/* signals, meanwhile */
+	struct thread_watch *jumps[JUMPS];
+	bool throws;		/* exceptions may come */
+	bool cut;		/* a call of the function was interrupted */
+	bool held;		/* by us, not for the user */
+};
+
+enum { KERNEL_SIGSET = 8 };
+
+/* May this thread, which is held, be used? -1: no, and why. */
+int interlude_check(struct target *t, struct interlude *il);
+int interlude_read_maps(struct interlude *il);
+/* To the function's entry, with all that it comes back by. */
+int interlude_enter(struct interlude *il, const struct interlude_call *c);
+/* true_pc: as it is, or so that exceptions end there. */
+int interlude_write_frame(struct interlude *il, bool true_pc);
+
 #endif
