@@ -354,6 +354,7 @@ struct launch {
 	const char *in, *out;		/* redirections or NULL */
 	bool append;
 	bool own_group;			/* a process group, in the background */
+	const char *terminal;		/* for a session of its own, or NULL */
 	pid_t tracer;			/* may seize us (Yama 1) */
 };
 /* In the shell: find and fork the program; it waits before exec until

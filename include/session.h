@@ -99,6 +99,7 @@ struct session_launch {
 	/* A process group of its own, in the background: the terminal's
 	 * signals are the shell's (session_stopped_itself). */
 	bool own_group;
+	const char *terminal;	/* of its own, its name; NULL: ours */
 };
 struct session *session_launch(const struct session_launch *l);
 /* Will an enable with these settings need it? */

@@ -171,6 +171,20 @@ exec_program(const struct child *c, const struct launch *l,
 	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT);
 }
 
+/* A session's first terminal is the one that controls it. */
+static int
+take_terminal(const char *name)
+{
+	const int fd = setsid() < 0 ? -1 : open(name, O_RDWR);
+
+	if (fd < 0 || dup2(fd, STDIN_FILENO) < 0 ||
+	    dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0)
+		return -1;
+	if (fd > STDERR_FILENO)
+		(void)close(fd);
+	return 0;
+}
+
 static void __attribute__((noreturn))
 run_child(const struct child *c, const struct launch *l, char *const *envp)
 {
@@ -187,6 +201,8 @@ run_child(const struct child *c, const struct launch *l, char *const *envp)
 	} while (n < 0 && errno == EINTR);
 	if (n != 1)
 		_exit(EXIT_OURS);	/* the shell is gone */
+	if (l->terminal && take_terminal(l->terminal) < 0)
+		_exit(EXIT_OURS);
 	if ((c->in >= 0 && dup2(c->in, STDIN_FILENO) < 0) ||
 	    (c->out >= 0 && dup2(c->out, STDOUT_FILENO) < 0))
 		_exit(EXIT_OURS);

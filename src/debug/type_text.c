@@ -138,7 +138,8 @@ wrap(struct debug *d, struct type *t, const char *quals, struct str *before,
 		str_add(&inner, t->kind == TYPE_POINTER ? "*" :
 			t->kind == TYPE_REFERENCE ? "&" : "&&");
 		str_add(&inner, quals);
-		if (*quals && before->len)
+		/* const char *const x, const char *const(&)[3] */
+		if (*quals && before->len && str_text(before)[0] != '(')
 			str_add(&inner, " ");
 		*pointed = true;
 		break;

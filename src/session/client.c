@@ -171,7 +171,7 @@ session_launch(const struct session_launch *l)
 	const struct launch launch = {
 		.argv = l->argv, .in = l->in, .out = l->out,
 		.append = l->append, .tracer = s->tracer,
-		.own_group = l->own_group,
+		.own_group = l->own_group, .terminal = l->terminal,
 		.envp = preload.envp,
 	};
 

@@ -63,9 +63,25 @@ set_stack(struct shell *sh, const char *value)
 	return true;
 }
 
+static char *
+get_io(const struct shell *sh)
+{
+	return xstrdup(sh->run_pty ? "pty" : "stdio");
+}
+
+static bool
+set_io(struct shell *sh, const char *value)
+{
+	if (strcmp(value, "pty") && strcmp(value, "stdio"))
+		return false;
+	sh->run_pty = strcmp(value, "pty") == 0;
+	return true;
+}
+
 static const struct variable variables[] = {
 	{ "follow_fork_mode", "parent", "children run on, not followed", get_follow, set_follow },
 	{ "run_autostart", "on|off", "cont runs the program if none runs", get_autostart, set_autostart },
+	{ "run_io", "stdio|pty", "run: on our terminal, or on its own", get_io, set_io },
 	{ "stack_max_size", "FRAMES", "what where prints of a stack; 0: all", get_stack, set_stack },
 	{ .name = NULL },
 };

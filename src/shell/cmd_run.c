@@ -99,15 +99,19 @@ check_experiment(const struct shell *sh)
 static int
 launch_program(struct shell *sh)
 {
+	sh->program_status = -1;
+	wait_reset_timers(sh);
+	if (pty_open(sh) < 0)
+		return -1;
+
 	const struct session_launch launch = {
 		.argv = sh->program, .in = sh->in, .out = sh->out_file,
 		.append = sh->append,
 		.preload = sh->armed && session_wants_preload(&sh->settings),
-		.own_group = sh->own_group = terminal_is_shared(sh),
+		.own_group = sh->own_group = terminal_is_shared(sh) && !sh->pty,
+		.terminal = pty_name(sh),
 	};
 
-	sh->program_status = -1;
-	wait_reset_timers(sh);
 	sh->session = session_launch(&launch);
 	if (!sh->session)
 		return -1;

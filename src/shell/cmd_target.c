@@ -112,6 +112,13 @@ cmd_detach(struct shell *sh, size_t n, char **words)
 	else if (n != 1)
 		return USAGE;
 
+	if (sh->pty) {
+		fail(FAIL_USAGE, "its terminal is of ours, and would go with "
+		     "us: SIGHUP would end it");
+		fail_remedy("quit, or before run: dbxenv run_io stdio");
+		return FAILED;
+	}
+
 	const pid_t pid = session_pid(sh->session);
 
 	/* bodies of `when detach` still have the process */

@@ -282,6 +282,7 @@ run_commands(struct shell *sh, struct options *o)
 	}
 	if (o->file || o->commands || !going)
 		return;
+	sh->in_commands = !sh->interactive;
 	if (sh->interactive)
 		shell_interact(sh);
 	else

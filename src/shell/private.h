@@ -148,6 +148,9 @@ struct shell {
 	const struct view *shown;	/* last */
 	const struct command *usage_of;	/* the subcommand that was wrong */
 	bool own_group;		/* the program's: terminal.c */
+	bool run_pty;		/* programs that we start have their own terminal */
+	bool in_commands;	/* standard input is */
+	struct pty *pty;	/* of the program, or NULL: pty.c */
 	int exit_status;	/* of the last failure, or `quit n` */
 	int program_status;	/* wait status of a launched program; -1 */
 	char *experiment;	/* recorded last */
@@ -365,6 +368,18 @@ bool terminal_is_shared(const struct shell *sh);
 bool terminal_serve(struct shell *sh);
 /* The terminal is ours again, with our settings. */
 void terminal_reclaim(void);
+
+/* ---- pty.c: a terminal for the program alone ----------------------------- */
+
+/* Before it is started, if it shall have one. -1 with a failure. */
+int pty_open(struct shell *sh);
+const char *pty_name(const struct shell *sh);	/* NULL: it has none */
+/* Copy both ways until the session has news, or for so long. */
+void pty_serve(struct shell *sh, int ms);
+void pty_print(struct shell *sh);
+/* Our own terminal is as it was. */
+void pty_rest(struct shell *sh);
+void pty_close(struct shell *sh);
 
 /* ---- complete.c ---------------------------------------------------------------------------- */
 

@@ -55,6 +55,7 @@ target_end_session(struct shell *sh)
 	handlers_drop_breakpoints(sh);
 	session_close(sh->session);
 	sh->session = NULL;
+	pty_close(sh);
 	sh->thread = 0;
 	return r;
 }

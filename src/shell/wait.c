@@ -309,22 +309,30 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 	bool over = false;
 
 	sh->thread = 0;
-	progress = progress && isatty(STDERR_FILENO) && !sh->quiet;
+	progress = progress && isatty(STDERR_FILENO) && !sh->quiet && !sh->pty;
 	sh->body_failed = false;
 	while (!over && !wait_signal && sh->session && !sh->quitting) {
 		arm_timers(sh);		/* bodies may add some */
 		if (deadline_ns && now_ns() >= deadline_ns)
 			break;
 
-		const int got = session_wait(sh->session,
-					     timeout_ms(sh, deadline_ns), &ev);
+		const int ms = timeout_ms(sh, deadline_ns);
+		const int got = session_wait(sh->session, sh->pty ? 0 : ms, &ev);
+
+		if (!got && sh->pty)
+			pty_serve(sh, ms);
+		else if (got)
+			pty_print(sh);
 
 		if (got && progress)
 			clear_progress();
 		if (got < 0) {
 			terminal_reclaim();
+			pty_rest(sh);
 			return FAILED;
 		}
+		if (got)
+			pty_rest(sh);	/* bodies may ask */
 		over = got ? take(sh, &ev) : false;
 		if (!over && sh->session)
 			over = terminal_serve(sh);
@@ -334,6 +342,7 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 			show_progress(sh);
 	}
 	terminal_reclaim();
+	pty_rest(sh);
 	if (progress)
 		clear_progress();
 	/* Ctrl-C gives the prompt back, or the next command; others end us */

@@ -18,27 +18,41 @@ make_core()
 	[ -s "$core" ] || broken "gdb made no core: $(tail -n 3 "$core.log")"
 }
 
+# gdb_words COMMANDS: as arguments of gdb, into WORDS
+gdb_words()
+{
+	local line
+
+	WORDS=()
+	while read -r line; do
+		[ -n "$line" ] || continue
+		WORDS+=(-ex "echo @@ $line\\n")
+		case $line in
+		locals) WORDS+=(-ex 'info locals') ;;
+		args) WORDS+=(-ex 'info args') ;;
+		regs) WORDS+=(-ex 'info registers') ;;
+		echo*) ;;
+		*) WORDS+=(-ex "$line") ;;
+		esac
+	done <"$1"
+}
+
+# run_gdb WORD...
+run_gdb()
+{
+	gdb -nx -batch -iex 'set debuginfod enabled off' \
+		-iex 'set auto-load python-scripts off' -ex 'set width 0' \
+		-ex 'set backtrace past-main on' \
+		-ex 'set confirm off' -ex 'disable pretty-printer' -ex 'disable type-printer' "$@" 2>&1 </dev/null |
+		sed -n '/^@@/,$p' |
+		sed -E 's/^\$[0-9]+ = //; s/^\$[0-9]+ = //'
+}
+
 # ask_gdb PROGRAM CORE COMMANDS: answers, each behind a line "@@ COMMAND"
 ask_gdb()
 {
-	local line args=()
-
-	while read -r line; do
-		[ -n "$line" ] || continue
-		args+=(-ex "echo @@ $line\\n")
-		case $line in
-		locals) args+=(-ex 'info locals') ;;
-		args) args+=(-ex 'info args') ;;
-		regs) args+=(-ex 'info registers') ;;
-		echo*) ;;
-		*) args+=(-ex "$line") ;;
-		esac
-	done <"$3"
-	gdb -nx -batch -iex 'set debuginfod enabled off' -ex 'set width 0' \
-		-ex 'set backtrace past-main on' \
-		-ex 'set confirm off' -ex 'disable pretty-printer' -ex 'disable type-printer' "$1" "$2" "${args[@]}" 2>&1 </dev/null |
-		sed -n '/^@@ /,$p' |
-		sed -E 's/^\$[0-9]+ = //; s/^\$[0-9]+ = //'
+	gdb_words "$3"
+	run_gdb "$1" "$2" "${WORDS[@]}"
 }
 
 ask_us()
@@ -82,12 +96,18 @@ compare()
 {
 	ask_gdb "$1" "$2" "$3" >"$TMP/$4.gdb.raw"
 	ask_us "$1" "$2" "$3" >"$TMP/$4.our.raw"
-	answers "$TMP/$4.gdb.raw" >"$TMP/$4.gdb"
-	answers "$TMP/$4.our.raw" >"$TMP/$4.our"
-	diff -U0 "$TMP/$4.gdb" "$TMP/$4.our" | grep '^[-+][^-+]' \
-		>"$TMP/$4.diff"
-	EQUAL=$(grep -cxFf "$TMP/$4.our" "$TMP/$4.gdb")
-	DIFFERENT=$(grep -c '^-' "$TMP/$4.diff")
+	compare_answers "$4"
+}
+
+# compare_answers NAME: that both gave
+compare_answers()
+{
+	answers "$TMP/$1.gdb.raw" >"$TMP/$1.gdb"
+	answers "$TMP/$1.our.raw" >"$TMP/$1.our"
+	diff -U0 "$TMP/$1.gdb" "$TMP/$1.our" | grep '^[-+][^-+]' \
+		>"$TMP/$1.diff"
+	EQUAL=$(grep -cxFf "$TMP/$1.our" "$TMP/$1.gdb")
+	DIFFERENT=$(grep -c '^-' "$TMP/$1.diff")
 }
 
 # differ PATTERN REASON: lines of a comparison that may be other than gdb's
