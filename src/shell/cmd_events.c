@@ -276,6 +276,7 @@ const struct command event_commands[] = {
 	  "  change EXPR[, SIZE], access r|w|rw ADDRESS[, SIZE], timer SECONDS,\n"
 	  "  sig SIGNAL, exit, attach, detach, dlopen [LIB], dlclose [LIB],\n"
 	  "  thr_create [TID], thr_exit [TID], sysin [CALL], sysout [CALL],\n"
+	  "  prog_new, proc_gone,\n"
 	  "  in FUNCTION longer TIME, cpu > PERCENT [for SECONDS], rss > SIZE\n"
 	  "  MODIFIERS: -if EXPR, -temp, -count N, -thread TID, -disable, -trap",
 	  0, cmd_when, "when timer 30 { collector disable; quit }" },

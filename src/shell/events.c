@@ -20,7 +20,8 @@ static const struct event_name {
 	{ "returns", EVENT_RETURNS, A_PLACE },
 	{ "timer", EVENT_TIMER, A_PLACE },
 	{ "exit", EVENT_EXIT, NO_PLACE },
-	{ "proc_gone", EVENT_EXIT, NO_PLACE },
+	{ "proc_gone", EVENT_GONE, NO_PLACE },
+	{ "prog_new", EVENT_PROG_NEW, NO_PLACE },
 	{ "attach", EVENT_ATTACH, NO_PLACE },
 	{ "detach", EVENT_DETACH, NO_PLACE },
 	{ "sig", EVENT_SIG, A_PLACE },
@@ -70,7 +71,7 @@ is_possible(const struct event_name *kind, const struct event *e,
 	    enum handler_does does)
 {
 	/* there is nothing to be stopped then */
-	if (does == DOES_STOP && (kind->kind == EVENT_EXIT ||
+	if (does == DOES_STOP && (kind->kind == EVENT_EXIT || kind->kind == EVENT_GONE ||
 				  kind->kind == EVENT_DETACH))
 		return false;
 	if (kind->place == PERHAPS_A_PLACE)
