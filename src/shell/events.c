@@ -17,6 +17,8 @@ static const struct event_name {
 } event_names[] = {
 	{ "in", EVENT_PLACE, A_PLACE },
 	{ "at", EVENT_PLACE, A_LINE },
+	{ "infunction", EVENT_PLACE, A_PLACE },
+	{ "infile", EVENT_PLACE, A_PLACE },
 	{ "returns", EVENT_RETURNS, A_PLACE },
 	{ "timer", EVENT_TIMER, A_PLACE },
 	{ "exit", EVENT_EXIT, NO_PLACE },
@@ -177,6 +179,8 @@ event_make(struct shell *sh, const char *command, const struct event *e,
 	h->place = e->place ? xstrdup(e->place) : NULL;
 	h->reads = e->reads;
 	h->at_line = kind->place == A_LINE;
+	h->of_name = strcmp(kind->name, "infunction") == 0;
+	h->of_file = strcmp(kind->name, "infile") == 0;
 	h->once = e->temp;
 	h->may_trap = e->trap;
 	h->disabled = e->disable;

@@ -45,6 +45,8 @@ struct handler {		/* stop, when, trace */
 	uint64_t shortest_ns, calls;	/* ... of those that were seen */
 	char *place;		/* FUNCTION, [FILE:]LINE, &ADDRESS; LIB; data */
 	bool at_line;		/* it is no function */
+	bool of_name;		/* ... but all functions of that name */
+	bool of_file;		/* ... or of that source file */
 	uint64_t *spots;	/* where that is; none: it waits for a process */
 	size_t spots_len, spots_cap;
 	bool reads;		/* of data, not writes alone */
