@@ -412,8 +412,16 @@ struct target_wants {
 	bool begins, ends;	/* threads; those that end by themselves */
 	uint64_t enters[CALLS_KNOWN / 64], returns[CALLS_KNOWN / 64];
 	pid_t calls_of;		/* of this thread only; 0: of all */
+	unsigned char follow;	/* not 0: an EVENT_FORK stands, and both do */
+	unsigned char programs;	/* the holder's own note */
 };
 void target_want(struct target *t, const struct target_wants *w);
+
+/* Children that stand for an EVENT_FORK. */
+void target_let_children_go(struct target *t);
+/* Or: one of them instead, which is held; the old one is let go, and closed.
+ * NULL: nothing has changed. */
+struct target *target_follow(struct target *old, pid_t child);
 
 /* ---- breakpoints -------------------------------------------------------- */
 

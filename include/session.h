@@ -181,6 +181,11 @@ enum session_event_kind { SESSION_EVENT_NONE, SESSION_EVENT_STOPPED,
 			   * behind it (value: the answer; signal: which) */
 			  SESSION_EVENT_BEGINS, SESSION_EVENT_ENDS,
 			  SESSION_EVENT_ENTERS, SESSION_EVENT_RETURNS,
+			  SESSION_EVENT_FORK,
+			  /* its child, value, is the target now, and stands;
+			   * signal: not 0 until it executes a program it
+			   * has its parent's memory */
+			  SESSION_EVENT_FOLLOWED,
 			  SESSION_EVENT_TRACER_GONE };
 struct session_event {
 	enum session_event_kind kind;
@@ -203,7 +208,14 @@ struct session_wants {
 	uint64_t enters[SESSION_CALLS_KNOWN / 64];
 	uint64_t returns[SESSION_CALLS_KNOWN / 64];
 	pid_t calls_of;		/* of this thread only; 0: of all */
+	unsigned char follow;	/* a child that it makes: session_follow_mode */
+	unsigned char programs;	/* that it executes: NEW_PROGRAM */
 };
+/* FOLLOW_ASK: SESSION_EVENT_FORK, value: the child, which stands as well. */
+enum session_follow_mode { FOLLOW_PARENT, FOLLOW_CHILD, FOLLOW_ASK };
+/* After that event: the child is let go; or the parent is, and then an
+ * SESSION_EVENT_FOLLOWED comes. */
+int session_follow(struct session *s, bool child);
 int session_want(struct session *s, const struct session_wants *w);
 /* session_cont, but that this thread gets another signal than is due to it, or
  * one though none is; 0: none. */

@@ -387,13 +387,17 @@ breakpoint_address(const struct breakpoint *bp)
 const char *
 breakpoint_why_trap(const struct target *t, const struct breakpoint *bp)
 {
-	return is_listed(t, bp) ? bp->why : NULL;
+	if (!is_listed(t, bp))
+		return NULL;
+	return t->shared && breakpoint_is_trap(bp) ?
+		"another process has the same memory" : bp->why;
 }
 
 bool
 breakpoint_is_off(const struct target *t, const struct breakpoint *bp)
 {
-	return is_listed(t, bp) && bp->off;
+	return is_listed(t, bp) &&
+		(bp->off || (t->shared && breakpoint_is_trap(bp)));
 }
 
 bool

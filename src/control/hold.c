@@ -30,7 +30,8 @@ enum {
 static unsigned long
 options(const struct target *t)
 {
-	return STOP_OPTIONS | (t->traps ? TRAP_OPTIONS : 0) | wants_options(t);
+	return STOP_OPTIONS | (t->traps || t->wants.follow ? TRAP_OPTIONS : 0) |
+		wants_options(t);
 }
 
 /* Those that stand first: nobody waits for one that is late. */
@@ -148,6 +149,7 @@ target_release_all(struct target *t)
 		t->held = false;
 		return 0;
 	}
+	children_let_go(t);
 	/* Traps go while nobody can be about to hit one. */
 	if (t->traps && !t->held && target_hold_all(t) < 0 && !t->gone)
 		return -1;
@@ -421,6 +423,9 @@ take_running(struct target *t, struct hold *h, struct event *ev)
 	case EVENT_CLONE:
 	case EVENT_FORK:
 		pack_note_birth(&t->pack, ev, WANT_RUNNING);
+		if (child_note(t, ev->tid, ev) &&
+		    wants_take(t, pack_find(&t->pack, ev->tid), ev))
+			return true;
 		run_on(t, pack_find(&t->pack, ev->tid), 0);
 		return true;
 	case EVENT_EXEC:

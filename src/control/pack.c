@@ -82,6 +82,7 @@ void
 hold_note(struct hold *h, const struct event *ev)
 {
 	h->stopped = true;
+	h->in_kernel = false;
 	h->newborn = h->told = false;
 	h->instead = 0;
 	h->stopped_at = now_ns();
@@ -122,9 +123,10 @@ pack_note_birth(struct pack *p, const struct event *ev, enum want want)
 {
 	const bool vfork = (unsigned)ev->status >> 16 == PTRACE_EVENT_VFORK;
 	const pid_t tid = (pid_t)ev->message;
+	struct target *t = p->target;
 
 	if (vfork)
-		vfork_begins(p->target, pack_find(p, ev->tid));
+		vfork_begins(t, pack_find(p, ev->tid));
 	if (tid && pack_find(p, tid))
 		pack_find(p, tid)->maker = ev->tid;	/* a listing had it */
 	if (!tid || pack_find(p, tid))
@@ -137,7 +139,13 @@ pack_note_birth(struct pack *p, const struct event *ev, enum want want)
 
 	child->asked = child->newborn = true;	/* it starts with a stop */
 	child->foreign = foreign;
-	child->lift = ev->kind == EVENT_FORK && !vfork;
+	child->lift = foreign && !vfork;
+	if (child->lift && ev->kind == EVENT_CLONE && t->traps &&
+	    shares_memory(t, tid)) {
+		child->lift = false;	/* for good: it would die of one */
+		t->shared = true;
+		breakpoints_lift(t);
+	}
 	wants_note_birth(p->target, child, ev->tid);
 }
 
@@ -155,6 +163,7 @@ pack_note_exec(struct pack *p, const struct event *ev)
 	breakpoints_free(t);
 	traps_forget(t);
 	t->vforks = 0;
+	t->shared = false;
 	target_note_exec(t);
 }
 

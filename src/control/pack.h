@@ -23,7 +23,8 @@ enum want {
 enum { NO_SIGNAL = -1 };
 
 /* wants.c: what is told of it as soon as it is to run on */
-enum tell { TELL_NOTHING, TELL_BEGINS, TELL_ENDS, TELL_ENTERS, TELL_RETURNS };
+enum tell { TELL_NOTHING, TELL_BEGINS, TELL_ENDS, TELL_ENTERS, TELL_RETURNS,
+	    TELL_FORKS };
 
 struct hold {
 	pid_t tid;
@@ -48,6 +49,9 @@ struct hold {
 	int group_signal;	/* it stands in a group stop of this signal */
 	enum tell tell;
 	pid_t maker;		/* it was born while seized */
+	pid_t child;		/* of TELL_FORKS */
+	bool in_kernel;		/* it stands there, and its registers are not
+				 * what it goes on with */
 	struct hold_call {	/* the last that was seen of it */
 		uint64_t pc, sp;
 		long nr;

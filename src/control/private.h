@@ -205,6 +205,10 @@ struct program {
 
 void program_read(struct target *t, struct program *p);
 
+/* ---- sharing.c ---------------------------------------------------------- */
+
+bool shares_memory(const struct target *t, pid_t other);
+
 /* ---- caught.c ----------------------------------------------------------- */
 
 /* It stands at the delivery of a signal that the holder wants to know of. */
@@ -229,6 +233,15 @@ bool wants_take(struct target *t, struct hold *h, struct event *ev);
 bool wants_tell(struct hold *h, struct event *ev);
 /* From a plain stop it goes on, and may be in a call. */
 void wants_run_on(const struct target *t, struct hold *h);
+
+/* ---- children.c --------------------------------------------------------- */
+
+/* The parent stands at this event, and both shall. true: both do. */
+bool child_note(struct target *t, pid_t parent, const struct event *ev);
+/* What stands so is let go. */
+void children_let_go(struct target *t);
+/* settle.c: it stands, and has copies of our traps. */
+void child_lift(struct target *t, pid_t child);
 
 /* ---- loader.c ----------------------------------------------------------- */
 
@@ -413,6 +426,8 @@ struct target {
 	bool wants_calls;		/* some are among them */
 	bool lifted;			/* no trap may be in the text now */
 	unsigned vforks;		/* traps are lifted until 0 */
+	bool shared;			/* ... or until an exec: a process
+					 * was born that has this memory */
 	unsigned char *arena;		/* stacks are copied to */
 	size_t arena_size;
 	struct modules maps;		/* ... and where they may end */

@@ -109,6 +109,7 @@ hold_step(struct pack *p, pid_t tid, int status)
 	/* it comes to no other stop */
 	if (h->tell == TELL_ENDS) {
 		h->asked = false;
+		h->in_kernel = true;
 		return 1;
 	}
 
@@ -119,6 +120,14 @@ hold_step(struct pack *p, pid_t tid, int status)
 	const int signal = pass_stop(p, &ev);
 
 	h = pack_find(p, tid);		/* pass_stop may have moved it */
+	if (p == &p->target->pack && h->want == WANT_STOPPED &&
+	    child_note(p->target, tid, &ev)) {
+		h = pack_find(p, tid);
+		if (h->in_kernel) {
+			h->asked = false;
+			return 1;
+		}
+	}
 	/*
 	 * Any stop takes a request for a plain one back (ptrace_stop clears
 	 * JOBCTL_TRAP_STOP; a 1 kHz timer shows it within 200 stops): ask
@@ -177,8 +186,8 @@ hold_ask_through(struct hold *h, int signal)
 }
 
 /* A forked child has our traps in its copy of the text. */
-static void
-lift_copy(struct target *t, pid_t child)
+void
+child_lift(struct target *t, pid_t child)
 {
 	char path[64];
 	int fd;
@@ -196,7 +205,7 @@ detach(struct pack *p, pid_t tid)
 	const int signal = hold_due_signal(p, tid);
 
 	if (pack_find(p, tid)->lift)
-		lift_copy(p->target, tid);
+		child_lift(p->target, tid);
 	return (int)ptrace(PTRACE_DETACH, tid, 0, (long)signal);
 }
 

@@ -44,8 +44,8 @@ has_memory(pid_t pid)
 	return has;
 }
 
-static bool
-shares_with(const struct target *t, pid_t other)
+bool
+shares_memory(const struct target *t, pid_t other)
 {
 	return other > 0 && other != t->pid &&
 		syscall(SYS_kcmp, other, t->live_tid, KCMP_VM, 0, 0) == 0 &&
@@ -68,7 +68,7 @@ child_of_thread(const struct target *t, pid_t tid)
 
 		if (end == at)
 			break;
-		if (shares_with(t, child))
+		if (shares_memory(t, child))
 			found = child;
 	}
 	free(text);
@@ -94,7 +94,7 @@ parent(const struct target *t)
 	struct proc_status st;
 
 	if (proc_status_thread(t, t->live_tid, &st) < 0 ||
-	    !shares_with(t, st.ppid))
+	    !shares_memory(t, st.ppid))
 		return 0;
 	return st.ppid;
 }
@@ -110,7 +110,7 @@ anybody(const struct target *t)
 		long long pid;
 
 		if (str_number(entry->d_name, 1, INT32_MAX, &pid) &&
-		    shares_with(t, (pid_t)pid))
+		    shares_memory(t, (pid_t)pid))
 			found = (pid_t)pid;
 	}
 	if (dir)
@@ -142,7 +142,7 @@ stays(struct target *t, pid_t with)
 	const uint64_t late = deadline_in_ms(BUSY_LIMIT_MS);
 	struct proc_status st;
 
-	while (shares_with(t, with)) {
+	while (shares_memory(t, with)) {
 		if (now_ns() >= late ||
 		    (now_ns() >= soon &&
 		     (proc_status_tid(with, &st) < 0 || st.state != 'R')))

@@ -309,6 +309,7 @@ target_note_exit(struct target *t, int status)
 	if (!t->gone) {
 		t->gone = true;
 		t->held = false;
+		children_let_go(t);
 		reap_held(t);
 		breakpoints_free(t);
 		traps_forget(t);

@@ -197,7 +197,7 @@ breakpoints_plant(struct target *t)
 {
 	if (t->traps && target_live_thread(t) < 0)
 		return -1;
-	if (!t->traps || t->held || t->lifted || t->vforks)
+	if (!t->traps || t->held || t->lifted || t->vforks || t->shared)
 		return 0;
 	for (const struct breakpoint *bp = t->breakpoints; bp; bp = bp->next)
 		if (breakpoint_is_trap(bp) && plant(t, bp) < 0)

@@ -211,6 +211,7 @@ wants_tell(struct hold *h, struct event *ev)
 	static const enum event_kind kinds[] = {
 		[TELL_BEGINS] = EVENT_BEGINS, [TELL_ENDS] = EVENT_ENDS,
 		[TELL_ENTERS] = EVENT_ENTERS, [TELL_RETURNS] = EVENT_RETURNS,
+		[TELL_FORKS] = EVENT_FORK,
 	};
 	const bool call = h->tell == TELL_ENTERS || h->tell == TELL_RETURNS;
 
@@ -218,7 +219,8 @@ wants_tell(struct hold *h, struct event *ev)
 		return false;
 	*ev = (struct event){
 		.kind = kinds[h->tell], .tid = h->tid, .stands = true,
-		.message = (unsigned long)(call ? h->call.nr : h->maker),
+		.message = (unsigned long)(call ? h->call.nr :
+			h->tell == TELL_FORKS ? h->child : h->maker),
 		.answer = h->call.answer,
 	};
 	h->tell = TELL_NOTHING;
@@ -235,9 +237,10 @@ wants_take(struct target *t, struct hold *h, struct event *ev)
 	if (ev->kind == EVENT_SYSCALL)
 		note_call(t, h, false);
 	fail_clear();
-	if (h->tell != TELL_ENTERS && h->tell != TELL_RETURNS)
+	h->in_kernel = h->in_kernel || h->tell == TELL_ENDS;
+	if (h->in_kernel || h->tell == TELL_NOTHING || h->tell == TELL_BEGINS)
 		return wants_tell(h, ev);
-	if (h->tell == TELL_RETURNS || h->call.goes_on) {
+	if (h->tell != TELL_ENTERS || h->call.goes_on) {
 		hold_ask_through(h, 0);
 		(void)hold_settle(&t->pack, tid,
 				  deadline_in_ms(STOP_LIMIT_MS));

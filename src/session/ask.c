@@ -30,7 +30,8 @@ client_queue_event(struct session *s, struct wire_message *m)
 
 	snprintf(ev->text, sizeof ev->text, "%s", text ? text : "");
 	s->partial |= wire_take(m) != 0;
-	s->moves += ev->kind == SESSION_EVENT_NEW_PROGRAM;
+	s->moves += ev->kind == SESSION_EVENT_NEW_PROGRAM ||
+		ev->kind == SESSION_EVENT_FOLLOWED;
 	vec_push(&s->events, ev);
 }
 
@@ -308,6 +309,12 @@ session_want(struct session *s, const struct session_wants *w)
 
 	wire_fini(&answer);
 	return r;
+}
+
+int
+session_follow(struct session *s, bool child)
+{
+	return client_ask_simple(s, WIRE_FOLLOW, child);
 }
 
 static const char *

@@ -59,6 +59,8 @@ session_close(struct session *s)
 		while (waitpid(s->tracer, NULL, 0) < 0 && errno == EINTR)
 			;
 	vec_free_items(&s->events);
+	if (s->left)		/* it may run on */
+		(void)waitpid(s->left, NULL, WNOHANG);
 	free(s->name);
 	free(s->experiment);
 	free(s->look);
@@ -272,6 +274,17 @@ reap(struct session *s)
 		;
 }
 
+/* Its parent goes on without us; it was our child, and is waited for late. */
+static void
+follow(struct session *s, pid_t child)
+{
+	if (s->launched && !s->left)
+		s->left = s->pid;
+	s->pid = child;
+	s->held = true;
+	s->collecting = s->paused = false;
+}
+
 static void
 note_event(struct session *s, struct session_event *ev)
 {
@@ -296,7 +309,11 @@ note_event(struct session *s, struct session_event *ev)
 	case SESSION_EVENT_ENDS:
 	case SESSION_EVENT_ENTERS:
 	case SESSION_EVENT_RETURNS:
+	case SESSION_EVENT_FORK:
 		s->held = true;
+		break;
+	case SESSION_EVENT_FOLLOWED:
+		follow(s, (pid_t)ev->value);
 		break;
 	case SESSION_EVENT_NOTE:
 	case SESSION_EVENT_LOST:

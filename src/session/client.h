@@ -11,6 +11,7 @@
 struct session {
 	int fd;
 	pid_t tracer, pid;
+	pid_t left;		/* launched, and its child is followed */
 	char *name, *experiment, *look, *salvaged;
 	bool launched, held, collecting, paused, ended, tracer_gone;
 	bool partial;		/* the disk refused a part of what ended */

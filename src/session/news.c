@@ -4,6 +4,7 @@
  * end, the end of a collection, a thread at a breakpoint, breakpoints that
  * are off or gone.
  */
+#include "look_back.h"
 #include "private.h"
 
 #include <string.h>
@@ -176,6 +177,64 @@ on_wanted(struct tracer *tr, const struct event *ev)
 	tracer_send_event(tr, &out);
 }
 
+int
+tracer_follow(struct tracer *tr, pid_t child)
+{
+	struct session_event out = {
+		.kind = SESSION_EVENT_FOLLOWED, .tid = child, .value = child,
+	};
+	const pid_t parent = target_pid(tr->target);
+	struct target *t;
+	pid_t with;
+
+	tracer_leave_calls(tr);
+	tracer_end_collection(tr, "its child is followed");
+	t = target_follow(tr->target, child);
+	if (!t)
+		return -1;
+	look_back_free(tr->look);
+	tr->target = t;
+	tr->look = look_back_new(t);
+	tr->trap_count = 0;
+	tr->caught = 0;
+	tr->end_told = false;
+	tr->wants = tr->programs = true;	/* until the shell has said */
+	out.signal = target_shares_memory(t, &with);
+	tr->forked = 0;
+	(void)snprintf(out.text, sizeof out.text, "process %d has forked; it "
+		       "runs on, and its child %d is followed", (int)parent,
+		       (int)child);
+	tracer_send_event(tr, &out);
+	return 0;
+}
+
+/* It has a child, which stands as well as the parent does. */
+static void
+on_fork(struct tracer *tr, const struct event *ev)
+{
+	const pid_t child = (pid_t)ev->message;
+	struct session_event out = {
+		.kind = SESSION_EVENT_FORK, .tid = ev->tid, .value = child,
+	};
+
+	if (target_hold_all(tr->target) < 0 || target_gone(tr->target))
+		return;
+	if (tr->follow == FOLLOW_CHILD && tracer_follow(tr, child) == 0)
+		return;
+	if (tr->follow != FOLLOW_ASK) {
+		target_let_children_go(tr->target);
+		(void)tracer_go_on(tr);
+		fail_clear();
+		return;
+	}
+	tr->forked = child;
+	(void)snprintf(out.text, sizeof out.text, "process %d has forked "
+		       "process %d; both stand: cont -follow parent, or "
+		       "cont -follow child", (int)target_pid(tr->target),
+		       (int)child);
+	tracer_send_event(tr, &out);
+}
+
 /* A breakpoint of which nobody would hear any more. */
 static void
 tell_what_is_off(struct tracer *tr)
@@ -247,7 +306,7 @@ on_exec(struct tracer *tr)
 		.kind = SESSION_EVENT_NEW_PROGRAM,
 		.text = "the process executes another program",
 	};
-	bool any = false;
+	bool any = tr->programs;
 	int started;
 
 	for (size_t i = 0; i < tr->trap_count; i++) {
@@ -286,6 +345,8 @@ tracer_pump_events(struct tracer *tr)
 			target_note_exit(tr->target, ev.status);
 		if (ev.kind == EVENT_BREAKPOINT)
 			on_breakpoint(tr, &ev);
+		if (ev.kind == EVENT_FORK && ev.stands)
+			on_fork(tr, &ev);
 		if (ev.kind >= EVENT_BEGINS && ev.kind <= EVENT_RETURNS)
 			on_wanted(tr, &ev);
 		if (ev.kind == EVENT_ERRAND)

@@ -27,7 +27,7 @@ enum wire_kind {
 	WIRE_CONT, WIRE_DETACH, WIRE_KILL, WIRE_WHERE, WIRE_THREADS,
 	WIRE_READ, WIRE_WRITE, WIRE_REGSET, WIRE_SET_REGSET, WIRE_STEP,
 	WIRE_BEHIND_CALL, WIRE_LOADER, WIRE_CALL_HERE, WIRE_CALL_GO, WIRE_CALL_END,
-	WIRE_SUSPEND, WIRE_CATCH, WIRE_FILTER, WIRE_HITS, WIRE_WANT,
+	WIRE_SUSPEND, WIRE_CATCH, WIRE_FILTER, WIRE_HITS, WIRE_WANT, WIRE_FOLLOW,
 	WIRE_BREAK, WIRE_UNBREAK, WIRE_WHY_TRAP, WIRE_CALL, WIRE_MAPS, WIRE_STOP_RECORDING,
 	WIRE_CANCEL,		/* of the call that runs: no answer */
 };
@@ -93,6 +93,9 @@ struct tracer {
 	struct way_back *way;	/* by which they come back */
 	uint64_t caught;	/* signals */
 	bool wants;		/* something of target_want */
+	unsigned char follow;	/* session_follow_mode */
+	bool programs;		/* it stands at the start of each */
+	pid_t forked;		/* a child that stands; 0: none */
 };
 
 /* ---- requests.c ------------------------------------------------------------ */
@@ -140,6 +143,9 @@ void tracer_on_target_end(struct tracer *tr);
 void tracer_on_collection_end(struct tracer *tr);
 /* Take what has become of the threads, and tell the shell. */
 void tracer_pump_events(struct tracer *tr);
+
+/* The child becomes the target. -1: it does not. */
+int tracer_follow(struct tracer *tr, pid_t child);
 
 /* ---- listener.c ---------------------------------------------------------- */
 

@@ -50,6 +50,8 @@ do_want(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 		    target_hold_all(tr->target) < 0))
 		return -1;
 	tr->wants = memcmp(&wants, &nothing, sizeof wants) != 0;
+	tr->follow = wants.follow;
+	tr->programs = wants.follow || wants.programs;
 	target_want(tr->target, &wants);
 	return ran ? tracer_go_on(tr) : 0;
 }
@@ -154,9 +156,29 @@ do_why_trap(struct tracer *tr, struct wire_message *in,
 	return 0;
 }
 
+static int
+do_follow(struct tracer *tr, struct wire_message *in, struct wire_message *out)
+{
+	const bool child = wire_take(in);
+	const pid_t forked = tr->forked;
+
+	(void)out;
+	if (tracer_need_held(tr) < 0)
+		return -1;
+	if (!forked)
+		return fail(FAIL_USAGE, "process %d does not stand at a fork",
+			    (int)target_pid(tr->target));
+	if (child)
+		return tracer_follow(tr, forked);
+	tr->forked = 0;
+	target_let_children_go(tr->target);
+	return 0;
+}
+
 const struct request_handler event_requests[] = {
 	{ WIRE_CATCH, do_catch, false },
 	{ WIRE_WANT, do_want, false },
+	{ WIRE_FOLLOW, do_follow, false },
 	{ WIRE_BREAK, do_break, false },
 	{ WIRE_UNBREAK, do_unbreak, false },
 	{ WIRE_WHY_TRAP, do_why_trap, false },

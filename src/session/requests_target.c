@@ -83,6 +83,7 @@ tracer_release(struct tracer *tr)
 	tr->trap_count = 0;
 	tr->caught = 0;
 	tr->wants = false;
+	tr->forked = 0;
 	if (tr->target) {
 		target_catch(tr->target, 0);
 		target_want(tr->target, &(struct target_wants){0});
@@ -106,7 +107,7 @@ has_traps(const struct tracer *tr)
 int
 tracer_go_on(struct tracer *tr)
 {
-	target_stand_at_exec(tr->target, has_traps(tr));
+	target_stand_at_exec(tr->target, has_traps(tr) || tr->programs);
 	if ((has_traps(tr) || tr->caught || tr->wants || tr->call_count ||
 	     target_has_suspended(tr->target) ?
 	     target_continue_all(tr->target) :
@@ -147,6 +148,9 @@ do_cont(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	if (tid && target_deliver(tr->target, tid, signal) < 0)
 		return -1;
 	tr->at_start = false;
+	if (tr->forked)
+		target_let_children_go(tr->target);
+	tr->forked = 0;
 	return has_traps(tr) && step_off_traps(tr) < 0 ? -1 : tracer_go_on(tr);
 }
 

@@ -8,27 +8,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum set_result { IS_SET, NO_VALUE, SET_FAILED };
+
 struct variable {
 	const char *name, *values, *help;
 	/* The caller frees it. */
 	char *(*get)(const struct shell *sh);
-	bool (*set)(struct shell *sh, const char *value);
+	enum set_result (*set)(struct shell *sh, const char *value);
 };
 
 /* ---- one by one ----------------------------------------------------- */
 
+static const char *const follow_modes[] = {
+	[FOLLOW_PARENT] = "parent", [FOLLOW_CHILD] = "child",
+	[FOLLOW_ASK] = "ask",
+};
+
 static char *
 get_follow(const struct shell *sh)
 {
-	(void)sh;
-	return xstrdup("parent");
+	return xstrdup(follow_modes[sh->follow]);
 }
 
-static bool
+static enum set_result
 set_follow(struct shell *sh, const char *value)
 {
-	(void)sh;
-	return strcmp(value, "parent") == 0;
+	const enum session_follow_mode before = sh->follow;
+
+	for (size_t i = 0; i < ARRAY_LEN(follow_modes); i++) {
+		if (strcmp(value, follow_modes[i]) != 0)
+			continue;
+		sh->follow = (enum session_follow_mode)i;
+		if (wants_review(sh) == 0)
+			return IS_SET;
+		sh->follow = before;
+		return SET_FAILED;
+	}
+	if (strcmp(value, "both") != 0)
+		return NO_VALUE;
+	fail(FAIL_USAGE, "dbxenv: a sonde has one process under control, "
+	     "not two");
+	fail_remedy("dbxenv follow_fork_mode ask; at the fork: cont -follow "
+		    "parent, and attach to the child by another sonde");
+	return SET_FAILED;
 }
 
 static char *
@@ -37,13 +59,13 @@ get_autostart(const struct shell *sh)
 	return xstrdup(sh->autostart ? "on" : "off");
 }
 
-static bool
+static enum set_result
 set_autostart(struct shell *sh, const char *value)
 {
 	if (strcmp(value, "on") && strcmp(value, "off"))
-		return false;
+		return NO_VALUE;
 	sh->autostart = strcmp(value, "on") == 0;
-	return true;
+	return IS_SET;
 }
 
 static char *
@@ -52,15 +74,15 @@ get_stack(const struct shell *sh)
 	return xasprintf("%zu", sh->frames_max);
 }
 
-static bool
+static enum set_result
 set_stack(struct shell *sh, const char *value)
 {
 	long long n;
 
 	if (!str_number(value, 0, 1 << 30, &n))
-		return false;
+		return NO_VALUE;
 	sh->frames_max = (size_t)n;
-	return true;
+	return IS_SET;
 }
 
 static char *
@@ -79,7 +101,7 @@ set_io(struct shell *sh, const char *value)
 }
 
 static const struct variable variables[] = {
-	{ "follow_fork_mode", "parent", "children run on, not followed", get_follow, set_follow },
+	{ "follow_fork_mode", "parent|child|ask", "who is kept at a fork", get_follow, set_follow },
 	{ "run_autostart", "on|off", "cont runs the program if none runs", get_autostart, set_autostart },
 	{ "run_io", "stdio|pty", "run: on our terminal, or on its own", get_io, set_io },
 	{ "stack_max_size", "FRAMES", "what where prints of a stack; 0: all", get_stack, set_stack },
@@ -139,8 +161,10 @@ cmd_dbxenv(struct shell *sh, size_t n, char **words)
 		show(sh, v);
 		return DONE;
 	}
-	if (v->set(sh, words[2]))
-		return DONE;
+	const enum set_result set = v->set(sh, words[2]);
+
+	if (set != NO_VALUE)
+		return set == IS_SET ? DONE : FAILED;
 	fail(FAIL_USAGE, "dbxenv: %s cannot be '%s'", v->name, words[2]);
 	fail_remedy("it is one of: %s", v->values);
 	return FAILED;

@@ -282,9 +282,11 @@ const struct command event_commands[] = {
 	{ "when", "EVENT [MODIFIERS] { COMMANDS }",
 	  "run commands at an event; the process goes on.\n"
 	  "  EVENT: in FUNCTION, at FILE:LINE, at &ADDRESS, returns FUNCTION,\n"
+	  "  infunction NAME, infile FILE,\n"
 	  "  change EXPR[, SIZE], access r|w|rw ADDRESS[, SIZE], timer SECONDS,\n"
 	  "  sig SIGNAL, exit, attach, detach, dlopen [LIB], dlclose [LIB],\n"
 	  "  thr_create [TID], thr_exit [TID], sysin [CALL], sysout [CALL],\n"
+	  "  prog_new, proc_gone,\n"
 	  "  in FUNCTION longer TIME, cpu > PERCENT [for SECONDS], rss > SIZE\n"
 	  "  MODIFIERS: -if EXPR, -temp, -count N|infinity, -thread TID, -disable,\n"
 	  "  -trap",

@@ -62,6 +62,26 @@ cont_started(struct shell *sh, bool alone, pid_t signalled, int signal)
 	return r;
 }
 
+/* Of two that stand at a fork. */
+static enum result
+cont_follow(struct shell *sh, const char *whom)
+{
+	const bool child = strcmp(whom, "child") == 0;
+
+	if (!child && strcmp(whom, "parent") != 0)
+		return USAGE;
+	if (!target_alive(sh) ||
+	    session_state(sh->session) != SESSION_STOPPED) {
+		fail(FAIL_USAGE, "cont -follow: no process stands at a fork");
+		fail_remedy("dbxenv follow_fork_mode ask");
+		return FAILED;
+	}
+	if (session_follow(sh->session, child) < 0)
+		return FAILED;
+	run_forget_interrupt();
+	return child ? run_wait_started(sh) : cont_started(sh, false, 0, 0);
+}
+
 static enum result
 cmd_cont(struct shell *sh, size_t n, char **words)
 {
@@ -69,6 +89,8 @@ cmd_cont(struct shell *sh, size_t n, char **words)
 	const bool signalled = n > 1 && !alone;
 	int signal = 0;
 
+	if (n == 3 && strcmp(words[1], "-follow") == 0)
+		return cont_follow(sh, words[2]);
 	if (!alone && !take_signal(n, words, &signal))
 		return USAGE;
 	if (signalled && (signal < 0 || need_standing(sh) < 0))
@@ -156,6 +178,7 @@ cmd_detach(struct shell *sh, size_t n, char **words)
 	session_close(sh->session);
 	sh->session = NULL;
 	sh->thread = 0;
+	(void)handlers_hear(sh, EVENT_GONE);
 	sh->wait_over = true;
 	return DONE;
 }
@@ -202,7 +225,7 @@ cmd_kill(struct shell *sh, size_t n, char **words)
 const struct command target_commands[] = {
 	{ "attach", "[-stop] PID|NAME", "attach to a running process; it runs "
 	  "on (-stop: stop it)", 0, cmd_attach, "attach 4711" },
-	{ "cont", "[-resumeone | -sig SIGNAL | -nosig]", "resume; wait for an "
+	{ "cont", "[-resumeone | -sig SIGNAL | -nosig |\n       -follow parent|child]", "resume; wait for an "
 	  "event or the end\n  (-resumeone: alone; -sig: with this signal instead "
 	  "of the one that is due,\n  -nosig: with none)", 0, cmd_cont, "cont" },
 	{ "debug", "[PROGRAM [ARGUMENTS] | - [PID]]",

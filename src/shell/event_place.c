@@ -197,6 +197,86 @@ find_address(struct handler *h)
 	return 0;
 }
 
+/* ---- many functions ------------------------------------------------------ */
+
+struct gathering {
+	struct shell *sh;
+	struct handler *h;
+	struct symfile *sf;
+	const char *last;	/* of a qualified name */
+};
+
+static void
+gather(struct gathering *g, uint64_t vaddr)
+{
+	const uint64_t addr = live_run_time(live_of(g->sh), g->sf, vaddr);
+
+	if (addr)
+		add_spot(g->h, place_behind_prologue(g->sh, addr));
+}
+
+/* f is also f(int) and f(char); ns::f only what is there. */
+static bool
+take_named(void *arg, const struct symbol *sym)
+{
+	struct gathering *g = arg;
+	char *name;
+
+	if (sym->is_plt || !strstr(sym->name, g->last))
+		return true;
+	name = name_display(sym->name, NAME_SHORT);
+	if (strcmp(name, g->h->place) == 0 ||
+	    strcmp(sym->name, g->h->place) == 0)
+		gather(g, sym->start);
+	free(name);
+	return true;
+}
+
+static void
+take_of_file(void *arg, uint64_t start, const char *file, int line)
+{
+	struct gathering *g = arg;
+
+	(void)line;
+	if (file && is_file(file, g->h->place))
+		gather(g, start);
+}
+
+static bool
+gather_object(void *arg, struct symfile *sf)
+{
+	struct gathering *g = arg;
+	const size_t before = g->h->spots_len;
+
+	if (was_searched(g->h, sf))
+		return true;
+	g->sf = sf;
+	if (g->h->of_name)
+		symfile_each(sf, take_named, g);
+	for (size_t i = 1; g->h->of_file && i <= symfile_units(sf); i++)
+		symfile_unit_functions(sf, i, take_of_file, g);
+	if (g->h->spots_len == before)
+		vec_push(&g->h->searched, sf);
+	return true;
+}
+
+static int
+find_all(struct shell *sh, struct handler *h)
+{
+	const char *colon = strrchr(h->place, ':');
+	struct gathering g = { .sh = sh, .h = h,
+			       .last = colon ? colon + 1 : h->place };
+
+	live_each_object(live_of(sh), gather_object, &g);
+	if (h->spots_len)
+		return 0;
+	fail(FAIL_MISSING, "process %d has no function %s'%s'",
+	     session_pid(sh->session), h->of_file ? "of file " : "", h->place);
+	return fail_remedy(h->of_file ? "compile it with -g; loadobject lists "
+			   "what is loaded" : "loadobject lists what is loaded; "
+			   "a stripped object has only exported names");
+}
+
 int
 event_find(struct shell *sh, struct handler *h)
 {
@@ -205,6 +285,8 @@ event_find(struct shell *sh, struct handler *h)
 	h->spots_len = 0;
 	if (h->at_line)
 		return *h->place == '&' ? find_address(h) : find_place(sh, h);
+	if (h->of_name || h->of_file)
+		return find_all(sh, h);
 	addr = live_address(live_of(sh), h->place);
 	if (!addr)
 		return -1;

@@ -17,10 +17,13 @@ static const struct event_name {
 } event_names[] = {
 	{ "in", EVENT_PLACE, A_PLACE },
 	{ "at", EVENT_PLACE, A_LINE },
+	{ "infunction", EVENT_PLACE, A_PLACE },
+	{ "infile", EVENT_PLACE, A_PLACE },
 	{ "returns", EVENT_RETURNS, A_PLACE },
 	{ "timer", EVENT_TIMER, A_PLACE },
 	{ "exit", EVENT_EXIT, NO_PLACE },
-	{ "proc_gone", EVENT_EXIT, NO_PLACE },
+	{ "proc_gone", EVENT_GONE, NO_PLACE },
+	{ "prog_new", EVENT_PROG_NEW, NO_PLACE },
 	{ "attach", EVENT_ATTACH, NO_PLACE },
 	{ "detach", EVENT_DETACH, NO_PLACE },
 	{ "sig", EVENT_SIG, A_PLACE },
@@ -70,7 +73,7 @@ is_possible(const struct event_name *kind, const struct event *e,
 	    enum handler_does does)
 {
 	/* there is nothing to be stopped then */
-	if (does == DOES_STOP && (kind->kind == EVENT_EXIT ||
+	if (does == DOES_STOP && (kind->kind == EVENT_EXIT || kind->kind == EVENT_GONE ||
 				  kind->kind == EVENT_DETACH))
 		return false;
 	if (kind->place == PERHAPS_A_PLACE)
@@ -176,6 +179,8 @@ event_make(struct shell *sh, const char *command, const struct event *e,
 	h->place = e->place ? xstrdup(e->place) : NULL;
 	h->reads = e->reads;
 	h->at_line = kind->place == A_LINE;
+	h->of_name = strcmp(kind->name, "infunction") == 0;
+	h->of_file = strcmp(kind->name, "infile") == 0;
 	h->once = e->temp;
 	h->may_trap = e->trap;
 	h->disabled = e->disable;

@@ -12,7 +12,8 @@
 enum event_kind { EVENT_TIMER, EVENT_PLACE, EVENT_RETURNS, EVENT_EXIT,
 		  EVENT_ATTACH, EVENT_DETACH, EVENT_DLOPEN, EVENT_DLCLOSE,
 		  EVENT_CHANGE, EVENT_ACCESS, EVENT_SIG, EVENT_LEVEL,
-		  EVENT_THR_CREATE, EVENT_THR_EXIT, EVENT_SYSIN, EVENT_SYSOUT };
+		  EVENT_THR_CREATE, EVENT_THR_EXIT, EVENT_SYSIN, EVENT_SYSOUT,
+		  EVENT_PROG_NEW, EVENT_GONE };
 enum handler_does { DOES_STOP, DOES_RUN, DOES_TRACE };
 
 struct level {			/* cpu > N for SECONDS, rss > SIZE */
@@ -46,6 +47,8 @@ struct handler {		/* stop, when, trace */
 	uint64_t shortest_ns, calls;	/* ... of those that were seen */
 	char *place;		/* FUNCTION, [FILE:]LINE, &ADDRESS; LIB; data */
 	bool at_line;		/* it is no function */
+	bool of_name;		/* ... but all functions of that name */
+	bool of_file;		/* ... or of that source file */
 	uint64_t *spots;	/* where that is; none: it waits for a process */
 	size_t spots_len, spots_cap;
 	bool reads;		/* of data, not writes alone */

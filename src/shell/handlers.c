@@ -216,6 +216,8 @@ handlers_place(struct shell *sh)
 		result = fail_remedy("delete %d, or give the name of a "
 				     "function that is loaded", h->number);
 	}
+	if (wants_review(sh) < 0)
+		result = fail_in("dbxenv follow_fork_mode");
 	return result;
 }
 

@@ -90,6 +90,7 @@ struct shell {
 	uint64_t caught;	/* signals that the session tells of */
 	int signal;		/* the last of them */
 	struct session_wants wants;	/* what else it tells of */
+	enum session_follow_mode follow;	/* dbxenv follow_fork_mode */
 	long call;		/* the last system call; -1: none */
 	long long call_result;
 	bool call_returned;

@@ -116,6 +116,30 @@ place_again(struct shell *sh)
 	return run_again(sh, session_pid(sh->session));
 }
 
+static bool
+take_program(struct shell *sh)
+{
+	const pid_t pid = session_pid(sh->session);
+
+	handlers_drop_breakpoints(sh);
+	if (handlers_place(sh) < 0)
+		shell_print_failure(sh);
+	return handlers_hear(sh, EVENT_PROG_NEW) || run_again(sh, pid);
+}
+
+/* While it has its parent's memory nothing is put there. */
+static bool
+take_followed(struct shell *sh, const struct session_event *ev)
+{
+	sh->thread = 0;
+	if (!ev->signal)
+		return place_again(sh);
+	handlers_drop_breakpoints(sh);
+	if (wants_review(sh) < 0)
+		shell_print_failure(sh);
+	return run_again(sh, session_pid(sh->session));
+}
+
 /* true: the target no longer runs, or will not stop. */
 static bool
 take(struct shell *sh, const struct session_event *ev)
@@ -126,6 +150,7 @@ take(struct shell *sh, const struct session_event *ev)
 		tell_end(sh, ev);
 		handlers_drop_breakpoints(sh);
 		(void)handlers_hear(sh, EVENT_EXIT);
+		(void)handlers_hear(sh, EVENT_GONE);
 		return true;
 	case SESSION_EVENT_BREAKPOINT:
 		return take_breakpoint(sh, ev);
@@ -145,9 +170,16 @@ take(struct shell *sh, const struct session_event *ev)
 	case SESSION_EVENT_TRACER_GONE:
 		shell_note(sh, "%s", ev->text);
 		return true;
+	case SESSION_EVENT_FORK:
+		shell_note(sh, "%s", ev->text);
+		sh->thread = ev->tid;
+		return true;
+	case SESSION_EVENT_FOLLOWED:
+		shell_note(sh, "%s", ev->text);
+		return take_followed(sh, ev);
 	case SESSION_EVENT_NEW_PROGRAM:
 		shell_note(sh, "%s", ev->text);
-		return place_again(sh);
+		return take_program(sh);
 	case SESSION_EVENT_EXEC:
 	case SESSION_EVENT_MESSAGE:
 	case SESSION_EVENT_NOTE:

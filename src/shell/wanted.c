@@ -56,11 +56,13 @@ wanted(const struct shell *sh)
 
 	memset(&w, 0, sizeof w);	/* it is compared as a whole */
 	w.calls_of = thread_of_calls(sh);
+	w.follow = (unsigned char)sh->follow;
 	for (size_t i = 0; i < sh->handlers.len; i++) {
 		const struct handler *h = sh->handlers.items[i];
 
 		if (h->disabled)
 			continue;
+		w.programs |= h->kind == EVENT_PROG_NEW;
 		w.begins |= h->kind == EVENT_THR_CREATE;
 		w.ends |= h->kind == EVENT_THR_EXIT;
 		if (h->kind == EVENT_SYSIN)
