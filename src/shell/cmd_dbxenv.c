@@ -91,13 +91,13 @@ get_io(const struct shell *sh)
 	return xstrdup(sh->run_pty ? "pty" : "stdio");
 }
 
-static bool
+static enum set_result
 set_io(struct shell *sh, const char *value)
 {
 	if (strcmp(value, "pty") && strcmp(value, "stdio"))
-		return false;
+		return NO_VALUE;
 	sh->run_pty = strcmp(value, "pty") == 0;
-	return true;
+	return IS_SET;
 }
 
 static const struct variable variables[] = {
