@@ -55,9 +55,11 @@ struct hold {
 	struct hold_call {	/* the last that was seen of it */
 		uint64_t pc, sp;
 		long nr;
+		bool inside;	/* its return has not been seen */
 		bool goes_on;	/* it is entered again, and not anew */
 		int64_t answer;
-	} call;
+	} call, back[4];	/* back: those that it was sent back from, and
+				 * comes to once more, behind any handlers */
 	uint64_t stopped_at;
 	uint64_t mask;		/* of signals */
 	struct sentry *sentry;	/* waits for it in user mode; NULL: none */

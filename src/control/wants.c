@@ -106,6 +106,24 @@ is_same_call(const struct hold_call *call,
 		call->sp == info->stack_pointer;
 }
 
+/* It was sent back from there. */
+static bool
+comes_again(struct hold *h, const struct __ptrace_syscall_info *info)
+{
+	for (size_t i = 0; i < ARRAY_LEN(h->back); i++) {
+		struct hold_call *back = &h->back[i];
+
+		if (!back->goes_on || !is_same_call(back, info) ||
+		    back->nr != (long)info->entry.nr)
+			continue;
+		back->goes_on = false;
+		h->call = *back;
+		h->call.inside = true;
+		return true;
+	}
+	return false;
+}
+
 static void
 note_entry(struct target *t, struct hold *h,
 	   const struct __ptrace_syscall_info *info)
@@ -113,14 +131,17 @@ note_entry(struct target *t, struct hold *h,
 	const long nr = (long)info->entry.nr;
 	struct hold_call *call = &h->call;
 
+	if (comes_again(h, info))
+		return;
 	if (call->goes_on && is_same_call(call, info) &&
 	    (nr == call->nr || nr == machine_restart_call)) {
 		call->goes_on = false;
+		call->inside = true;
 		return;
 	}
 	*call = (struct hold_call){
 		.pc = info->instruction_pointer, .sp = info->stack_pointer,
-		.nr = nr,
+		.nr = nr, .inside = true,
 	};
 	if (has(t->wants.enters, nr))
 		h->tell = TELL_ENTERS;
@@ -133,7 +154,8 @@ note_return(struct target *t, struct hold *h,
 	struct hold_call *call = &h->call;
 	struct user_regs_struct regs;
 
-	if (!is_same_call(call, info)) {
+	/* rt_sigreturn and execve come back elsewhere */
+	if (!call->inside && !is_same_call(call, info)) {
 		if (thread_get_regs(h->tid, &regs) < 0)
 			return;
 		*call = (struct hold_call){
@@ -142,6 +164,7 @@ note_return(struct target *t, struct hold *h,
 			.nr = machine_syscall(&regs),
 		};
 	}
+	call->inside = false;
 	call->goes_on = is_by_us(t, h->tid, call->nr, info->exit.rval);
 	call->answer = info->exit.rval;
 	if (!call->goes_on && has(t->wants.returns, call->nr))
@@ -153,13 +176,19 @@ static void
 send_back(struct hold *h)
 {
 	struct user_regs_struct regs;
+	size_t i;
 
 	if (thread_get_regs(h->tid, &regs) < 0 ||
 	    !machine_before_call(&regs) || thread_set_regs(h->tid, &regs) < 0) {
 		fail_clear();
 		return;
 	}
-	h->call.goes_on = true;
+	h->call.inside = false;
+	/* a handler in between may be sent back, too */
+	for (i = 0; i + 1 < ARRAY_LEN(h->back) && h->back[i].goes_on; i++)
+		continue;
+	h->back[i] = h->call;
+	h->back[i].goes_on = true;
 }
 
 static void
@@ -240,7 +269,7 @@ wants_take(struct target *t, struct hold *h, struct event *ev)
 	h->in_kernel = h->in_kernel || h->tell == TELL_ENDS;
 	if (h->in_kernel || h->tell == TELL_NOTHING || h->tell == TELL_BEGINS)
 		return wants_tell(h, ev);
-	if (h->tell != TELL_ENTERS || h->call.goes_on) {
+	if (h->tell != TELL_ENTERS || !h->call.inside) {
 		hold_ask_through(h, 0);
 		(void)hold_settle(&t->pack, tid,
 				  deadline_in_ms(STOP_LIMIT_MS));

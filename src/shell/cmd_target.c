@@ -112,7 +112,9 @@ cmd_cont(struct shell *sh, size_t n, char **words)
 		return cont_started(sh, alone, signalled ? thread_now(sh) : 0,
 				    signal);
 
-	char *halted = session_why_halted(session_pid(sh->session));
+	/* else it may stand for one of these, for a moment */
+	char *halted = wants_any(sh) ? NULL :
+		session_why_halted(session_pid(sh->session));
 
 	if (halted)
 		shell_note(sh, "process %d is %s", session_pid(sh->session),

@@ -177,6 +177,7 @@ bool signals_meet(struct shell *sh, int signal, pid_t tid, const char *text);
 
 /* Handlers came or went: the session is asked for what they wait for. */
 int wants_review(struct shell *sh);
+bool wants_any(const struct shell *sh);
 /* true: the wait is over. */
 bool wants_meet(struct shell *sh, const struct session_event *ev);
 /* By name or number; -1: none. */

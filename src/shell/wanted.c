@@ -86,6 +86,14 @@ wants_review(struct shell *sh)
 	return 0;
 }
 
+bool
+wants_any(const struct shell *sh)
+{
+	static const struct session_wants nothing;
+
+	return memcmp(&sh->wants, &nothing, sizeof nothing) != 0;
+}
+
 /* ---- system calls ------------------------------------------------------------ */
 
 long
