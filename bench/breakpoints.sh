@@ -40,7 +40,9 @@ breakpoints_round()
 # breakpoints_hit THREADS VARIANT
 breakpoints_hit()
 {
-	local words=("$1" "$BREAKPOINT_HITS")
+	local words=("$1" "$BREAKPOINT_HITS" "$TMP/hits.out")
+
+	fresh "$TMP/hits.out"
 
 	case $2 in
 	sonde)
@@ -58,7 +60,7 @@ breakpoints_put()
 {
 	local ns
 
-	ns=$(said ns "$TMP/tool.out") || {
+	ns=$(said ns "$TMP/hits.out") || {
 		WHY=$(tail -n 1 "$TMP/tool.out")
 		return 1
 	}
@@ -67,11 +69,12 @@ breakpoints_put()
 
 breakpoints_hundred()
 {
+	fresh "$TMP/hits.out"
 	case $1 in
 	sonde | gdb)
 		breakpoints_place "$1" || return 1
-		breakpoints_tool "$1" hundred "run 0 $BREAKPOINT_TURNS" ;;
-	*) "$PROGRAMS/hits" 0 "$BREAKPOINT_TURNS" >"$TMP/tool.out" ;;
+		breakpoints_tool "$1" hundred run ;;
+	*) "$PROGRAMS/hits" 0 "$BREAKPOINT_TURNS" "$TMP/hits.out" ;;
 	esac
 	breakpoints_put hundred "$1"
 }
@@ -79,14 +82,16 @@ breakpoints_hundred()
 # breakpoints_tool VARIANT LIST COMMAND: at main the list, then that
 breakpoints_tool()
 {
+	local spun="0 $BREAKPOINT_TURNS $TMP/hits.out"
+
 	case $1 in
 	sonde)
-		"$SONDE" -c "stop in main -temp; run 0 $BREAKPOINT_TURNS;
-			source $TMP/$2.sonde; ${3/#run*/cont}" \
+		"$SONDE" -c "stop in main -temp; run $spun;
+			source $TMP/$2.sonde; ${3/run/cont}" \
 			"$PROGRAMS/hits" ;;
 	gdb)
-		"${GDB[@]}" -ex 'tbreak main' -ex "run 0 $BREAKPOINT_TURNS" \
-			-x "$TMP/$2.gdb" -ex "${3/#run*/continue}" \
+		"${GDB[@]}" -ex 'tbreak main' -ex "run $spun" \
+			-x "$TMP/$2.gdb" -ex "${3/run/continue}" \
 			"$PROGRAMS/hits" ;;
 	esac >"$TMP/tool.out" 2>&1 </dev/null
 }

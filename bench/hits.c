@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * hits THREADS CALLS: threads call a function, CALLS times in all, and tell how
- * long that took. With 0 threads nothing is called, and as many turns of a sum
+ * hits THREADS CALLS FILE: threads call a function, CALLS times in all, and say in
+ * a file how long that took. With 0 threads nothing is called, and as many turns of a sum
  * are timed. A hundred other functions are there and never called.
  */
 #include <pthread.h>
@@ -53,12 +53,14 @@ spin(long turns)
 int
 main(int argc, char **argv)
 {
-	const int threads = argc > 2 ? atoi(argv[1]) : -1;
-	const long calls = argc > 2 ? atol(argv[2]) : 0;
+	const int threads = argc > 3 ? atoi(argv[1]) : -1;
+	const long calls = argc > 3 ? atol(argv[2]) : 0;
 	pthread_t t[THREADS_MAX];
 	double since;
 
-	if (threads < 0 || threads > THREADS_MAX || calls < 1)
+	FILE *out = argc > 3 ? fopen(argv[3], "w") : NULL;
+
+	if (!out || threads < 0 || threads > THREADS_MAX || calls < 1)
 		return 2;
 	per_thread = threads ? calls / threads : 0;
 	since = now();
@@ -68,6 +70,6 @@ main(int argc, char **argv)
 		pthread_create(&t[i], NULL, work, NULL);
 	for (int i = 0; i < threads; i++)
 		pthread_join(t[i], NULL);
-	printf("ns %.4f\n", (now() - since) / (double)calls);
-	return 0;
+	fprintf(out, "ns %.4f\n", (now() - since) / (double)calls);
+	return fclose(out) != 0;
 }
