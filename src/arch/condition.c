@@ -83,10 +83,11 @@ two(struct run *r, const struct condition_step *s)
 static int
 one(struct run *r, const struct condition_step *s)
 {
-	uint64_t *x = &r->cells[r->len - 1], word = 0;
+	uint64_t *x, word = 0;
 
 	if (r->len == 0)
 		return -1;
+	x = &r->cells[r->len - 1];
 	switch (s->op) {
 	case CONDITION_LOAD:
 		if (s->size > sizeof word ||

@@ -71,17 +71,20 @@ find(const struct map *m, uint64_t key)
 	return i;
 }
 
+/* Whole at each instant: where there is no memory, the hook of die() still
+ * looks things up. */
 static void
 grow(struct map *m)
 {
-	const struct map old = *m;
+	struct map more = *m;
 
-	m->cap = old.cap ? old.cap * 2 : 32;
-	m->slots = xcalloc(m->cap, sizeof *m->slots);
-	for (size_t i = 0; i < old.cap; i++)
-		if (old.slots[i].key)
-			m->slots[find(m, old.slots[i].key)] = old.slots[i];
-	free(old.slots);
+	more.cap = m->cap ? m->cap * 2 : 32;
+	more.slots = xcalloc(more.cap, sizeof *more.slots);
+	for (size_t i = 0; i < m->cap; i++)
+		if (m->slots[i].key)
+			more.slots[find(&more, m->slots[i].key)] = m->slots[i];
+	free(m->slots);
+	*m = more;
 }
 
 void
