@@ -2,8 +2,11 @@
 /*
  * Signals that the holder wants to know of before a thread gets them. The
  * thread then stands at the signal's delivery, with the signal due to it; it is
- * delivered, or what was asked for instead, when the thread goes on. Should we
- * be killed the kernel delivers it.
+ * delivered, or what was asked for instead, when the thread goes on.
+ *
+ * Should we be killed the kernel delivers it: but not when its stop was waited
+ * for, which takes the signal out of exit_code (wait_task_stopped, ptrace_stop,
+ * 6.18). So that is only looked at, and waits until the thread goes on.
  *
  *	it runs			stands, is told
  *	it is about to stop	stands with it, told when it is to run on
@@ -13,6 +16,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 void
@@ -43,6 +47,31 @@ signal_is_caught(struct target *t, pid_t tid)
 
 	return signal && !(signal == SIGTRAP && t->traps) &&
 		is_meant(t, &info);
+}
+
+bool
+signal_look(pid_t tid, int *status)
+{
+	struct hold *h = NULL;
+	struct target *t = target_of_tid(tid, &h);
+	siginfo_t stop = { 0 };
+
+	if (!t)
+		return false;
+	h->kept = t->caught && waitid(P_PID, (id_t)tid, &stop, WSTOPPED |
+			WNOHANG | WNOWAIT | WAIT_FLAGS) == 0 &&
+		stop.si_pid == tid && stop.si_code == CLD_TRAPPED &&
+		stop.si_status > 0 && stop.si_status < _NSIG &&
+		signal_is_caught(t, tid);
+	if (h->kept)
+		*status = W_STOPCODE(stop.si_status);
+	return h->kept;
+}
+
+bool
+signal_is_kept(const struct hold *h, const siginfo_t *news)
+{
+	return h->kept && h->stopped && news->si_code == CLD_TRAPPED;
 }
 
 bool

@@ -244,23 +244,29 @@ target_continue_all(struct target *t)
 /* ---- events ------------------------------------------------------------- */
 
 static bool
-peek_tid(idtype_t type, pid_t tid, pid_t *found)
+peek(idtype_t type, pid_t tid, siginfo_t *info)
 {
-	siginfo_t info = { 0 };
+	*info = (siginfo_t){ 0 };
+	return waitid(type, (id_t)tid, info, WEXITED | WSTOPPED | WNOHANG |
+		      WNOWAIT | WAIT_FLAGS) == 0 && info->si_pid;
+}
 
-	if (waitid(type, (id_t)tid, &info, WEXITED | WSTOPPED | WNOHANG |
-		   WNOWAIT | WAIT_FLAGS) < 0)
-		return false;
-	*found = info.si_pid;
-	return info.si_pid != 0;
+/* What it has is not known yet. */
+static bool
+has_news(const struct hold *h)
+{
+	siginfo_t info;
+
+	return h->want != WANT_ASIS && peek(P_PID, h->tid, &info) &&
+		!signal_is_kept(h, &info);
 }
 
 static bool
-is_ours_to_wait(const struct pack *p, pid_t tid)
+is_ours_to_wait(const struct pack *p, const siginfo_t *news)
 {
-	const struct hold *h = pack_find(p, tid);
+	const struct hold *h = pack_find(p, news->si_pid);
 
-	return h && h->want != WANT_ASIS;
+	return h && h->want != WANT_ASIS && !signal_is_kept(h, news);
 }
 
 /*
@@ -271,7 +277,8 @@ is_ours_to_wait(const struct pack *p, pid_t tid)
 static void
 reap_orphans(struct target *t)
 {
-	pid_t *tids = NULL, dead;
+	pid_t *tids = NULL;
+	siginfo_t dead;
 	size_t cap = 0;
 	const ssize_t n = target_threads(t, &tids, &cap);
 	int status;
@@ -279,8 +286,8 @@ reap_orphans(struct target *t)
 	for (ssize_t i = 0; i < n; i++)
 		if (tids[i] != t->pid && !pack_find(&t->pack, tids[i]) &&
 		    proc_thread_state(t, tids[i]) == 'Z' &&
-		    peek_tid(P_PID, tids[i], &dead))
-			(void)waitpid(dead, &status, WAIT_FLAGS | WNOHANG);
+		    peek(P_PID, tids[i], &dead))
+			(void)waitpid(tids[i], &status, WAIT_FLAGS | WNOHANG);
 	free(tids);
 	fail_clear();
 }
@@ -290,13 +297,12 @@ static pid_t
 other_tid(struct target *t)
 {
 	const struct pack *p = &t->pack;
-	pid_t tid;
 
 	for (size_t i = 0; i < p->len; i++) {
 		const struct hold *h = &p->items[++t->turn % p->len];
 
-		if (h->want != WANT_ASIS && peek_tid(P_PID, h->tid, &tid))
-			return tid;
+		if (has_news(h))
+			return h->tid;
 	}
 	return 0;
 }
@@ -310,19 +316,19 @@ static pid_t
 next_tid(struct target *t)
 {
 	const struct pack *p = &t->pack;
+	siginfo_t news;
 	pid_t tid;
 
 	/* who has news all the time must not keep us from the others */
 	if (p->len && ++t->turns % OTHERS_TURN == 0 && (tid = other_tid(t)))
 		return tid;
-	if (!p->len || !peek_tid(P_ALL, 0, &tid))
+	if (!p->len || !peek(P_ALL, 0, &news))
 		return 0;
-	if (is_ours_to_wait(p, tid))
-		return tid;
+	if (is_ours_to_wait(p, &news))
+		return news.si_pid;
 	for (size_t i = 0; i < p->len; i++)
-		if (p->items[i].want != WANT_ASIS &&
-		    peek_tid(P_PID, p->items[i].tid, &tid))
-			return tid;
+		if (has_news(&p->items[i]))
+			return p->items[i].tid;
 	reap_orphans(t);
 	return 0;
 }

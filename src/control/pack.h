@@ -45,6 +45,7 @@ struct hold {
 	struct thread_errand errand;	/* alone.c; behind 0: none */
 	bool touches;		/* it stands, to be told of data or a signal */
 	bool told;		/* of the signal that it stands with */
+	bool kept;		/* its stop was looked at, not taken (caught.c) */
 	int instead;		/* of that one: another, NO_SIGNAL; 0: it */
 	int group_signal;	/* it stands in a group stop of this signal */
 	enum tell tell;

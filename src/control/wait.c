@@ -50,6 +50,8 @@ pid_t
 take_status(pid_t tid, int *status)
 {
 	(void)breakpoint_put_back(tid);
+	if (signal_look(tid, status))
+		return tid;
 	return waitpid(tid, status, WAIT_FLAGS | WNOHANG);
 }
 
