@@ -43,8 +43,14 @@ use(uint64_t ms)
 	pthread_join(thread, NULL);
 }
 
+#ifdef __clang__	/* knows no noclone, and does not clone */
+#define OWN __attribute__((noinline))
+#else
+#define OWN __attribute__((noinline, noclone))
+#endif
+
 #define ACT(name, n) \
-	__attribute__((noinline, noclone)) static void \
+	OWN static void \
 	name(uint64_t ms) \
 	{ \
 		use(ms); \

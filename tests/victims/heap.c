@@ -18,14 +18,10 @@ static atomic_bool go;
 static int threads = THREADS;
 static void *volatile sink;
 
-#ifdef __clang__
-#define NOINLINE __attribute__((noinline))
-#else
 #ifdef __clang__	/* knows no noclone, and does not clone */
 #define NOINLINE __attribute__((noinline))
 #else
 #define NOINLINE __attribute__((noinline, noclone))
-#endif
 #endif
 
 static void *

@@ -19,7 +19,7 @@ static unsigned threads, calls;
 static volatile bool ends;
 
 /* Its first instructions are those of any function. */
-__attribute__((noinline, noclone)) static void
+VICTIM_OWN static void
 plain(unsigned i, struct tally *mine)
 {
 	volatile unsigned kept = i;
@@ -38,7 +38,7 @@ __asm__(".text\n.globl rough\n.type rough, @function\nrough:\n"
 	".size rough, . - rough\n");
 
 /* All threads have done what they were to do. */
-__attribute__((noinline, noclone)) static void
+VICTIM_OWN static void
 over(void)
 {
 	__asm__ volatile("" ::: "memory");

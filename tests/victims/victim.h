@@ -22,6 +22,13 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A function of its own, whoever calls it. */
+#ifdef __clang__	/* knows no noclone, and does not clone */
+#define VICTIM_OWN __attribute__((noinline))
+#else
+#define VICTIM_OWN __attribute__((noinline, noclone))
+#endif
+
 /* Threads look at it between two rounds of work. */
 static atomic_bool victim_over;
 static int victim_term[2] = { -1, -1 };
