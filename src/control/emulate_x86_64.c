@@ -125,10 +125,9 @@ skip_operand(struct instruction *in)
 static bool
 push(struct target *t, struct user_regs_struct *r, uint64_t value)
 {
-	if (target_write(t, r->rsp - sizeof value, &value, sizeof value) < 0) {
-		fail_clear();		/* the stack is to grow, perhaps */
+	/* the stack is to grow, perhaps, or at its end */
+	if (!memory_store(t, r->rsp - sizeof value, &value, sizeof value))
 		return false;
-	}
 	r->rsp -= sizeof value;
 	return true;
 }
@@ -206,12 +205,8 @@ store(struct target *t, const struct user_regs_struct *r,
 	enum { RED_ZONE = 128, FRAME_MOST = 64 << 10 };
 	const size_t size = in->rex & REX_W ? 8 : 4;
 
-	if (address - (r->rsp - RED_ZONE) > RED_ZONE + FRAME_MOST)
-		return false;
-	if (target_write(t, address, &value, size) == 0)
-		return true;
-	fail_clear();
-	return false;
+	return address - (r->rsp - RED_ZONE) <= RED_ZONE + FRAME_MOST &&
+		memory_store(t, address, &value, size);
 }
 
 /* mov from memory, or to it */
@@ -230,12 +225,10 @@ with_memory(struct target *t, struct user_regs_struct *r,
 		return (in->reg & 7) == 0 &&
 			store(t, r, in, address,
 			      (uint64_t)(int64_t)take_imm32(in));
-	if (target_read(t, address, &value, in->rex & REX_W ? 8 : 4) == 0) {
-		*reg_at(r, in->reg) = value;
-		return true;
-	}
-	fail_clear();
-	return false;
+	if (!memory_load(t, address, &value, in->rex & REX_W ? 8 : 4))
+		return false;
+	*reg_at(r, in->reg) = value;
+	return true;
 }
 
 static bool

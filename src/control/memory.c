@@ -169,6 +169,28 @@ target_write(struct target *t, uint64_t addr, const void *buf, size_t n)
 	return memory_failed(t, "write", addr, n);
 }
 
+bool
+memory_load(struct target *t, uint64_t addr, void *buf, size_t n)
+{
+	const pid_t tid = live_thread_lately(t);
+	const struct iovec to = { buf, n };
+	const struct iovec from = { (void *)(uintptr_t)addr, n };
+
+	return tid > 0 &&
+		process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)n;
+}
+
+bool
+memory_store(struct target *t, uint64_t addr, const void *buf, size_t n)
+{
+	const pid_t tid = live_thread_lately(t);
+	const struct iovec from = { (void *)(uintptr_t)buf, n };
+	const struct iovec to = { (void *)(uintptr_t)addr, n };
+
+	return tid > 0 &&
+		process_vm_writev(tid, &from, 1, &to, 1, 0) == (ssize_t)n;
+}
+
 static char *
 read_maps(struct target *t)
 {

@@ -280,6 +280,10 @@ int memory_open(int proc_fd, pid_t tid);
 /* target_read, but that -1 comes with errno and is no failure. EIO: there is
  * no such memory. */
 int memory_look(struct target *t, uint64_t addr, void *buf, size_t n);
+/* As its own instructions could: false where they would fault, too (but not
+ * by a protection key). */
+bool memory_load(struct target *t, uint64_t addr, void *buf, size_t n);
+bool memory_store(struct target *t, uint64_t addr, const void *buf, size_t n);
 /* Why may we not? Records the failure for a request that got `error`. -1. */
 int attach_explain(struct target *t, int error);
 /* kernel.yama.ptrace_scope, -1 where there is none. */
