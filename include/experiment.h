@@ -43,13 +43,15 @@ const char *experiment_path(const struct experiment *exp);
 /* ---- keep.c: only the last so many nanoseconds, in memory ---------------- */
 
 /* Recorded like any other, but without a directory: what is older goes, and is
- * counted. experiment_close writes what is left, as info->path. */
+ * counted. experiment_close forgets what has not been written. */
 struct experiment *experiment_keep(const struct experiment_info *info,
 				   uint64_t span_ns);
 /* Write what is kept as a whole, ordinary experiment, and go on. path NULL:
  * that of info. */
 int experiment_write_kept(struct experiment *exp, const char *path,
 			  uint64_t time_ns, const char *how);
+/* false: it was forgotten, and is no name of a stack any more. */
+bool experiment_has_stack(const struct experiment *exp, uint64_t frinfo);
 /* Samples that are too old by now; 0 also if it is no such experiment. */
 uint64_t experiment_kept_dropped(struct experiment *exp, uint64_t now);
 

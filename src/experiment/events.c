@@ -323,12 +323,8 @@ experiment_close(struct experiment *exp, uint64_t time_ns, const char *how)
 {
 	if (time_ns > exp->last_ns)
 		exp->last_ns = time_ns;
-	if (exp->keep) {
-		const int r = experiment_write_kept(exp, NULL, time_ns, how);
-
-		(void)writer_free(exp);		/* it has no files */
-		return r;
-	}
+	if (exp->keep)
+		return writer_free(exp);	/* it has no files */
 	(void)experiment_flush(exp);	/* what is refused is counted below */
 	give_up(exp);
 	writer_losses(exp, WRITER_NOW);

@@ -5,10 +5,6 @@
  * counted. Writing it makes an ordinary experiment that begins where the kept
  * span begins: what was mapped then, the names of threads, then every record
  * of the span, with the stacks that they name.
- *
- * A stack goes when no packet names it any more and none has for a while:
- * the recorder may name one again that it gave long ago. One that comes too
- * late is counted, and its time is of <Lost samples>.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -26,8 +22,8 @@
 
 enum {
 	PRUNES = 8,			/* in a span */
-	STACKS_AT = 8 << 20,		/* bytes of stacks that are looked at */
 	MOST = 256 << 20,		/* bytes, whatever the span */
+	PIECE_BYTES = 96,		/* that tables have of a stack */
 };
 
 /* ---- records of a sink -------------------------------------------------- */
@@ -231,122 +227,10 @@ not_dead(void *arg, const unsigned char *line, size_t n, uint64_t index)
 	return !map_get(&p->dead, index, &found);
 }
 
-/* ---- stacks ------------------------------------------------------------- */
-
-/* Of a record of data.frameinfo: its number, and what it is linked to. */
-uint64_t
-keep_frame(const unsigned char *record, size_t n, uint64_t *link)
-{
-	struct uid_packet uid;
-	struct frame_packet frame;
-	struct frame_info info;
-	bool linked;
-
-	memcpy(&uid, record, sizeof uid);
-	*link = 0;
-	if (uid.head.kind == PACKET_UID) {
-		linked = uid.flags & LINKED;
-	} else {
-		memcpy(&frame, record, sizeof frame);
-		memcpy(&info, record + sizeof frame, sizeof info);
-		uid.uid = frame.uid;
-		linked = info.kind & LINKED;
-	}
-	if (linked)
-		memcpy(link, record + n - sizeof *link, sizeof *link);
-	return uid.uid;
-}
-
-/* What wanted stacks are linked to is wanted: it stands before them. */
-void
-keep_follow(const struct sink *frames, struct map *wanted)
-{
-	size_t *at = NULL, cap = 0, count = 0;
-	uint64_t link, found;
-
-	for (size_t i = 0; i < frames->len;
-	     i += frames->record(frames->buf + i, frames->len - i)) {
-		at = xgrow(at, &cap, count + 1, sizeof *at);
-		at[count++] = i;
-	}
-	while (count-- > 0) {
-		const unsigned char *record = frames->buf + at[count];
-		const uint64_t uid = keep_frame(record, frames->record(record,
-			frames->len - at[count]), &link);
-
-		if (link && map_get(wanted, uid, &found))
-			map_put(wanted, link, 1);
-	}
-	free(at);
-}
-
-static bool
-frame_wanted(void *arg, const unsigned char *record, size_t n, uint64_t index)
-{
-	uint64_t link, found;
-
-	(void)index;
-	return map_get(arg, keep_frame(record, n, &link), &found);
-}
-
-/* Pieces that were forgotten are written anew, when they come again. */
-static void
-forget_pieces(struct experiment *exp, const struct map *wanted)
-{
-	struct map by_hash = { 0 };
-	uint64_t key, i, found;
-	size_t at = 0, n = 0;
-	struct piece *pieces = xcalloc(exp->piece_count + 1, sizeof *pieces);
-
-	while (map_next(&exp->by_hash, &at, &key, &i)) {
-		const struct piece *piece = &exp->pieces[i];
-
-		if (!map_get(wanted, piece->frame ? piece->frame :
-			     piece->chain, &found))
-			continue;
-		map_put(&by_hash, key, n);
-		pieces[n++] = *piece;
-	}
-	map_fini(&exp->by_hash);
-	free(exp->pieces);
-	exp->by_hash = by_hash;
-	exp->pieces = pieces;
-	exp->piece_cap = exp->piece_count + 1;
-	exp->piece_count = n;
-}
-
-static void
-prune_stacks(struct experiment *exp, uint64_t now)
-{
-	struct keep *k = exp->keep;
-	const uint64_t keep_ns = k->span_ns > STACK_NS ? k->span_ns : STACK_NS;
-	struct map used = { 0 }, wanted = { 0 };
-	uint64_t frinfo, when;
-	size_t at = 0;
-
-	if (exp->frames.len < k->stacks_at)
-		return;
-	map_put(&wanted, exp->lost_frinfo, 1);
-	while (map_next(&k->used, &at, &frinfo, &when)) {
-		if (when + keep_ns < now)
-			continue;
-		map_put(&used, frinfo, when);
-		map_put(&wanted, frinfo, 1);
-	}
-	map_fini(&k->used);
-	k->used = used;
-	keep_follow(&exp->frames, &wanted);
-	keep_sift(&exp->frames, frame_wanted, &wanted);
-	forget_pieces(exp, &wanted);
-	map_fini(&wanted);
-	k->stacks_at = 2 * exp->frames.len > STACKS_AT ?
-		2 * exp->frames.len : STACKS_AT;
-}
-
 /* ---- as time goes by ---------------------------------------------------- */
 
 void
-keep_prune(struct experiment *exp, uint64_t cut, uint64_t now)
+keep_prune(struct experiment *exp, uint64_t cut)
 {
 	struct pruning p = { .exp = exp, .k = exp->keep, .cut = cut };
 
@@ -360,7 +244,6 @@ keep_prune(struct experiment *exp, uint64_t cut, uint64_t now)
 	map_fini(&p.last);
 	keep_sift(&exp->map, note_unmap, &p);
 	keep_sift(&exp->map, not_dead, &p);
-	prune_stacks(exp, now);
 	map_fini(&p.tids);
 	map_fini(&p.last);
 	map_fini(&p.dead);
@@ -372,18 +255,32 @@ keep_cut(const struct keep *k, uint64_t now)
 	return now > k->span_ns ? now - k->span_ns : 0;
 }
 
-/* Too much for memory: the older half of it goes, the span is shorter. */
+/* Too much for memory: the older half of it goes, the span is shorter, and no
+ * stack is left but its. */
 static void
-prune_half(struct experiment *exp, uint64_t now)
+prune_half(struct experiment *exp)
 {
 	struct clock_packet packet;
 	const size_t n = exp->profile.len / sizeof packet;
 
-	if (exp->profile.len + exp->frames.len < MOST || !n)
+	if (exp->profile.len + exp->frames.len +
+	    exp->piece_count * PIECE_BYTES < MOST || !n)
 		return;
 	memcpy(&packet, exp->profile.buf + n / 2 * sizeof packet,
 	       sizeof packet);
-	keep_prune(exp, (uint64_t)packet.time, now);
+	keep_prune(exp, (uint64_t)packet.time);
+	keep_prune_stacks(exp, exp->keep->cut_ns);
+}
+
+static void
+prune_old(struct experiment *exp, uint64_t now)
+{
+	const struct keep *k = exp->keep;
+	const uint64_t stack_ns = k->span_ns > STACK_NS ? k->span_ns : STACK_NS;
+
+	keep_prune(exp, keep_cut(k, now));
+	if (exp->frames.len >= k->stacks_at)
+		keep_prune_stacks(exp, now > stack_ns ? now - stack_ns : 0);
 }
 
 void
@@ -393,17 +290,11 @@ keep_flush(struct experiment *exp)
 	const uint64_t now = now_ns();
 	const uint64_t step = k->span_ns / PRUNES;
 
-	prune_half(exp, now);
+	prune_half(exp);
 	if (now < k->prune_ns)
 		return;
 	k->prune_ns = now + (step > LEAST_PRUNE_NS ? step : LEAST_PRUNE_NS);
-	keep_prune(exp, keep_cut(k, now), now);
-}
-
-void
-keep_used(struct experiment *exp, uint64_t frinfo, uint64_t time_ns)
-{
-	map_put(&exp->keep->used, frinfo, time_ns);
+	prune_old(exp, now);
 }
 
 /* ---- its life ----------------------------------------------------------- */
@@ -449,7 +340,6 @@ experiment_keep(const struct experiment_info *info, uint64_t span_ns)
 	k->info.cwd = k->cwd = xstrdup(info->cwd);
 	k->info.command = k->command = xstrdup(info->command);
 	k->span_ns = span_ns;
-	k->stacks_at = STACKS_AT;
 	for (size_t i = 0; i < ARRAY_LEN(sinks); i++) {
 		sinks[i]->held = true;
 		sinks[i]->record = records[i];
@@ -476,6 +366,6 @@ experiment_kept_dropped(struct experiment *exp, uint64_t now)
 {
 	if (!exp->keep)
 		return 0;
-	keep_prune(exp, keep_cut(exp->keep, now), now);
+	keep_prune(exp, keep_cut(exp->keep, now));
 	return exp->keep->dropped;
 }

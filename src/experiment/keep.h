@@ -25,10 +25,12 @@ struct keep {
 void keep_flush(struct experiment *exp);
 /* A packet names that stack. */
 void keep_used(struct experiment *exp, uint64_t frinfo, uint64_t time_ns);
+/* Those that have not been used since go. */
+void keep_prune_stacks(struct experiment *exp, uint64_t since);
 void keep_free(struct keep *k);
 
 /* What was before the cut goes. */
-void keep_prune(struct experiment *exp, uint64_t cut, uint64_t now);
+void keep_prune(struct experiment *exp, uint64_t cut);
 uint64_t keep_cut(const struct keep *k, uint64_t now);
 
 typedef bool keep_wanted_fn(void *arg, const unsigned char *record, size_t n,

@@ -12,6 +12,8 @@
 #include "writer.h"
 #include "xml.h"
 
+enum { FLUSH_AT = 64 << 10 };
+
 struct copying {
 	struct experiment *from, *to;
 	const struct map *stacks;	/* that are there */
@@ -68,6 +70,11 @@ copy_sample(struct copying *c, const unsigned char *line, size_t n)
 	record.create = time_pair(c->to->start_ns);
 	record.real = time_pair(writer_since(c->to, time));
 	sink_put(&c->to->overview, &record, sizeof record);
+	if (sink_flush(&c->to->overview) < 0) {
+		/* readers pair records and lines by their order */
+		c->to->refused += sink_drop(&c->to->overview);
+		return;
+	}
 	/* numbered from 0 in each experiment */
 	const char *id = memmem(line, n, " id=\"", 5);
 	const char *label = id ? memchr(id + 5, '"', 24) : NULL;
@@ -98,6 +105,15 @@ copy_log(void *arg, const unsigned char *line, size_t n, uint64_t index)
 	return true;
 }
 
+/* It is not in memory twice. What is refused is booked at the end. */
+static void
+put_record(struct sink *to, const void *record, size_t n)
+{
+	sink_put(to, record, n);
+	if (to->len >= FLUSH_AT && !to->error)
+		(void)sink_flush(to);
+}
+
 static bool
 copy_frame(void *arg, const unsigned char *record, size_t n, uint64_t index)
 {
@@ -107,7 +123,7 @@ copy_frame(void *arg, const unsigned char *record, size_t n, uint64_t index)
 	(void)index;
 	if (keep_frame(record, n, &link) > c->to->lost_frinfo &&
 	    map_get(c->stacks, keep_frame(record, n, &link), &found))
-		sink_put(&c->to->frames, record, n);
+		put_record(&c->to->frames, record, n);
 	return true;
 }
 
@@ -145,7 +161,7 @@ copy_packet(void *arg, const unsigned char *record, size_t n, uint64_t index)
 		packet.frinfo = c->to->lost_frinfo;
 		c->strange += packet.cpu != EXPERIMENT_BOOKED;
 	}
-	sink_put(&c->to->profile, &packet, n);
+	put_record(&c->to->profile, &packet, n);
 	if ((uint64_t)packet.time > c->to->last_ns)
 		c->to->last_ns = (uint64_t)packet.time;
 	return true;
@@ -224,7 +240,7 @@ experiment_write_kept(struct experiment *exp, const char *path,
 	if (!k)
 		return fail(FAIL_USAGE, "%s is written as it is recorded",
 			    exp->path);
-	keep_prune(exp, keep_cut(k, time_ns), time_ns);
+	keep_prune(exp, keep_cut(k, time_ns));
 	k->info.start_ns = k->cut_ns > exp->start_ns ? k->cut_ns :
 		exp->start_ns;
 	k->info.path = path ? path : exp->path;

@@ -176,7 +176,12 @@ experiment_stack(struct experiment *exp, const uint64_t *pcs, size_t len,
 		exp->words[len++] = end == STACK_FAILED ? MARK_FAILED :
 			MARK_TRUNCATED;
 
-	return intern_stack(exp, exp->words, len);
+	const uint64_t frinfo = intern_stack(exp, exp->words, len);
+
+	/* who holds it may name it in a while */
+	if (exp->keep)
+		keep_used(exp, frinfo, exp->last_ns);
+	return frinfo;
 }
 
 /* ---- functions without code ------------------------------------------ */

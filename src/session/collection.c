@@ -63,15 +63,19 @@ ids_of(struct target *t, struct experiment_info *info)
 /* ---- its life ------------------------------------------------------------ */
 
 char *
+collection_place(const struct settings *s, const char *name)
+{
+	if (name[0] == '/' || strcmp(s->directory, ".") == 0)
+		return xstrdup(name);
+	return xasprintf("%s/%s", s->directory, name);
+}
+
+char *
 collection_choose_path(const struct settings *s)
 {
 	char *name = s->experiment ? xstrdup(s->experiment) :
 		experiment_next_name(s->directory, "test");
-
-	if (name[0] == '/' || strcmp(s->directory, ".") == 0)
-		return name;
-
-	char *path = xasprintf("%s/%s", s->directory, name);
+	char *path = collection_place(s, name);
 
 	free(name);
 	return path;

@@ -28,7 +28,9 @@ struct collection {
 	bool paused, over_limit, stopped;
 };
 
-/* Where the experiment will be. The caller frees it. */
+/* Where an experiment of this name will be. The caller frees it. */
+char *collection_place(const struct settings *s, const char *name);
+/* Where the experiment will be. As above. */
 char *collection_choose_path(const struct settings *s);
 int collection_create(struct collection *c, bool attached);
 /* It was not begun: it holds nothing yet but what we just wrote. */

@@ -298,6 +298,9 @@ void recorder_free(struct recorder *rec);
 const char *recorder_engine(const struct recorder *rec);
 const char *recorder_why(const struct recorder *rec);
 
+/* false: it was forgotten since. */
+bool recorder_has_stack(const struct recorder *rec, uint64_t frinfo);
+
 /* What engines call. A sample's stack is interned by the recorder. under: a
  * second piece of it (snapshot_thread), or NULL. */
 uint64_t recorder_walk(struct recorder *rec, const struct arch_regs *regs,
@@ -456,10 +459,11 @@ char *cuts_text(const struct recorder *rec);
 /* ---- receipt.c ------------------------------------------------------------- */
 
 /* clean: what became of the target; how: how it ended, or NULL; trouble: of
- * the recording, or ""; removed: the experiment at path. The caller frees it. */
+ * the recording, or ""; lost: why there is no experiment, or NULL. The caller
+ * frees it. */
 char *receipt_text(const struct session_progress *p, const char *clean,
 		   const char *trouble, const char *how, const char *path,
-		   bool removed);
+		   const char *lost);
 
 /* ---- stacks.c -------------------------------------------------------------- */
 

@@ -33,7 +33,7 @@ add_marks(struct str *s, const struct session_progress *p)
 char *
 receipt_text(const struct session_progress *p, const char *clean,
 	     const char *trouble, const char *how, const char *path,
-	     bool removed)
+	     const char *lost)
 {
 	struct str s = {0};
 
@@ -76,9 +76,8 @@ receipt_text(const struct session_progress *p, const char *clean,
 	add_stops(&s, p);
 	add_marks(&s, p);
 	str_addf(&s, ", %s%s%s", clean, *trouble ? ", " : "", trouble);
-	if (removed) {
-		str_addf(&s, ", but %s was removed meanwhile: nothing is kept",
-			 path);
+	if (lost) {
+		str_addf(&s, ", but %s: nothing is kept", lost);
 	} else {
 		str_add(&s, ": sonde report ");
 		str_add_quoted(&s, path);

@@ -155,6 +155,12 @@ recorder_latest_end(const struct recorder *rec)
 	return rec->fresh.end;
 }
 
+bool
+recorder_has_stack(const struct recorder *rec, uint64_t frinfo)
+{
+	return experiment_has_stack(rec->opt.exp, frinfo);
+}
+
 uint64_t
 recorder_artificial(struct recorder *rec, uint64_t *frinfo, const char *name)
 {

@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DRAIN_NS	100000000ull	/* what a kill of everything may lose */
 #define FIRST_DRAIN_NS	5000000ull	/* soon: somebody may wait to see it */
@@ -107,7 +108,8 @@ collection_start(struct target *t, const struct settings *s,
 		recorder_free(c->rec);
 		c->rec = NULL;
 		(void)experiment_close(c->exp, now_ns(), "not started");
-		collection_remove(c);
+		if (!c->settings.keep_ns)
+			collection_remove(c);
 	}
 	free_collection(c);
 	return NULL;
@@ -315,7 +317,8 @@ collection_write(struct collection *c, const char *name)
 	if (collection_sample(c, "collector_write") < 0)
 		return NULL;
 
-	char *path = name ? xstrdup(name) : name_kept(c);
+	char *path = name ? collection_place(&c->settings, name) :
+		name_kept(c);
 
 	if (experiment_write_kept(c->exp, path, now_ns(), "written while "
 				  "recording went on") < 0) {
@@ -383,11 +386,45 @@ collection_stop(struct collection *c)
 		collection_note_stop(c, target_pause_ns(c->target));
 }
 
+static bool
+is_in_part(void)
+{
+	return fail_last()->kind == FAIL_PARTIAL;
+}
+
+/* What is kept is written now, under a name of its own if another one has taken
+ * ours since. false: it could not be. */
+static bool
+write_rest(struct collection *c, uint64_t end, const char *how, bool *partial)
+{
+	int r;
+
+	if (!c->settings.keep_ns)
+		return true;
+	r = experiment_write_kept(c->exp, NULL, end, how);
+	if (r < 0 && !is_in_part() && access(c->path, F_OK) == 0) {
+		char *path = name_kept(c);
+
+		free(c->path);
+		c->path = path;
+		r = experiment_write_kept(c->exp, path, end, how);
+	}
+	if (r == 0)
+		return true;
+	*partial = true;
+	if (!is_in_part())
+		return false;
+	str_addf(&c->trouble, "%s%s", c->trouble.len ? ", " : "",
+		 fail_last()->reason);
+	return true;
+}
+
 char *
 collection_close(struct collection *c, const char *how, const char *look,
 		 bool *partial)
 {
 	struct session_progress p;
+	char *lost = NULL;
 
 	collection_stop(c);
 
@@ -398,22 +435,27 @@ collection_close(struct collection *c, const char *how, const char *look,
 		experiment_event(c->exp, now_ns(), "sonde_cuts",
 				 (const char *const[]){ "text", p.cuts, NULL });
 
-	const bool removed = experiment_is_removed(c->exp);
-
-	*partial = removed || experiment_disk_lost(c->exp) > 0;
-
-	char *text = receipt_text(&p, look, str_text(&c->trouble), how,
-				  c->path, removed);
-
 	if (c->rec && recorder_counts(c->rec)->execed)
 		experiment_exec(c->exp, now_ns(), "_x1",
 				recorder_counts(c->rec)->exec_comm);
+	*partial = experiment_disk_lost(c->exp) > 0;
+	if (experiment_is_removed(c->exp))
+		lost = xasprintf("%s was removed meanwhile", c->path);
+	else if (!write_rest(c, end, how ? how : "ended by us", partial))
+		lost = xstrdup(fail_last()->reason);
+	*partial |= lost != NULL;
+
+	char *text = receipt_text(&p, look, str_text(&c->trouble), how,
+				  c->path, lost);
+
 	if (experiment_close(c->exp, end, how ? how : "ended by us") < 0)
 		*partial = true;
-	if (c->settings.keep_ns)
+	if (c->settings.keep_ns && !lost)
 		(void)collection_write_notes(c);
 	/* after the last record: copying must not delay the end of sampling */
-	archive(c, c->path);
+	if (!lost)
+		archive(c, c->path);
+	free(lost);
 	free_collection(c);
 	return text;
 }

@@ -206,7 +206,8 @@ stack_of(struct looker *k, const struct looked_at *th,
 		under = copy_under(k, th->tid, base, got, copies[i]);
 		if (had_a_turn(k, th, turns)) {
 			under.size = 0;
-			return *seen ? *seen : walk(k, p, 0, &under, i);
+			return *seen && recorder_has_stack(k->rec, *seen) ?
+				*seen : walk(k, p, 0, &under, i);
 		}
 		frinfo = walk(k, p, got, &under, i);
 	}
