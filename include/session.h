@@ -220,6 +220,11 @@ int session_want(struct session *s, const struct session_wants *w);
 /* session_cont, but that this thread gets another signal than is due to it, or
  * one though none is; 0: none. */
 int session_cont_with(struct session *s, pid_t tid, int signal);
+/* While we wait for an answer: that the process can write to fd may be what the
+ * answer waits for. */
+typedef void session_serve_fn(void *arg);
+void session_serve(struct session *s, int fd, session_serve_fn *serve,
+		   void *arg);
 /* Readable when an event may be there; for poll(2) beside the keyboard. */
 int session_fd(const struct session *s);
 /* 1: *ev filled; 0: none within timeout_ms (-1: for ever, until a signal

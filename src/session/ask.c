@@ -5,6 +5,7 @@
  */
 #include "client.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,9 +75,35 @@ client_tracer_gone(struct session *s)
 			   s->experiment);
 }
 
+void
+session_serve(struct session *s, int fd, session_serve_fn *serve, void *arg)
+{
+	s->serve_fd = fd;
+	s->serve = serve;
+	s->serve_arg = arg;
+}
+
+static void
+serve_meanwhile(struct session *s)
+{
+	struct pollfd fds[2] = {
+		{ s->fd, POLLIN, 0 }, { s->serve_fd, POLLIN, 0 },
+	};
+
+	while (s->serve && !fds[0].revents) {
+		if (poll(fds, 2, -1) < 0)
+			continue;		/* a signal */
+		if (fds[1].revents & POLLIN)
+			s->serve(s->serve_arg);
+		else if (fds[1].revents)
+			fds[1].fd = -1;		/* nobody has it */
+	}
+}
+
 int
 client_await_message(struct session *s, struct wire_message *answer)
 {
+	serve_meanwhile(s);
 	if (wire_recv(s->fd, answer) <= 0)
 		return client_tracer_gone(s);
 	if (answer->kind != WIRE_EVENT)

@@ -18,6 +18,9 @@ struct session {
 	int status;		/* of a launched program, -1 unknown */
 	uint64_t moves;		/* how often it may have changed */
 	struct vec events;	/* struct session_event */
+	int serve_fd;		/* see session_serve */
+	session_serve_fn *serve;
+	void *serve_arg;
 };
 
 /* Ask and await the answer, which is always initialised; takes request. */

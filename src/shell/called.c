@@ -256,6 +256,7 @@ called_run(struct shell *sh, struct debug *d, const struct session_call *call,
 	if (session_call_here(sh->session, thread_now(sh), &c, ALONE_MS,
 			      news) < 0 || run(sh, news) < 0)
 		return -1;
+	pty_print(sh);
 	return judge(sh, news);
 }
 

@@ -115,6 +115,7 @@ launch_program(struct shell *sh)
 	sh->session = session_launch(&launch);
 	if (!sh->session)
 		return -1;
+	pty_begin(sh);
 	shell_note(sh, "Running: %s (process id %d)", sh->program[0],
 		   session_pid(sh->session));
 	/* first what may fail for a name, then what makes an experiment */

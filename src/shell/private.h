@@ -377,7 +377,10 @@ int pty_open(struct shell *sh);
 const char *pty_name(const struct shell *sh);	/* NULL: it has none */
 /* Copy both ways until the session has news, or for so long. */
 void pty_serve(struct shell *sh, int ms);
+/* What it has printed; a thread that has not written all cannot be stopped, so
+ * that is taken also while the session is asked for something. */
 void pty_print(struct shell *sh);
+void pty_begin(struct shell *sh);
 /* Our own terminal is as it was. */
 void pty_rest(struct shell *sh);
 void pty_close(struct shell *sh);

@@ -20,7 +20,10 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { BYTES = 4096 };
+enum {
+	BYTES = 4096,
+	PRINT_MOST = 256 << 10,	/* more than a terminal holds */
+};
 
 struct pty {
 	char name[64];
@@ -126,20 +129,40 @@ pty_rest(struct shell *sh)
 
 /* ---- both ways ---------------------------------------------------------------- */
 
-/* What it has printed so far. */
+static void
+print_some(const struct pty *p, size_t most)
+{
+	char text[BYTES];
+	ssize_t n = 1;
+
+	fflush(stdout);
+	for (size_t done = 0; n > 0 && done < most; done += (size_t)n) {
+		n = read(p->master, text, sizeof text);
+		if (n <= 0 || write_all(STDOUT_FILENO, text, (size_t)n) < 0)
+			return;		/* nobody reads it */
+	}
+}
+
+/* A thread that waits until it has written all cannot be stopped. */
+static void
+serve(void *arg)
+{
+	print_some(arg, BYTES);
+}
+
+void
+pty_begin(struct shell *sh)
+{
+	if (sh->pty)
+		session_serve(sh->session, sh->pty->master, serve, sh->pty);
+}
+
+/* What it has printed so far. It may go on faster than ours shows it. */
 void
 pty_print(struct shell *sh)
 {
-	const struct pty *p = sh->pty;
-	char text[BYTES];
-	ssize_t n;
-
-	if (!p)
-		return;
-	fflush(stdout);
-	while ((n = read(p->master, text, sizeof text)) > 0)
-		if (write_all(STDOUT_FILENO, text, (size_t)n) < 0)
-			return;		/* nobody reads it */
+	if (sh->pty)
+		print_some(sh->pty, PRINT_MOST);
 }
 
 /* Twice where a line has begun: the first one ends that. */
@@ -202,7 +225,7 @@ pty_serve(struct shell *sh, int ms)
 	if (poll(fds, 3, ms) <= 0)
 		return;
 	if (fds[1].revents & POLLIN)
-		pty_print(sh);
+		print_some(p, BYTES);
 	if (fds[1].revents & POLLOUT)
 		write_input(p);
 	if (fds[2].revents)
