@@ -388,7 +388,8 @@ const struct command collector_subcommands[] = {
 	  collector_synctrace, "collector synctrace threshold 100" },
 	{ "tracewait", "MS", "how long a traced call may wait for room for its "
 	  "record", 0, collector_tracewait, "collector tracewait 20" },
-	{ "write", "[NAME.er]", "write what is kept as an experiment, and go on", 0,
+	{ "write", "[NAME.er]", "write what is kept (collector keep) as an\n"
+	  "  experiment, and go on", 0,
 	  sub_write, "collector write slow.er" },
 	{ "version", "", "show the collector's version", 0, sub_version,
 	  "collector version" },

@@ -53,6 +53,17 @@ set_follow(struct shell *sh, const char *value)
 	return SET_FAILED;
 }
 
+static enum set_result
+set_either(const char *value, const char *yes, const char *no, bool *to)
+{
+	const bool is = strcmp(value, yes) == 0;
+
+	if (!is && strcmp(value, no) != 0)
+		return NO_VALUE;
+	*to = is;
+	return IS_SET;
+}
+
 static char *
 get_autostart(const struct shell *sh)
 {
@@ -62,10 +73,7 @@ get_autostart(const struct shell *sh)
 static enum set_result
 set_autostart(struct shell *sh, const char *value)
 {
-	if (strcmp(value, "on") && strcmp(value, "off"))
-		return NO_VALUE;
-	sh->autostart = strcmp(value, "on") == 0;
-	return IS_SET;
+	return set_either(value, "on", "off", &sh->autostart);
 }
 
 static char *
@@ -94,10 +102,7 @@ get_io(const struct shell *sh)
 static enum set_result
 set_io(struct shell *sh, const char *value)
 {
-	if (strcmp(value, "pty") && strcmp(value, "stdio"))
-		return NO_VALUE;
-	sh->run_pty = strcmp(value, "pty") == 0;
-	return IS_SET;
+	return set_either(value, "pty", "stdio", &sh->run_pty);
 }
 
 static const struct variable variables[] = {
@@ -128,6 +133,30 @@ show(struct shell *sh, const struct variable *v)
 	fprintf(sh->out, "%-18s %-8s (%s: %s)\n", v->name, value, v->values,
 		v->help);
 	free(value);
+}
+
+/* "on|off": each of them. */
+static void
+offer_values(const char *values, offer_fn *offer, const char *typed)
+{
+	while (*values) {
+		const size_t n = strcspn(values, "|");
+		char *value = xstrndup(values, n);
+
+		offer(value, typed);
+		free(value);
+		values += n + (values[n] == '|');
+	}
+}
+
+void
+dbxenv_each(const char *of, offer_fn *offer, const char *typed)
+{
+	for (const struct variable *v = variables; v->name; v++)
+		if (!of)
+			offer(v->name, typed);
+		else if (strcmp(of, v->name) == 0 && strchr(v->values, '|'))
+			offer_values(v->values, offer, typed);
 }
 
 static enum result

@@ -229,7 +229,8 @@ const struct command target_commands[] = {
 	  "on (-stop: stop it)", 0, cmd_attach, "attach 4711" },
 	{ "cont", "[-resumeone | -sig SIGNAL | -nosig |\n       -follow parent|child]", "resume; wait for an "
 	  "event or the end\n  (-resumeone: alone; -sig: with this signal instead "
-	  "of the one that is due,\n  -nosig: with none)", 0, cmd_cont, "cont" },
+	  "of the one that is due,\n  -nosig: with none; -follow: of two that "
+	  "stand at a fork, see dbxenv)", 0, cmd_cont, "cont" },
 	{ "debug", "[PROGRAM [ARGUMENTS] | - [PID]]",
 	  "choose the program that run starts", 0, cmd_debug,
 	  "debug ./server -v" },

@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <readline/readline.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,7 +148,53 @@ full_name(const struct words *before, size_t i)
 	return c ? c->name : before->items[i];
 }
 
-/* What may stand after these words. */
+static bool
+is_one_of(const char *word, const char *const *words)
+{
+	for (; *words; words++)
+		if (strcmp(word, *words) == 0)
+			return true;
+	return false;
+}
+
+static void
+offer_signals(const char *typed)
+{
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sigabbrev_np(sig))
+			offer(sigabbrev_np(sig), typed);
+}
+
+static void
+offer_calls(const char *typed)
+{
+	for (long nr = 0; nr < SESSION_CALLS_KNOWN; nr++)
+		if (wait_call_number(wait_call_name(nr)) == nr)
+			offer(wait_call_name(nr), typed);
+}
+
+/* Behind stop, when and trace: an event, and what it is of. */
+static bool
+offer_event(const char *first, size_t n, const char *last, const char *typed)
+{
+	static const char *const commands[] = { "stop", "when", "trace", NULL };
+	static const char *const of_functions[] = { "in", "infunction",
+		"returns", NULL };
+	static const char *const of_calls[] = { "sysin", "sysout", NULL };
+
+	if (!is_one_of(first, commands))
+		return false;
+	if (n == 1)
+		events_each(offer, typed);
+	else if (n == 2 && is_one_of(last, of_functions))
+		offer_functions(typed);
+	else if (n == 2 && is_one_of(last, of_calls))
+		offer_calls(typed);
+	else if (n == 2 && strcmp(last, "sig") == 0)
+		offer_signals(typed);
+	return true;
+}
+
 /* `source`, `disasm`, `csingle` ... */
 static bool
 takes_function(const char *name)
@@ -159,6 +206,7 @@ takes_function(const char *name)
 	return v->name && strstr(v->args, "FUNCTION");
 }
 
+/* What may stand after these words. */
 static void
 offer_argument(const struct words *before, const char *typed)
 {
@@ -167,9 +215,10 @@ offer_argument(const struct words *before, const char *typed)
 	static const char *const store[] = { "directory", "experiment", NULL };
 	static const char *const profile[] = { "on", "off", "timer", NULL };
 	static const char *const timer[] = { "on", "hi", "lo", NULL };
-	static const char *const events[] = { "in", "timer", "cpu", "rss",
-		"returns", "at", NULL };
-	static const char *const in[] = { "in", NULL };
+	static const char *const off[] = { "off", NULL };
+	static const char *const cont[] = { "-resumeone", "-sig", "-nosig",
+		"-follow", NULL };
+	static const char *const follow[] = { "parent", "child", NULL };
 	static const char *const all[] = { "-all", NULL };
 	const char *first = full_name(before, 0);
 	const char *last = full_name(before, before->len - 1);
@@ -190,11 +239,19 @@ offer_argument(const struct words *before, const char *typed)
 		offer_processes(typed);
 	else if (strcmp(first, "where") == 0)
 		offer_words(all, typed);
-	else if (strcmp(first, "when") == 0 && before->len == 1)
-		offer_words(events, typed);
-	else if (strcmp(first, "stop") == 0 && before->len == 1)
-		offer_words(in, typed);
-	else if (strcmp(last, "in") == 0 || strcmp(first, "call") == 0 ||
+	else if (strcmp(last, "keep") == 0)
+		offer_words(off, typed);
+	else if (strcmp(first, "cont") == 0 && before->len == 1)
+		offer_words(cont, typed);
+	else if (strcmp(last, "-follow") == 0)
+		offer_words(follow, typed);
+	else if (strcmp(last, "-sig") == 0)
+		offer_signals(typed);
+	else if (strcmp(first, "dbxenv") == 0)
+		dbxenv_each(before->len == 1 ? NULL : last, offer, typed);
+	else if (offer_event(first, before->len, last, typed))
+		;
+	else if (strcmp(first, "call") == 0 ||
 		 (before->len == 1 && takes_function(first)))
 		offer_functions(typed);
 	else if (strcmp(first, "help") == 0 && before->len == 2 &&

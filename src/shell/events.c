@@ -48,6 +48,13 @@ event_named(const char *name)
 	return NULL;
 }
 
+void
+events_each(offer_fn *offer, const char *typed)
+{
+	for (size_t i = 0; i < ARRAY_LEN(event_names); i++)
+		offer(event_names[i].name, typed);
+}
+
 static enum result
 no_event(const char *command, const char *name)
 {
@@ -69,13 +76,23 @@ is_code_place(const char *place)
 }
 
 static bool
-is_possible(const struct event_name *kind, const struct event *e,
-	    enum handler_does does)
+is_the_end(enum event_kind kind)
 {
-	/* there is nothing to be stopped then */
-	if (does == DOES_STOP && (kind->kind == EVENT_EXIT || kind->kind == EVENT_GONE ||
-				  kind->kind == EVENT_DETACH))
-		return false;
+	return kind == EVENT_EXIT || kind == EVENT_GONE || kind == EVENT_DETACH;
+}
+
+static enum result
+refuse_stop(const char *name)
+{
+	fail(FAIL_USAGE, "stop %s: nothing is there then that could stand",
+	     name);
+	fail_remedy("when %s { ... }, or stop in _exit", name);
+	return FAILED;
+}
+
+static bool
+is_possible(const struct event_name *kind, const struct event *e)
+{
 	if (kind->place == PERHAPS_A_PLACE)
 		return true;
 	return (kind->place != NO_PLACE) == (e->place != NULL) &&
@@ -161,8 +178,10 @@ event_make(struct shell *sh, const char *command, const struct event *e,
 
 	if (!kind)
 		return no_event(command, e->name);
-	if (e->wrong || !is_possible(kind, e, does))
+	if (e->wrong || !is_possible(kind, e))
 		return USAGE;
+	if (does == DOES_STOP && is_the_end(kind->kind))
+		return refuse_stop(kind->name);
 	if (check_place(command, kind->kind, e->place, &period, &thread) < 0 ||
 	    (e->body && script_check(e->body) < 0))
 		return FAILED;

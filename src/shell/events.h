@@ -237,6 +237,10 @@ int handlers_place(struct shell *sh);
 bool handler_counts(struct shell *sh, struct handler *h, pid_t tid);
 /* Run what a handler says; true: the wait is over. */
 bool handler_fire(struct shell *sh, struct handler *h);
+/* Of a thread; it may be said that the wait is over. false: and another process
+ * is there now, or none. */
+bool handler_fire_of(struct shell *sh, struct handler *h, pid_t tid,
+		     bool *over);
 /* A thread has met a breakpoint: whoever waits there. true: as above. */
 bool handlers_meet(struct shell *sh, int breakpoint, pid_t tid);
 /* Something has happened to the process. true: as above. */

@@ -285,6 +285,16 @@ handler_fire(struct shell *sh, struct handler *h)
 	return over || sh->wait_over || sh->quitting;
 }
 
+bool
+handler_fire_of(struct shell *sh, struct handler *h, pid_t tid, bool *over)
+{
+	const pid_t pid = session_pid(sh->session);
+
+	sh->thread = tid;
+	*over = handler_fire(sh, h) || *over;
+	return sh->session && session_pid(sh->session) == pid;
+}
+
 /* One that cannot be evaluated is told, and counts: nothing is missed. */
 static bool
 condition_holds(struct shell *sh, const struct handler *h, pid_t tid)
@@ -437,17 +447,13 @@ is_met(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
 static bool
 fire_all(struct shell *sh, uint64_t address, pid_t tid)
 {
-	const pid_t pid = session_pid(sh->session);
 	bool over = false;
 
 	for (int number = 1; number < sh->next_handler; number++) {
 		struct handler *h = handler_numbered(sh, number);
 
-		if (!h || !is_met(sh, h, address, tid))
-			continue;
-		sh->thread = tid;
-		over = handler_fire(sh, h) || over;
-		if (!sh->session || session_pid(sh->session) != pid)
+		if (h && is_met(sh, h, address, tid) &&
+		    !handler_fire_of(sh, h, tid, &over))
 			return true;
 	}
 	return over;

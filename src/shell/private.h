@@ -174,8 +174,9 @@ bool script_unfinished(const char *text);
 /* Behind `if`, `then`, `do` ... a command begins. */
 size_t script_skip_keywords(const char *text, size_t at);
 void functions_free(struct shell *sh);
-void functions_each(const struct shell *sh,
-		    void (*visit)(const char *name, const char *typed),
+/* A word that may stand where typed begins. */
+typedef void offer_fn(const char *word, const char *typed);
+void functions_each(const struct shell *sh, offer_fn *visit,
 		    const char *typed);
 /* Of statements, and commands of the language; false: it is none of these. */
 void help_language(FILE *out);
@@ -388,6 +389,8 @@ void pty_close(struct shell *sh);
 /* ---- complete.c ---------------------------------------------------------------------------- */
 
 void complete_install(struct shell *sh);
+/* The names of events (events.c). */
+void events_each(offer_fn *offer, const char *typed);
 
 /* ---- cmd_run.c, cmd_target.c ------------------------------------------------ */
 
@@ -404,6 +407,8 @@ enum result run_wait_started(struct shell *sh);
 /* ---- cmd_dbxenv.c, group.c -------------------------------------------------- */
 
 enum result cmd_dbxenv(struct shell *sh, size_t n, char **words);
+/* Its variables; of one, the values that have names. */
+void dbxenv_each(const char *of, offer_fn *offer, const char *typed);
 /* Record the process; the experiment is named in its group, if there is one.
  * -1: nothing is recorded. */
 int collecting_start(struct shell *sh);

@@ -62,7 +62,7 @@ signals_review(struct shell *sh)
 bool
 signals_meet(struct shell *sh, int signal, pid_t tid, const char *text)
 {
-	const pid_t thread = sh->thread, pid = session_pid(sh->session);
+	const pid_t thread = sh->thread;
 	bool over = false, told = false;
 
 	for (int number = 1; number < sh->next_handler; number++) {
@@ -75,10 +75,8 @@ signals_meet(struct shell *sh, int signal, pid_t tid, const char *text)
 		if (!told)
 			shell_note(sh, "%s", text);
 		told = true;
-		sh->thread = tid;
 		sh->signal = signal;
-		over = handler_fire(sh, h) || over;
-		if (!sh->session || session_pid(sh->session) != pid)
+		if (!handler_fire_of(sh, h, tid, &over))
 			return true;
 	}
 	if (!over)

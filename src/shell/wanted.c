@@ -199,7 +199,7 @@ tell(struct shell *sh, const struct session_event *ev)
 bool
 wants_meet(struct shell *sh, const struct session_event *ev)
 {
-	const pid_t thread = sh->thread, pid = session_pid(sh->session);
+	const pid_t thread = sh->thread;
 	bool over = false, told = false;
 
 	for (int number = 1; number < sh->next_handler; number++) {
@@ -210,9 +210,7 @@ wants_meet(struct shell *sh, const struct session_event *ev)
 		if (!told)
 			tell(sh, ev);
 		told = true;
-		sh->thread = ev->tid;
-		over = handler_fire(sh, h) || over;
-		if (!sh->session || session_pid(sh->session) != pid)
+		if (!handler_fire_of(sh, h, ev->tid, &over))
 			return true;
 	}
 	if (!over)
