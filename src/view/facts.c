@@ -80,6 +80,7 @@ facts_experiment(const struct viewer *v, size_t e)
 	panel_count(&p, "Complete stacks", ends.complete);
 	panel_count(&p, "Truncated stacks", ends.truncated);
 	panel_count(&p, "Failed stacks", ends.failed);
+	panel_count(&p, "Missing stacks", ends.missing);
 	add_losses(&p, v, e);
 	facts_write(v, &p);
 }

@@ -7,7 +7,8 @@ should say is added up here, from the other views:
 
   <Total> is the sum of the exclusive costs of functions, lines, pcs, load
   objects and threads, each by itself, and what the root of the tree and the
-  centre panel of <Total> say; a node of the tree costs no less than its
+  centre panel of <Total> say; only what has no stack, of which `header` tells,
+  is in <Total> alone, and is the same in all that need stacks; a node of the tree costs no less than its
   children; a function's callers pay for all of it; its lines and its
   instructions add up to it; a filter and its opposite add up to <Total>.
 
@@ -64,8 +65,24 @@ def by_words(views, *words):
 METRIC = "totalcpu"
 
 
-def flat(views, total):
+def without_stack(views, functions, total):
+    """What no function has: none, but of records whose stack is missing."""
+    missing = 0
+    for view in by_words(views, "header"):
+        for panel in view["panels"]:
+            missing += sum(p["value"] for p in panel["pairs"]
+                           if p["key"] == "Missing stacks")
+    alone = total - sum_of(functions, "e." + METRIC)
+    if alone < 0 or (alone and not missing):
+        bad.append(f"functions: sum: {total - alone}, wanted {total}; "
+                   f"{missing} stacks are missing")
+    done.append("functions: sum")
+    return alone
+
+
+def flat(views, total, alone):
     """Lists of things, each of which has what no other has."""
+    of_stacks = ("functions", "lines", "pcs", "objects")
     for name in ("functions", "lines", "pcs", "objects", "threads", "samples",
                  "seconds", "cpus", "processes"):
         for view in by_words(views, name)[:1]:
@@ -74,10 +91,11 @@ def flat(views, total):
             if column(table, metric) is None:
                 continue
             same(f"{name}: <Total>", total_of(table, metric), total)
-            same(f"{name}: sum", sum_of(table, metric), total)
+            same(f"{name}: sum", sum_of(table, metric),
+                 total - (alone if name in of_stacks else 0))
 
 
-def tree(views, total):
+def tree(views, total, alone):
     for view in by_words(views, "calltree")[:1]:
         table = view["tables"][0]
         at = column(table, "a." + METRIC)
@@ -89,6 +107,7 @@ def tree(views, total):
             if inner > row["values"][at]:
                 bad.append(f"calltree: {row['name']} has children of {inner}")
         same("calltree: root", table["rows"][0]["values"][at], total)
+        same("calltree: below the root", below[0], total - alone)
         done.append(f"calltree: {len(table['rows'])} nodes")
 
 
@@ -140,7 +159,7 @@ def single(views, functions, name):
     for view in by_words(views, "disasm")[:1]:
         table = view["tables"][0]
         at = column(table, "e." + METRIC)
-        have = sum(r["values"][at] for r in table["rows"]
+        have = sum(r["values"][at] or 0 for r in table["rows"]
                    if not r["name"].startswith("<"))
         same("disasm: instructions", have, row[excl])
 
@@ -160,8 +179,9 @@ def main():
     total = total_of(functions, "e." + METRIC)
     if not total:
         bad.append("nothing was recorded")
-    flat(views, total)
-    tree(views, total)
+    alone = without_stack(views, functions, total) if total else 0
+    flat(views, total, alone)
+    tree(views, total, alone)
     callers(views, functions)
     single(views, functions, sys.argv[2])
     filtered(views, total)
