@@ -52,6 +52,9 @@ int experiment_write_kept(struct experiment *exp, const char *path,
 			  uint64_t time_ns, const char *how);
 /* false: it was forgotten, and is no name of a stack any more. */
 bool experiment_has_stack(const struct experiment *exp, uint64_t frinfo);
+/* How long ago what is kept begins: less than was asked for in the beginning, and
+ * where memory is short. 0 if it is no such experiment. */
+uint64_t experiment_kept_ns(const struct experiment *exp, uint64_t now);
 /* Samples that are too old by now; 0 also if it is no such experiment. */
 uint64_t experiment_kept_dropped(struct experiment *exp, uint64_t now);
 

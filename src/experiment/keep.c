@@ -22,7 +22,7 @@
 
 enum {
 	PRUNES = 8,			/* in a span */
-	MOST = 256 << 20,		/* bytes, whatever the span */
+	MOST = 256 << 20,		/* bytes, unless a limit is set */
 	PIECE_BYTES = 96,		/* that tables have of a stack */
 };
 
@@ -264,7 +264,7 @@ prune_half(struct experiment *exp)
 	const size_t n = exp->profile.len / sizeof packet;
 
 	if (exp->profile.len + exp->frames.len +
-	    exp->piece_count * PIECE_BYTES < MOST || !n)
+	    exp->piece_count * PIECE_BYTES < exp->keep->most || !n)
 		return;
 	memcpy(&packet, exp->profile.buf + n / 2 * sizeof packet,
 	       sizeof packet);
@@ -340,6 +340,7 @@ experiment_keep(const struct experiment_info *info, uint64_t span_ns)
 	k->info.cwd = k->cwd = xstrdup(info->cwd);
 	k->info.command = k->command = xstrdup(info->command);
 	k->span_ns = span_ns;
+	k->most = info->limit_mb ? info->limit_mb << 20 : MOST;
 	for (size_t i = 0; i < ARRAY_LEN(sinks); i++) {
 		sinks[i]->held = true;
 		sinks[i]->record = records[i];
@@ -359,6 +360,15 @@ keep_free(struct keep *k)
 	free(k->cwd);
 	free(k->command);
 	free(k);
+}
+
+uint64_t
+experiment_kept_ns(const struct experiment *exp, uint64_t now)
+{
+	const uint64_t cut = exp->keep ? exp->keep->cut_ns : 0;
+	const uint64_t since = cut > exp->start_ns ? cut : exp->start_ns;
+
+	return exp->keep && now > since ? now - since : 0;
 }
 
 uint64_t

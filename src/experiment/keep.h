@@ -14,6 +14,7 @@ struct keep {
 	char *cwd, *command;
 	uint64_t span_ns, cut_ns;	/* nothing is older than that */
 	uint64_t prune_ns, stacks_at;
+	uint64_t most;			/* bytes, whatever the span */
 	uint64_t dropped, dropped_cpu_ns;	/* samples */
 	bool paused;			/* at cut_ns */
 	struct map used;		/* FRINFO -> when */

@@ -265,11 +265,12 @@ collection_progress(struct collection *c, struct session_progress *out)
 		.stop_ns = n->stop_ns, .stops = n->stops,
 		.stop_total_ns = n->stop_total_ns,
 		.not_sampled = (unsigned)n->not_sampled,
-		.keep_ns = c->settings.keep_ns,
-		.dropped = experiment_kept_dropped(c->exp, now_ns()),
 		.began_again = marks->began_again - c->marks.began_again,
 		.cut_short = marks->cut_short - c->marks.cut_short,
 	};
+
+	out->dropped = experiment_kept_dropped(c->exp, now_ns());
+	out->keep_ns = experiment_kept_ns(c->exp, now_ns());
 
 	char *cuts = c->rec ? cuts_text(c->rec) : NULL;
 

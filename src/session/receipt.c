@@ -46,8 +46,7 @@ receipt_text(const struct session_progress *p, const char *clean,
 	str_add(&s, " lost, ");
 	if (p->keep_ns) {
 		str_addf(&s, "only the last %.1f s of it kept, ",
-			 (double)(p->keep_ns < p->elapsed_ns ? p->keep_ns :
-				  p->elapsed_ns) / 1e9);
+			 (double)p->keep_ns / 1e9);
 		str_add_grouped(&s, p->dropped);
 		str_add(&s, " older samples dropped on purpose, ");
 	}

@@ -143,7 +143,8 @@ check_limit(struct collection *c)
 {
 	const uint64_t limit = c->settings.limit_mb << 20;
 
-	if (!limit || c->over_limit || experiment_size(c->exp) < limit)
+	/* what is kept is held below it */
+	if (!limit || c->settings.keep_ns || c->over_limit || experiment_size(c->exp) < limit)
 		return;
 	c->over_limit = true;
 	/* it is not resumed */

@@ -35,7 +35,8 @@ connect_control(const char *path)
 		fail_errno("open experiment %s", path);
 		return errno != ENOENT ? -1 :
 			fail_remedy("name the directory that `sonde record` "
-				    "told: ls -d *.er");
+				    "told: ls -d *.er; one that keeps the last "
+				    "seconds has none yet: kill -INT its sonde");
 	}
 
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);

@@ -14,8 +14,8 @@
 
 enum {
 	OLD = 20000, DEPTH = 64,	/* more than 8 MB of stacks */
-	LARGE = 30000, LARGE_DEPTH = 2000,	/* 480 MB of them */
-	MOST = 256 << 20,
+	LARGE = 3000, LARGE_DEPTH = 2000,	/* 48 MB of them */
+	MOST_MB = 16, MOST = MOST_MB << 20,
 	OVERVIEW_RECORD = 504,
 };
 
@@ -26,6 +26,7 @@ keep(uint64_t start_ns, uint64_t span_ns)
 	struct experiment *exp;
 
 	info.start_ns = start_ns;
+	info.limit_mb = MOST_MB;
 	exp = experiment_keep(&info, span_ns);
 	if (!exp)
 		exit(1);
@@ -185,15 +186,17 @@ test_bounded(void)
 	for (uint64_t i = 0; i < LARGE; i++) {
 		time = start + i * US;
 		clock_at(exp, time, stack_of(exp, i, LARGE_DEPTH));
-		if (i % 100)
+		if (i % 10)
 			continue;
 		(void)experiment_flush(exp);
 		if (experiment_size(exp) > most)
 			most = experiment_size(exp);
 	}
-	check(most <= MOST + 100 * (LARGE_DEPTH + 10) * sizeof(uint64_t),
+	check(most <= MOST + 10 * (LARGE_DEPTH + 10) * sizeof(uint64_t),
 	      "it takes %llu bytes", (unsigned long long)most);
 	dropped = experiment_kept_dropped(exp, now_ns());
+	check(experiment_kept_ns(exp, time) < (LARGE - dropped + 1) * US,
+	      "it says that more is kept");
 	check(dropped > 0 && dropped < LARGE - MOST / LARGE_DEPTH / 20,
 	      "%llu were dropped", (unsigned long long)dropped);
 	/* but for the last, what is written is not that large */
