@@ -233,6 +233,8 @@ void wants_note_birth(const struct target *t, struct hold *child, pid_t maker);
 void wants_note(struct target *t, struct hold *h, const struct event *ev);
 /* It runs, and has stopped for this. true: it stands, and *ev tells why. */
 bool wants_take(struct target *t, struct hold *h, struct event *ev);
+/* What is to be told of it is so only where it stands, in the kernel. */
+bool wants_kernel(const struct hold *h);
 /* What is still to be told of it. */
 bool wants_tell(struct hold *h, struct event *ev);
 /* From a plain stop it goes on, and may be in a call. */

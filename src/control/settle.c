@@ -106,8 +106,8 @@ hold_step(struct pack *p, pid_t tid, int status)
 
 	if (p == &p->target->pack && h->want == WANT_STOPPED)
 		wants_note(p->target, h, &ev);
-	/* it comes to no other stop */
-	if (h->tell == TELL_ENDS) {
+	/* behind it there is no other stop, or it is too late */
+	if (wants_kernel(h)) {
 		h->asked = false;
 		h->in_kernel = true;
 		return 1;

@@ -7,7 +7,8 @@
  *	begins	at its first stop
  *	ends	in the kernel, its registers as of its last call
  *	enters	in front of the call: it is sent back there, so that it stands
- *		as anywhere else, and enters when it goes on, with us or without
+ *		as anywhere else, and enters when it goes on, with us or without;
+ *		under a seccomp filter, in the kernel
  *	returns	at a plain stop behind the call
  *
  * Who is being stopped meanwhile is told of when it is to run on. A call that
@@ -171,14 +172,24 @@ note_return(struct target *t, struct hold *h,
 		h->tell = TELL_RETURNS;
 }
 
+/* A filter would be asked about the call that is none, with number -1, and may
+ * end the program for it (syscall_trace_enter, 6.18: ptrace comes first). */
+static bool
+is_filtered(const struct target *t, pid_t tid)
+{
+	struct proc_status st;
+
+	return proc_status_thread(t, tid, &st) < 0 || st.seccomp;
+}
+
 /* In front of the call: it enters it when it goes on. */
 static void
-send_back(struct hold *h)
+send_back(const struct target *t, struct hold *h)
 {
 	struct user_regs_struct regs;
 	size_t i;
 
-	if (thread_get_regs(h->tid, &regs) < 0 ||
+	if (is_filtered(t, h->tid) || thread_get_regs(h->tid, &regs) < 0 ||
 	    !machine_before_call(&regs) || thread_set_regs(h->tid, &regs) < 0) {
 		fail_clear();
 		return;
@@ -205,7 +216,7 @@ note_call(struct target *t, struct hold *h, bool stops)
 		return;
 	note_entry(t, h, &info);
 	if (stops || h->tell)
-		send_back(h);
+		send_back(t, h);
 }
 
 void
@@ -232,6 +243,13 @@ wants_note(struct target *t, struct hold *h, const struct event *ev)
 	if (ev->kind == EVENT_SYSCALL)
 		note_call(t, h, true);
 	fail_clear();
+}
+
+bool
+wants_kernel(const struct hold *h)
+{
+	return h->tell == TELL_ENDS ||
+		(h->tell == TELL_ENTERS && h->call.inside);
 }
 
 bool
@@ -266,14 +284,11 @@ wants_take(struct target *t, struct hold *h, struct event *ev)
 	if (ev->kind == EVENT_SYSCALL)
 		note_call(t, h, false);
 	fail_clear();
-	h->in_kernel = h->in_kernel || h->tell == TELL_ENDS;
+	h->in_kernel = h->in_kernel || wants_kernel(h);
 	if (h->in_kernel || h->tell == TELL_NOTHING || h->tell == TELL_BEGINS)
 		return wants_tell(h, ev);
-	if (h->tell != TELL_ENTERS || !h->call.inside) {
-		hold_ask_through(h, 0);
-		(void)hold_settle(&t->pack, tid,
-				  deadline_in_ms(STOP_LIMIT_MS));
-		h = pack_find(&t->pack, tid);
-	}
+	hold_ask_through(h, 0);
+	(void)hold_settle(&t->pack, tid, deadline_in_ms(STOP_LIMIT_MS));
+	h = pack_find(&t->pack, tid);
 	return h && h->stopped && wants_tell(h, ev);
 }
