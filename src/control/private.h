@@ -237,6 +237,9 @@ bool wants_take(struct target *t, struct hold *h, struct event *ev);
 bool wants_kernel(const struct hold *h);
 /* What is still to be told of it. */
 bool wants_tell(struct hold *h, struct event *ev);
+/* It is about to get this signal: that may be the return of a call, which is
+ * told at the stop that is asked for. */
+void wants_deliver(const struct target *t, struct hold *h, int signal);
 /* From a plain stop it goes on, and may be in a call. */
 void wants_run_on(const struct target *t, struct hold *h);
 
@@ -246,6 +249,7 @@ void wants_run_on(const struct target *t, struct hold *h);
 bool child_note(struct target *t, pid_t parent, const struct event *ev);
 /* What stands so is let go. */
 void children_let_go(struct target *t);
+void child_let_go(struct target *t, pid_t child);
 /* settle.c: it stands, and has copies of our traps. */
 void child_lift(struct target *t, pid_t child);
 

@@ -120,6 +120,7 @@ hold_step(struct pack *p, pid_t tid, int status)
 	const int signal = pass_stop(p, &ev);
 
 	h = pack_find(p, tid);		/* pass_stop may have moved it */
+	wants_deliver(p->target, h, signal);
 	if (p == &p->target->pack && h->want == WANT_STOPPED &&
 	    child_note(p->target, tid, &ev)) {
 		h = pack_find(p, tid);

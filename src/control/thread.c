@@ -329,8 +329,10 @@ thread_resume(pid_t tid, enum thread_run how, int signal)
 	struct target *t = target_of_tid(tid, &h);
 	siginfo_t info;
 
-	if (t && signal && signal_of_stop(tid, &info) == signal)
+	if (t && signal && signal_of_stop(tid, &info) == signal) {
 		hold_delivers(t, tid, &info);
+		h->call.goes_on = false;
+	}
 	if (ptrace(request[how], tid, 0, (long)signal) < 0)
 		return ptrace_failed(tid, "resume");
 	if (h)

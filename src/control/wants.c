@@ -12,7 +12,8 @@
  *	returns	at a plain stop behind the call
  *
  * Who is being stopped meanwhile is told of when it is to run on. A call that
- * only our stop has interrupted has not returned, and is not entered twice.
+ * only our stop has interrupted has not returned, and is not entered twice: but
+ * if then a signal comes whose handler runs, that was its return.
  */
 #include "private.h"
 
@@ -39,13 +40,54 @@ has(const uint64_t *set, long nr)
 	return nr >= 0 && nr < CALLS_KNOWN && set[nr / 64] >> (nr % 64) & 1;
 }
 
+/* What was noted and not told yet. */
+static bool
+is_wanted(const struct target_wants *w, const struct hold *h)
+{
+	switch (h->tell) {
+	case TELL_BEGINS:
+		return w->begins;
+	case TELL_ENDS:
+		return w->ends;
+	case TELL_ENTERS: case TELL_RETURNS:
+		return (!w->calls_of || w->calls_of == h->tid) &&
+			has(h->tell == TELL_ENTERS ? w->enters : w->returns,
+			    h->call.nr);
+	case TELL_FORKS:
+		return w->follow;
+	case TELL_NOTHING:
+		break;
+	}
+	return false;
+}
+
 void
 target_want(struct target *t, const struct target_wants *w)
 {
+	const struct target_wants before = t->wants;
+	const bool calls = t->wants_calls;
+
 	t->wants = *w;
 	t->wants_calls = any(w->enters) || any(w->returns);
-	for (size_t i = 0; i < t->pack.len; i++)
-		t->pack.items[i].tell = TELL_NOTHING;
+	for (size_t i = t->pack.len; i-- > 0;) {
+		struct hold *h = i < t->pack.len ? &t->pack.items[i] : NULL;
+		pid_t child = 0;
+
+		if (!h)
+			continue;
+		/* it has gone on unseen since */
+		if (!calls || (before.calls_of && before.calls_of != h->tid)) {
+			h->call = (struct hold_call){ 0 };
+			memset(h->back, 0, sizeof h->back);
+		}
+		if (is_wanted(w, h))
+			continue;
+		if (h->tell == TELL_FORKS)
+			child = h->child;
+		h->tell = TELL_NOTHING;
+		if (child)
+			child_let_go(t, child);
+	}
 }
 
 unsigned long
@@ -86,17 +128,13 @@ note_end(const struct target *t, struct hold *h)
 
 /* ---- calls --------------------------------------------------------------- */
 
-/* Nobody but we has ended it. */
+/* Unless a handler runs first: by the kernel, or by us, where it stops behind
+ * the call (repair.c). */
 static bool
-is_by_us(const struct target *t, pid_t tid, long nr, int64_t answer)
+begins_again(long nr, int64_t answer)
 {
-	struct proc_status st;
-
-	if ((answer > -RESTARTS_FIRST || answer < -RESTARTS_LAST) &&
-	    (answer != -EINTR || !call_sees_eintr(nr)))
-		return false;
-	return proc_status_thread(t, tid, &st) == 0 &&
-		!((st.sig_pending | st.sig_shared) & ~st.sig_blocked);
+	return (answer <= -RESTARTS_FIRST && answer >= -RESTARTS_LAST) ||
+		(answer == -EINTR && call_sees_eintr(nr));
 }
 
 static bool
@@ -107,6 +145,17 @@ is_same_call(const struct hold_call *call,
 		call->sp == info->stack_pointer;
 }
 
+/* It, or the rest of it. */
+static bool
+goes_on_as(const struct hold_call *call,
+	   const struct __ptrace_syscall_info *info)
+{
+	const long nr = (long)info->entry.nr;
+
+	return call->goes_on && is_same_call(call, info) &&
+		(nr == call->nr || nr == machine_restart_call);
+}
+
 /* It was sent back from there. */
 static bool
 comes_again(struct hold *h, const struct __ptrace_syscall_info *info)
@@ -114,8 +163,7 @@ comes_again(struct hold *h, const struct __ptrace_syscall_info *info)
 	for (size_t i = 0; i < ARRAY_LEN(h->back); i++) {
 		struct hold_call *back = &h->back[i];
 
-		if (!back->goes_on || !is_same_call(back, info) ||
-		    back->nr != (long)info->entry.nr)
+		if (!goes_on_as(back, info))
 			continue;
 		back->goes_on = false;
 		h->call = *back;
@@ -134,8 +182,7 @@ note_entry(struct target *t, struct hold *h,
 
 	if (comes_again(h, info))
 		return;
-	if (call->goes_on && is_same_call(call, info) &&
-	    (nr == call->nr || nr == machine_restart_call)) {
+	if (goes_on_as(call, info)) {
 		call->goes_on = false;
 		call->inside = true;
 		return;
@@ -150,7 +197,7 @@ note_entry(struct target *t, struct hold *h,
 
 static void
 note_return(struct target *t, struct hold *h,
-	    const struct __ptrace_syscall_info *info)
+	    const struct __ptrace_syscall_info *info, bool stops)
 {
 	struct hold_call *call = &h->call;
 	struct user_regs_struct regs;
@@ -166,10 +213,14 @@ note_return(struct target *t, struct hold *h,
 		};
 	}
 	call->inside = false;
-	call->goes_on = is_by_us(t, h->tid, call->nr, info->exit.rval);
 	call->answer = info->exit.rval;
-	if (!call->goes_on && has(t->wants.returns, call->nr))
+	call->goes_on = begins_again(call->nr, call->answer);
+	if (!has(t->wants.returns, call->nr))
+		call->goes_on = call->goes_on && (stops || call->answer != -EINTR);
+	else if (!call->goes_on)
 		h->tell = TELL_RETURNS;
+	else if (!stops && call->answer == -EINTR)
+		h->asked = ptrace(PTRACE_INTERRUPT, h->tid, 0, 0) == 0;
 }
 
 /* A filter would be asked about the call that is none, with number -1, and may
@@ -211,7 +262,7 @@ note_call(struct target *t, struct hold *h, bool stops)
 	    ptrace(PTRACE_GET_SYSCALL_INFO, h->tid, sizeof info, &info) <= 0)
 		return;
 	if (info.op == PTRACE_SYSCALL_INFO_EXIT)
-		note_return(t, h, &info);
+		note_return(t, h, &info, stops);
 	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
 		return;
 	note_entry(t, h, &info);
@@ -219,10 +270,32 @@ note_call(struct target *t, struct hold *h, bool stops)
 		send_back(t, h);
 }
 
+static bool
+has_handler(const struct target *t, pid_t tid, int signal)
+{
+	struct proc_status st;
+
+	return proc_status_thread(t, tid, &st) == 0 &&
+		st.sig_caught >> (signal - 1) & 1;
+}
+
+void
+wants_deliver(const struct target *t, struct hold *h, int signal)
+{
+	if (!signal || !h->call.goes_on || !has_handler(t, h->tid, signal))
+		return;
+	h->call.goes_on = false;
+	if (!wants_calls_of(t, h) || !has(t->wants.returns, h->call.nr))
+		return;
+	h->tell = TELL_RETURNS;
+	h->asked = ptrace(PTRACE_INTERRUPT, h->tid, 0, 0) == 0;
+}
+
 void
 wants_run_on(const struct target *t, struct hold *h)
 {
 	struct user_regs_struct regs;
+	uint64_t args[6];
 
 	if (!wants_calls_of(t, h) || h->call.goes_on ||
 	    thread_get_regs(h->tid, &regs) < 0 || !machine_waits(&regs))
@@ -230,6 +303,7 @@ wants_run_on(const struct target *t, struct hold *h)
 	h->call = (struct hold_call){
 		.pc = machine_pc(&regs), .sp = machine_sp(&regs),
 		.nr = machine_syscall(&regs), .goes_on = true,
+		.answer = machine_call(&regs, args),
 	};
 }
 
