@@ -213,7 +213,7 @@ bool shares_memory(const struct target *t, pid_t other);
 
 /* It stands at the delivery of a signal that the holder wants to know of. */
 bool signal_is_caught(struct target *t, pid_t tid);
-/* It does: *status is its stop's, which stays as it is. */
+/* Or at any of the program's: *status is its stop's, which stays as it is. */
 bool signal_look(pid_t tid, int *status);
 /* What waits of this one is that stop, and known. */
 bool signal_is_kept(const struct hold *h, const siginfo_t *news);
