@@ -233,12 +233,23 @@ is_filtered(const struct target *t, pid_t tid)
 	return proc_status_thread(t, tid, &st) < 0 || st.seccomp;
 }
 
+/* A handler in between may be sent back, too. */
+static void
+note_back(struct hold *h)
+{
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_LEN(h->back) && h->back[i].goes_on)
+		i++;
+	h->back[i] = h->call;
+	h->back[i].goes_on = true;
+}
+
 /* In front of the call: it enters it when it goes on. */
 static void
 send_back(const struct target *t, struct hold *h)
 {
 	struct user_regs_struct regs;
-	size_t i;
 
 	if (is_filtered(t, h->tid) || thread_get_regs(h->tid, &regs) < 0 ||
 	    !machine_before_call(&regs) || thread_set_regs(h->tid, &regs) < 0) {
@@ -246,11 +257,7 @@ send_back(const struct target *t, struct hold *h)
 		return;
 	}
 	h->call.inside = false;
-	/* a handler in between may be sent back, too */
-	for (i = 0; i + 1 < ARRAY_LEN(h->back) && h->back[i].goes_on; i++)
-		continue;
-	h->back[i] = h->call;
-	h->back[i].goes_on = true;
+	note_back(h);
 }
 
 static void
@@ -270,6 +277,16 @@ note_call(struct target *t, struct hold *h, bool stops)
 		send_back(t, h);
 }
 
+/* Or it stands in front of it already, and has only not come there yet. */
+static bool
+is_behind_call(pid_t tid)
+{
+	struct user_regs_struct regs;
+
+	return thread_get_regs(tid, &regs) == 0 && (machine_waits(&regs) ||
+		machine_interrupted(&regs) != INTERRUPTED_NO);
+}
+
 static bool
 has_handler(const struct target *t, pid_t tid, int signal)
 {
@@ -285,6 +302,11 @@ wants_deliver(const struct target *t, struct hold *h, int signal)
 	if (!signal || !h->call.goes_on || !has_handler(t, h->tid, signal))
 		return;
 	h->call.goes_on = false;
+	if (!is_behind_call(h->tid)) {
+		fail_clear();
+		note_back(h);
+		return;
+	}
 	if (!wants_calls_of(t, h) || !has(t->wants.returns, h->call.nr))
 		return;
 	h->tell = TELL_RETURNS;
