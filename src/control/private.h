@@ -227,6 +227,8 @@ int signal_to_deliver(struct target *t, const struct hold *h);
 unsigned long wants_options(const struct target *t);
 /* It is to stop at its calls. */
 bool wants_calls_of(const struct target *t, const struct hold *h);
+/* And is in one, of which the return is not to be missed. */
+bool wants_return_of(const struct target *t, const struct hold *h);
 void wants_note_birth(const struct target *t, struct hold *child, pid_t maker);
 /* On its way to a plain stop: what is to be told when it runs on. From a call
  * that it is about to enter it is sent back. */

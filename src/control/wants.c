@@ -104,6 +104,13 @@ wants_calls_of(const struct target *t, const struct hold *h)
 		(!t->wants.calls_of || t->wants.calls_of == h->tid);
 }
 
+bool
+wants_return_of(const struct target *t, const struct hold *h)
+{
+	return wants_calls_of(t, h) && h->want == WANT_STOPPED &&
+		h->call.inside;
+}
+
 void
 wants_note_birth(const struct target *t, struct hold *child, pid_t maker)
 {

@@ -3,7 +3,8 @@
  * napper [alarms | restart]: two threads sleep, one waits in epoll_wait, one
  * reads what comes now and then, EACH times each; it says how often, and how
  * many of these were cut short by its alarms, of which there is one each 5 ms.
- * restart: their handler lets calls begin again.
+ * restart: their handler lets calls begin again. Before that all four make ten
+ * threads each, at the same time.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +13,7 @@
 
 #include "victim.h"
 
-enum { EACH = 60, MS = 1000000 };
+enum { EACH = 60, MS = 1000000, MADE = 10 };
 
 static _Atomic uint64_t naps, waits, reads, cut;
 static int ends[2];
@@ -31,10 +32,27 @@ count(_Atomic uint64_t *calls, int answer)
 }
 
 static void *
+none(void *arg)
+{
+	return arg;
+}
+
+static void
+make_some(void)
+{
+	pthread_t th;
+
+	for (int i = 0; i < MADE; i++)
+		if (pthread_create(&th, NULL, none, NULL) == 0)
+			pthread_join(th, NULL);
+}
+
+static void *
 nap(void *arg)
 {
 	const struct timespec time = { .tv_nsec = 3 * MS };
 
+	make_some();
 	for (int i = 0; i < EACH; i++)
 		count(&naps, nanosleep(&time, NULL));
 	return arg;
@@ -46,6 +64,7 @@ await(void *arg)
 	const int fd = epoll_create1(EPOLL_CLOEXEC);
 	struct epoll_event ev;
 
+	make_some();
 	for (int i = 0; i < EACH; i++)
 		count(&waits, epoll_wait(fd, &ev, 1, 4));
 	return arg;
@@ -56,6 +75,7 @@ take(void *arg)
 {
 	char c;
 
+	make_some();
 	for (int i = 0; i < EACH; i++)
 		count(&reads, (int)read(ends[0], &c, 1));
 	return arg;
