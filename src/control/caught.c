@@ -6,7 +6,8 @@
  *
  * Should we be killed the kernel delivers it: but not when its stop was waited
  * for, which takes the signal out of exit_code (wait_task_stopped, ptrace_stop,
- * 6.18). So that is only looked at, and waits until the thread goes on.
+ * 6.18). So that of any signal of the program's, caught or not, is only looked
+ * at, and waits until the thread goes on.
  *
  *	it runs			stands, is told
  *	it is about to stop	stands with it, told when it is to run on
@@ -39,13 +40,21 @@ is_meant(const struct target *t, const siginfo_t *info)
 		!(info->si_code == SI_TKILL && info->si_pid == getpid());
 }
 
+/* A trap of ours is none. 0: it stands for something else. */
+static int
+signal_of_program(const struct target *t, pid_t tid, siginfo_t *info)
+{
+	const int signal = signal_of_stop(tid, info);
+
+	return signal == SIGTRAP && t->traps ? 0 : signal;
+}
+
 bool
 signal_is_caught(struct target *t, pid_t tid)
 {
 	siginfo_t info;
-	const int signal = t->caught ? signal_of_stop(tid, &info) : 0;
 
-	return signal && !(signal == SIGTRAP && t->traps) &&
+	return t->caught && signal_of_program(t, tid, &info) &&
 		is_meant(t, &info);
 }
 
@@ -58,11 +67,11 @@ signal_look(pid_t tid, int *status)
 
 	if (!t)
 		return false;
-	h->kept = t->caught && waitid(P_PID, (id_t)tid, &stop, WSTOPPED |
-			WNOHANG | WNOWAIT | WAIT_FLAGS) == 0 &&
+	h->kept = waitid(P_PID, (id_t)tid, &stop, WSTOPPED | WNOHANG |
+			 WNOWAIT | WAIT_FLAGS) == 0 &&
 		stop.si_pid == tid && stop.si_code == CLD_TRAPPED &&
 		stop.si_status > 0 && stop.si_status < _NSIG &&
-		signal_is_caught(t, tid);
+		signal_of_program(t, tid, NULL);
 	if (h->kept)
 		*status = W_STOPCODE(stop.si_status);
 	return h->kept;

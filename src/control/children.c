@@ -50,16 +50,22 @@ child_note(struct target *t, pid_t parent, const struct event *ev)
 }
 
 void
+child_let_go(struct target *t, pid_t child)
+{
+	struct hold *h = pack_find(&t->pack, child);
+
+	if (!h || !h->foreign || h->want != WANT_ASIS)
+		return;
+	h->want = WANT_GONE;
+	(void)hold_let_go(&t->pack, child);
+}
+
+void
 children_let_go(struct target *t)
 {
-	for (size_t i = t->pack.len; i-- > 0;) {
-		struct hold *h = i < t->pack.len ? &t->pack.items[i] : NULL;
-
-		if (!h || !h->foreign || h->want != WANT_ASIS)
-			continue;
-		h->want = WANT_GONE;
-		(void)hold_let_go(&t->pack, h->tid);
-	}
+	for (size_t i = t->pack.len; i-- > 0;)
+		if (i < t->pack.len)
+			child_let_go(t, t->pack.items[i].tid);
 }
 
 void

@@ -18,6 +18,9 @@
  * end of file; last the tracees (exit_notify, exit_ptrace), and only then a
  * pidfd is readable. So it waits for a robust lock of ours.
  *
+ * A child that the target has just forked has copies of the traps, and stands
+ * until we have taken them out: by exit_ptrace it would run with them.
+ *
  * There are two locks, so that one of them is ours at any time:
  *
  *	tracer		holds A		locks B, gives A	holds B ...
@@ -28,12 +31,14 @@
 #include "hazard.h"
 #include "private.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -109,14 +114,58 @@ become_guardian(void)
 	(void)!chdir("/");
 }
 
+static void
+take_out(const struct guard_page *page, int mem, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		(void)trap_swap(mem, &page->notes[i], TRAP_OUT);
+}
+
+static void
+take_out_of_children(const struct guard_page *page, const char *tid, size_t n)
+{
+	char path[64];
+	FILE *list;
+	int child;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/task/%.16s/children",
+		       (int)page->pid, tid);
+	list = fopen(path, "re");
+	while (list && fscanf(list, "%d", &child) == 1) {
+		(void)snprintf(path, sizeof path, "/proc/%d/mem", child);
+
+		const int mem = open(path, O_RDWR | O_CLOEXEC);
+
+		take_out(page, mem, n);
+		if (mem >= 0)
+			close(mem);
+	}
+	if (list)
+		(void)fclose(list);
+}
+
+static void
+take_out_of_copies(const struct guard_page *page, size_t n)
+{
+	const struct dirent *entry;
+	char path[64];
+	DIR *threads;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/task", (int)page->pid);
+	threads = n ? opendir(path) : NULL;
+	while (threads && (entry = readdir(threads)))
+		if (entry->d_name[0] != '.')
+			take_out_of_children(page, entry->d_name, n);
+}
+
 static void __attribute__((noreturn))
 heir(struct guard_page *page, int mem)
 {
 	const size_t n = atomic_load(&page->planted);
 	const pid_t tid = atomic_load(&page->scheduled);
 
-	for (size_t i = 0; i < n; i++)
-		(void)trap_swap(mem, &page->notes[i], TRAP_OUT);
+	take_out(page, mem, n);
+	take_out_of_copies(page, n);
 	if (tid && handled(HAZARD_SCHEDULE))
 		(void)syscall(SYS_sched_setattr, tid, &page->schedule, 0);
 	_exit(0);
@@ -290,6 +339,9 @@ guard_note(const struct target *t, const struct trap_text *text)
 
 	if (!page || t != guard.watched)
 		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (memcmp(&page->notes[i], text, sizeof *text) == 0)
+			return 0;	/* kept for a copy */
 	if (n == NOTES_MAX)
 		return fail(FAIL_GENERAL, "more than %d breakpoints",
 			    NOTES_MAX);

@@ -185,6 +185,7 @@ target_let_go_late(struct target *t)
 static void
 run_on(const struct target *t, struct hold *h, int signal)
 {
+	wants_deliver(t, h, signal);
 	(void)ptrace(h->errand.behind || wants_calls_of(t, h) ?
 		     PTRACE_SYSCALL : PTRACE_CONT, h->tid, 0, (long)signal);
 	h->stopped = false;
@@ -406,7 +407,9 @@ take_wanted(struct target *t, struct hold *h, struct event *ev)
 	if (wants_take(t, h, ev))
 		return true;
 	h = pack_find(&t->pack, tid);
-	if (h && h->stopped)
+	if (h && h->stopped && ev->kind == EVENT_STOPPED)
+		hold_run_on(t, h);
+	else if (h && h->stopped)
 		run_on(t, h, 0);
 	return false;
 }

@@ -213,7 +213,7 @@ bool shares_memory(const struct target *t, pid_t other);
 
 /* It stands at the delivery of a signal that the holder wants to know of. */
 bool signal_is_caught(struct target *t, pid_t tid);
-/* It does: *status is its stop's, which stays as it is. */
+/* Or at any of the program's: *status is its stop's, which stays as it is. */
 bool signal_look(pid_t tid, int *status);
 /* What waits of this one is that stop, and known. */
 bool signal_is_kept(const struct hold *h, const siginfo_t *news);
@@ -227,14 +227,21 @@ int signal_to_deliver(struct target *t, const struct hold *h);
 unsigned long wants_options(const struct target *t);
 /* It is to stop at its calls. */
 bool wants_calls_of(const struct target *t, const struct hold *h);
+/* And is in one, of which the return is not to be missed. */
+bool wants_return_of(const struct target *t, const struct hold *h);
 void wants_note_birth(const struct target *t, struct hold *child, pid_t maker);
 /* On its way to a plain stop: what is to be told when it runs on. From a call
  * that it is about to enter it is sent back. */
 void wants_note(struct target *t, struct hold *h, const struct event *ev);
 /* It runs, and has stopped for this. true: it stands, and *ev tells why. */
 bool wants_take(struct target *t, struct hold *h, struct event *ev);
+/* What is to be told of it is so only where it stands, in the kernel. */
+bool wants_kernel(const struct hold *h);
 /* What is still to be told of it. */
 bool wants_tell(struct hold *h, struct event *ev);
+/* It is about to get this signal: that may be the return of a call, which is
+ * told at the stop that is asked for. */
+void wants_deliver(const struct target *t, struct hold *h, int signal);
 /* From a plain stop it goes on, and may be in a call. */
 void wants_run_on(const struct target *t, struct hold *h);
 
@@ -244,6 +251,7 @@ void wants_run_on(const struct target *t, struct hold *h);
 bool child_note(struct target *t, pid_t parent, const struct event *ev);
 /* What stands so is let go. */
 void children_let_go(struct target *t);
+void child_let_go(struct target *t, pid_t child);
 /* settle.c: it stands, and has copies of our traps. */
 void child_lift(struct target *t, pid_t child);
 

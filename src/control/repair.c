@@ -162,10 +162,6 @@ hold_delivers(struct target *t, pid_t tid, const siginfo_t *si)
 	struct proc_status st;
 	struct iovec iov = { &regs, sizeof regs };
 
-	struct hold *h = pack_find(&t->pack, tid);
-
-	if (h)		/* its handler may run first, or end the call */
-		h->call.goes_on = false;
 	tick_delivered(t, tid, si);
 	if (ptrace(PTRACE_GETREGSET, tid, 1, &iov) < 0 ||
 	    iov.iov_len != sizeof regs ||

@@ -106,8 +106,8 @@ hold_step(struct pack *p, pid_t tid, int status)
 
 	if (p == &p->target->pack && h->want == WANT_STOPPED)
 		wants_note(p->target, h, &ev);
-	/* it comes to no other stop */
-	if (h->tell == TELL_ENDS) {
+	/* behind it there is no other stop, or it is too late */
+	if (wants_kernel(h)) {
 		h->asked = false;
 		h->in_kernel = true;
 		return 1;
@@ -120,10 +120,12 @@ hold_step(struct pack *p, pid_t tid, int status)
 	const int signal = pass_stop(p, &ev);
 
 	h = pack_find(p, tid);		/* pass_stop may have moved it */
-	if (p == &p->target->pack && h->want == WANT_STOPPED &&
-	    child_note(p->target, tid, &ev)) {
-		h = pack_find(p, tid);
-		if (h->in_kernel) {
+	wants_deliver(p->target, h, signal);
+	if (p == &p->target->pack && h->want == WANT_STOPPED) {
+		const bool child = child_note(p->target, tid, &ev);
+
+		h = pack_find(p, tid);	/* and so may that */
+		if (child && h->in_kernel) {
 			h->asked = false;
 			return 1;
 		}
@@ -138,7 +140,8 @@ hold_step(struct pack *p, pid_t tid, int status)
 		(void)ptrace(PTRACE_INTERRUPT, tid, 0, 0);
 	h->asked = true;
 	/* ESRCH: killed; the next wait tells */
-	(void)ptrace(PTRACE_CONT, tid, 0, (long)signal);
+	(void)ptrace(wants_return_of(p->target, h) ? PTRACE_SYSCALL :
+		     PTRACE_CONT, tid, 0, (long)signal);
 	h->stopped = false;
 	return 0;
 }

@@ -145,6 +145,16 @@ breakpoints_lift_copy(const struct target *t, int proc_fd, pid_t child)
 		close(mem);
 }
 
+/* A child stands that has copies of them. */
+static bool
+has_copies(const struct target *t)
+{
+	for (size_t i = 0; i < t->pack.len; i++)
+		if (t->pack.items[i].lift)
+			return true;
+	return false;
+}
+
 /* What fails is tried again the next time, and target_traps_left tells. */
 void
 breakpoints_lift(struct target *t)
@@ -152,7 +162,7 @@ breakpoints_lift(struct target *t)
 	for (size_t i = 0; i < t->ntexts; i++)
 		if (t->texts[i].in)
 			t->texts[i].in = take_out(t, &t->texts[i].text) < 0;
-	if (t->traps)
+	if (t->traps && !has_copies(t))
 		guard_clear(t);
 }
 

@@ -238,7 +238,8 @@ thread_hold(struct target *t, pid_t tid, unsigned long options,
 			    (int)tid);
 	if (known && known->stopped && known->in_kernel)
 		return fail(FAIL_GENERAL, "thread %d stands in the midst of a "
-			    "system call: it ends, or is in vfork", (int)tid);
+			    "system call: it ends, is in vfork, or enters a "
+			    "call under seccomp", (int)tid);
 	if (!known && hold_stranger(t, tid, options, deadline) < 0)
 		return -1;
 	pack_find(&t->pack, tid)->want = WANT_ASIS;
@@ -328,8 +329,10 @@ thread_resume(pid_t tid, enum thread_run how, int signal)
 	struct target *t = target_of_tid(tid, &h);
 	siginfo_t info;
 
-	if (t && signal && signal_of_stop(tid, &info) == signal)
+	if (t && signal && signal_of_stop(tid, &info) == signal) {
 		hold_delivers(t, tid, &info);
+		h->call.goes_on = false;
+	}
 	if (ptrace(request[how], tid, 0, (long)signal) < 0)
 		return ptrace_failed(tid, "resume");
 	if (h)
