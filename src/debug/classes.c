@@ -26,6 +26,14 @@ merge(struct classes *c, uint64_t offset, uint64_t size, enum value_class k)
 	}
 }
 
+/* IEEE's, or decimal: of its 16 bytes both halves are of one register. */
+static bool
+is_quad(const struct type *t)
+{
+	return (t->kind == TYPE_FLOAT || t->kind == TYPE_COMPLEX) &&
+		t->size >= 16 && t->name && strstr(t->name, "128");
+}
+
 /* false: it is not known how it is passed. */
 static bool
 classify(struct debug *d, struct type *type, uint64_t offset,
@@ -51,7 +59,8 @@ classify(struct debug *d, struct type *type, uint64_t offset,
 		if (f->is_virtual || f->dynamic)
 			return false;
 		if (f->bits)
-			merge(c, offset + f->offset / 8, 1, CLASS_INTEGER);
+			merge(c, offset + f->offset / 8,
+			      (f->offset % 8 + f->bits + 7) / 8, CLASS_INTEGER);
 		else if (!classify(d, f->type, offset + f->offset / 8, c,
 				   depth + 1))
 			return false;
@@ -67,7 +76,7 @@ classify(struct debug *d, struct type *type, uint64_t offset,
 				return false;
 		return true;
 	}
-	if (size == 0)
+	if (size == 0 || is_quad(t))
 		return false;
 	if (offset % (size < WORD || t->kind == TYPE_COMPLEX ?
 		      t->kind == TYPE_COMPLEX ? size / 2 : size : WORD))
@@ -80,30 +89,84 @@ classify(struct debug *d, struct type *type, uint64_t offset,
 	return true;
 }
 
-/* C++: what has a constructor of copies, or a destructor, of its own, goes by
- * reference. */
+/* A member function: is it a destructor, or a constructor that may be of
+ * copies, whose text someone wrote? */
 static bool
-goes_by_value(struct type *t)
+is_of_copies(struct debug *d, struct type *t, Dwarf_Die *die)
 {
-	Dwarf_Attribute attr;
-	Dwarf_Word how;
+	const char *name = die_name(die), *of = die_name(&t->die);
+	struct type *function;
+	uint64_t how = 0;
 
+	if (dwarf_tag(die) != DW_TAG_subprogram || !name || !of ||
+	    attr_flag(die, DW_AT_artificial) ||
+	    (attr_unsigned(die, DW_AT_defaulted, &how) &&
+	     how == DW_DEFAULTED_in_class))
+		return false;
+	if (*name == '~')
+		return true;
+	if (strncmp(name, of, strcspn(of, "<")) != 0)
+		return false;
+	function = type_of_die(d, t->object, die);
+	type_fill(d, function);
+	for (size_t i = 0; i < function->field_len; i++) {
+		const enum type_kind kind = type_strip(d,
+			function->fields[i].type)->kind;
+
+		if (kind == TYPE_REFERENCE || kind == TYPE_RVALUE_REFERENCE)
+			return true;
+	}
+	return false;
+}
+
+/* C++: what has a constructor of copies, or a destructor, of its own, or has
+ * virtual functions, goes by reference. clang says which; g++ does not. */
+static bool
+goes_by_value(struct debug *d, struct type *type, int depth)
+{
+	struct type *t = type_strip(d, type);
+	Dwarf_Die child;
+	uint64_t how;
+
+	if (t->kind == TYPE_ARRAY && depth < NEST_MAX)
+		return goes_by_value(d, type_target(d, t), depth + 1);
 	if ((t->kind != TYPE_STRUCT && t->kind != TYPE_UNION) || !t->is_cxx ||
 	    !t->has_die)
 		return true;
-	return dwarf_attr_integrate(&t->die, DW_AT_calling_convention,
-				    &attr) &&
-		dwarf_formudata(&attr, &how) == 0 &&
-		how == DW_CC_pass_by_value;
+	if (attr_unsigned(&t->die, DW_AT_calling_convention, &how))
+		return how == DW_CC_pass_by_value;
+	if (depth > NEST_MAX || dwarf_hasattr(&t->die, DW_AT_containing_type))
+		return false;
+	if (dwarf_child(&t->die, &child) == 0)
+		do
+			if (is_of_copies(d, t, &child))
+				return false;
+		while (dwarf_siblingof(&child, &child) == 0);
+	type_fill(d, t);
+	for (size_t i = 0; i < t->field_len; i++)
+		if (!t->fields[i].is_static &&
+		    (t->fields[i].is_virtual ||
+		     !goes_by_value(d, t->fields[i].type, depth + 1)))
+			return false;
+	return true;
 }
 
-/* Of 128 bits that are aligned so? */
+/* By an attribute, to more than its type would be? */
+static uint64_t
+said_alignment(Dwarf_Die *die)
+{
+	uint64_t bytes;
+
+	return attr_unsigned(die, DW_AT_alignment, &bytes) ? bytes : 0;
+}
+
+/* Of 128 bits that are aligned so? What is packed is not. */
 static bool
 is_wide(struct debug *d, struct type *type, int depth)
 {
 	struct type *t = type_strip(d, type);
 
-	if (depth > NEST_MAX)
+	if (depth > NEST_MAX || type_size(d, t) % CLASSED_MOST)
 		return false;
 	if (t->kind == TYPE_ARRAY)
 		return is_wide(d, type_target(d, t), depth + 1);
@@ -112,10 +175,18 @@ is_wide(struct debug *d, struct type *type, int depth)
 	if (t->kind != TYPE_STRUCT && t->kind != TYPE_UNION)
 		return type_size(d, t) == 16 && (t->kind == TYPE_FLOAT ||
 						 type_is_integral(t));
-	for (size_t i = 0; i < t->field_len; i++)
-		if (!t->fields[i].is_static &&
-		    is_wide(d, t->fields[i].type, depth + 1))
+	if (t->has_die && said_alignment(&t->die) >= CLASSED_MOST)
+		return true;
+	type_fill(d, t);
+	for (size_t i = 0; i < t->field_len; i++) {
+		struct field *f = &t->fields[i];
+
+		if (!f->is_static && !f->bits &&
+		    f->offset % (8 * CLASSED_MOST) == 0 &&
+		    (said_alignment(&f->die) >= CLASSED_MOST ||
+		     is_wide(d, f->type, depth + 1)))
 			return true;
+	}
 	return false;
 }
 
@@ -123,11 +194,11 @@ int
 classes_of(struct debug *d, struct type *type, struct classes *c)
 {
 	struct type *t = type_strip(d, type);
-	const bool quad = t->kind == TYPE_FLOAT && t->size == 16 && t->name &&
-		strstr(t->name, "128");
 
 	*c = (struct classes){ .size = type_size(d, t) };
-	if (!machine.has_classes || quad || !goes_by_value(t) || !c->size ||
+	if (!machine.has_classes || is_quad(t) ||
+	    (t->has_die && said_alignment(&t->die) > CLASSED_MOST) ||
+	    !goes_by_value(d, t, 0) || !c->size ||
 	    c->size > VALUE_MAX || !classify(d, t, 0, c, 0))
 		return fail(FAIL_UNSUITABLE, "a value of type %s is not passed "
 			    "here, nor comes back: how is not known",

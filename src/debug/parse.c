@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { DEPTH_MAX = 200, ARGS_MAX = 16 };
+enum { DEPTH_MAX = 200, ARGS_MAX = 64 };	/* more than a call can have */
 
 static struct node *parse_comma(struct parser *p);
 static struct node *parse_assign(struct parser *p);

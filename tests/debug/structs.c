@@ -18,6 +18,10 @@ struct extended { long double x; };
 struct nested { struct pair p; union { float f; int i; } u; };
 struct packed { char c; long l; } __attribute__((packed));
 struct array { short n[3]; char c[2]; };
+struct across { unsigned long a : 60; unsigned b : 10; }
+	__attribute__((packed));
+struct lined { int i; } __attribute__((aligned(16)));
+struct widest { __int128 w; long l; };
 union either { int i; double d; char text[8]; };
 
 struct small small = { 'x', -5 };
@@ -32,6 +36,9 @@ struct extended extended = { 1.5L };
 struct nested nested = { { 1, 2 }, { 2.5f } };
 struct packed packed = { 'p', 1234567890123 };
 struct array array = { { 1, 2, 3 }, "ab" };
+struct across across = { 1, 777 };
+struct lined lined = { 5 };
+struct widest widest = { 7, 8 };
 union either either = { .d = 6.5 };
 _Complex float cf = 1 + 2 * I;
 _Complex double cd = 3 - 4 * I;
@@ -63,6 +70,18 @@ ECHO(_Complex double, cd, "%g %g", creal(v), cimag(v))
 ECHO(_Complex long double, cl, "%Lg %Lg", creall(v), cimagl(v))
 ECHO(long double, ld, "%Lg", v)
 ECHO(__int128, wide, "%llx", (unsigned long long)(v >> 64))
+
+ECHO(struct across, across, "%lu %u", (unsigned long)v.a, v.b)
+
+/* On the stack what is aligned to 16 bytes stands so. */
+int
+lined_up(double a, double b, double c, double d, double e, double f, double g,
+	 double h, double i, int j, int k, int l, int m, int n, int o,
+	 struct widest p, double q, struct lined r)
+{
+	return a + b + c + d + e + f + g + h + i + j + k + l + m + n + o == 15 &&
+		p.w == 7 && p.l == 8 && q == 9 && r.i == 5;
+}
 
 /* More than the registers take: the one that does not fit goes by the stack
  * whole, and a later one still finds a register. */
