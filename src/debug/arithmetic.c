@@ -124,7 +124,7 @@ compared(int op, unsigned __int128 x, unsigned __int128 y, bool is_signed)
 	}
 }
 
-static bool
+bool
 is_comparison(int op)
 {
 	return op == '<' || op == '>' || op == OP_LE || op == OP_GE ||

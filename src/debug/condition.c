@@ -83,15 +83,6 @@ base_of_op(const struct frame *f, Dwarf_Die *function, const Dwarf_Op *op,
 	return base_of_op(f, function, &ops[0], true);
 }
 
-static Dwarf_Die *
-function_of(const struct frame *f)
-{
-	for (size_t i = f->first; i < f->at->scope_len; i++)
-		if (dwarf_tag(&f->at->scopes[i]) == DW_TAG_subprogram)
-			return &f->at->scopes[i];
-	return NULL;
-}
-
 /* The register to which its address keeps its distance, FIXED, or NO_BASE. */
 static int
 base_of_variable(const struct frame *f, Dwarf_Die *die)
@@ -105,7 +96,7 @@ base_of_variable(const struct frame *f, Dwarf_Die *die)
 				   f->at->object->bias, &ops, &n, 1) != 1 ||
 	    n != 1)
 		return NO_BASE;
-	return base_of_op(f, function_of(f), &ops[0], false);
+	return base_of_op(f, frame_subprogram(f), &ops[0], false);
 }
 
 static int
@@ -144,7 +135,8 @@ name_place(struct compile *c, const char *name)
 	struct value *v = symbol_value(c->d, name);
 	int base;
 
-	if (!v || v->place != VALUE_MEMORY || v->bits || v->self)
+	if (!v || v->place != VALUE_MEMORY || v->bits || v->self ||
+	    v->type->of_frame)
 		return NULL;
 	base = base_of_name(c, name, v);
 	if (base == NO_BASE || base >= arch.reg_count)
@@ -162,7 +154,7 @@ register_code(struct compile *c, int reg, struct type *t)
 {
 	struct type *bare = type_strip(c->d, t);
 
-	if (reg < 0 || reg >= arch.reg_count || !is_word(bare))
+	if (reg < 0 || reg >= arch.reg_count || !is_word(bare) || t->of_frame)
 		return NULL;
 	emit(c, CONDITION_REGISTER, 0)->number = (uint8_t)reg;
 	emit_typed(c, CONDITION_NARROW, bare);
@@ -202,7 +194,7 @@ member_place(struct compile *c, struct node *n)
 	v = t ? value_named_member(c->d, value_at(c->d, t, NOWHERE),
 				   n->text) : NULL;
 	if (!v || v->place != VALUE_MEMORY || v->bits ||
-	    v->addr - NOWHERE > VALUE_MAX)
+	    v->addr - NOWHERE > VALUE_MAX || v->type->of_frame)
 		return NULL;
 	(void)emit(c, CONDITION_WORD, v->addr - NOWHERE);
 	(void)emit(c, CONDITION_ADD, 0);
@@ -310,12 +302,6 @@ compare_code(struct compile *c, int op, bool is_signed)
 	if (op == OP_NE || op == OP_GE)
 		(void)emit(c, CONDITION_NOT, 0);
 	return true;
-}
-
-static bool
-is_comparison(int op)
-{
-	return op == '<' || op == OP_GE || op == OP_EQ || op == OP_NE;
 }
 
 static struct type *
@@ -473,6 +459,15 @@ name_code(struct compile *c, struct node *n)
 }
 
 static struct type *
+sizeof_code(struct compile *c, struct node *n)
+{
+	struct value *v = n->type ? NULL : evaluate(c->d, n->a, true);
+
+	return !n->type && (!v || v->type->of_frame) ? NULL :
+		constant_code(c, evaluate(c->d, n, true));
+}
+
+static struct type *
 dollar_code(struct compile *c, struct node *n)
 {
 	const struct machine_reg *reg = machine_named(n->text);
@@ -482,12 +477,27 @@ dollar_code(struct compile *c, struct node *n)
 		NULL;
 }
 
+/* A class that a pointer points to; else NULL. */
+static struct type *
+class_behind(struct compile *c, struct type *t)
+{
+	struct type *to = t->kind == TYPE_POINTER ?
+		type_strip(c->d, type_target(c->d, t)) : NULL;
+
+	return to && to->kind == TYPE_STRUCT ? to : NULL;
+}
+
+/* A pointer to another class may have to be moved, to where its base lies. */
 static struct type *
 cast_code(struct compile *c, struct node *n)
 {
-	struct type *t = type_strip(c->d, n->type);
+	struct type *t = type_strip(c->d, n->type), *to = class_behind(c, t);
+	struct type *from;
 
-	if (!is_word(t) || t->kind == TYPE_BOOL || !value_code(c, n->a))
+	if (!is_word(t) || t->kind == TYPE_BOOL || !(from = value_code(c, n->a)))
+		return NULL;
+	from = to ? class_behind(c, type_strip(c->d, from)) : NULL;
+	if (from && !type_same(c->d, from, to))
 		return NULL;
 	emit_typed(c, CONDITION_NARROW, t);
 	return n->type;
@@ -501,7 +511,7 @@ value_code(struct compile *c, struct node *n)
 	case NODE_VALUE:
 		return constant_code(c, n->value);
 	case NODE_SIZEOF:
-		return constant_code(c, evaluate(c->d, n, true));
+		return sizeof_code(c, n);
 	case NODE_NAME:
 		return name_code(c, n);
 	case NODE_DOLLAR:

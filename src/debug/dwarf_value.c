@@ -92,8 +92,8 @@ push_register(struct context *c, struct stack *s, int reg, uint64_t offset)
 
 /* ---- the frame ---- */
 
-static Dwarf_Die *
-function_of(const struct frame *f)
+Dwarf_Die *
+frame_subprogram(const struct frame *f)
 {
 	for (size_t i = f->first; i < f->at->scope_len; i++)
 		if (dwarf_tag(&f->at->scopes[i]) == DW_TAG_subprogram)
@@ -104,7 +104,7 @@ function_of(const struct frame *f)
 static int
 push_frame_base(struct context *c, struct stack *s, int64_t offset)
 {
-	Dwarf_Die *function = c->frame ? function_of(c->frame) : NULL;
+	Dwarf_Die *function = c->frame ? frame_subprogram(c->frame) : NULL;
 	struct context inner = *c;
 	struct places where = {0};
 	Dwarf_Attribute attr;

@@ -244,7 +244,7 @@ resolve(struct context *c, struct type *t, int depth)
 	*copy = *t;
 	copy->pointer = copy->made = copy->made_next = NULL;
 	copy->target = target;
-	copy->target_known = true;
+	copy->target_known = copy->of_frame = true;
 	if (copy->is_variable && t->kind == TYPE_ARRAY) {
 		resolve_bounds(c, copy);
 		copy->is_variable = false;

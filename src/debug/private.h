@@ -122,6 +122,7 @@ struct type {
 	uint64_t size;
 	bool is_signed, is_class, is_cxx, is_declaration, is_vector;
 	bool is_prototyped, is_varargs, is_method, is_flags, is_variable;
+	bool of_frame;		/* bounds in it were read: others elsewhere */
 	bool has_variants;	/* Rust's enums; they are not shown */
 	int64_t low;
 	uint64_t count;		/* of elements */
@@ -179,6 +180,9 @@ const char *type_text(struct debug *d, struct type *t);	/* scratch */
 void type_describe(struct debug *d, struct type *t, struct str *out);
 
 /* ---- dwarf_value.c: what an expression of DWARF says ---- */
+
+/* NULL: it has none. */
+Dwarf_Die *frame_subprogram(const struct frame *f);
 
 enum place_kind {
 	PLACE_NONE,		/* optimized out */
@@ -415,6 +419,7 @@ struct variable_slot *convenience(struct debug *d, const char *name);
 struct value *convenience_value(struct debug *d, const char *name);
 struct value *binary(struct debug *d, int op, struct value *a,
 		     struct value *b);
+bool is_comparison(int op);
 /* What an integer is in arithmetic, with b, or alone (NULL). */
 struct type *arithmetic_type(struct debug *d, const struct type *a,
 			     const struct type *b);

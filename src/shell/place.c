@@ -68,13 +68,26 @@ makes_frame(const struct live_place *at)
 	return memcmp(start, frame, sizeof frame) == 0;
 }
 
+/* Its locations are of what has been stored, from its second row on; gcc's
+ * lists are right from a function's first instruction. */
+static bool
+is_of_clang(const struct live_place *at)
+{
+	const size_t unit = symfile_unit_at(at->sf, at->vaddr);
+	const char *producer = unit ? symfile_unit_producer(at->sf, unit) :
+		NULL;
+
+	return producer && strstr(producer, "clang");
+}
+
 uint64_t
 place_behind_prologue(struct shell *sh, uint64_t addr)
 {
 	struct place p = { .pc = addr };
 	struct symbol sym;
 
-	if (!live_find(live_of(sh), addr, &p.at) || !makes_frame(&p.at))
+	if (!live_find(live_of(sh), addr, &p.at) ||
+	    (!makes_frame(&p.at) && !is_of_clang(&p.at)))
 		return addr;
 	find_row(&p);
 	if (!p.file || p.row_start != addr ||
