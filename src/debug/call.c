@@ -348,7 +348,8 @@ call_function(struct debug *d, struct value *function, struct type *as,
 		return NULL;
 	if (!as || t->kind == TYPE_FUNCTION)
 		as = type_target(d, t);
-	if (prepare_result(d, &c, as, &k) < 0 || add_arguments(d, &c, t, args, n) < 0)
+	if (prepare_result(d, &c, as, &k) < 0 ||
+	    add_arguments(d, &c, t, args, n) < 0)
 		return NULL;
 	c.real = k.size || type_strip(d, as)->kind == TYPE_FLOAT;
 	if (!c.function)

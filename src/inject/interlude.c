@@ -78,8 +78,8 @@ interlude_begin(struct target *t, pid_t tid, const struct interlude_call *c,
 	il->b.p = &il->p;
 	il->b.held.tid = tid;
 	if (take_thread(il) == 0 && interlude_check(t, il) == 0 &&
-	    interlude_read_maps(il) == 0 && (saved = borrow_save(&il->b) == 0) &&
-	    interlude_enter(il, c) == 0)
+	    interlude_read_maps(il) == 0 &&
+	    (saved = borrow_save(&il->b) == 0) && interlude_enter(il, c) == 0)
 		return il;
 	if (saved)	/* some of it may be there already; why not stays */
 		(void)borrow_return(&il->b, NULL);

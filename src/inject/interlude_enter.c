@@ -98,10 +98,8 @@ interlude_write_frame(struct interlude *il, bool true_pc)
 }
 
 static uint64_t
-argument(const struct interlude *il, const struct interlude_call *c,
-	 uint64_t word, unsigned is_data)
+argument(const struct interlude *il, uint64_t word, unsigned is_data)
 {
-	(void)c;
 	return is_data ? il->bytes + word : word;
 }
 
@@ -131,7 +129,7 @@ write_way(struct interlude *il, const struct interlude_call *c)
 		words[n++] = wide ? way->wide :
 			way_back_pops(way, (unsigned)k);
 		for (size_t i = 0; i < c->stack_count; i++)
-			words[n + i] = argument(il, c, c->stack[i],
+			words[n + i] = argument(il, c->stack[i],
 						c->data_stack >> i & 1);
 		if (wide && way->wide_rbx >= 0)
 			words[n + way->wide_words + (size_t)way->wide_rbx] =
@@ -182,7 +180,7 @@ entry_regs(const struct interlude *il, const struct interlude_call *c)
 	uint64_t a[INTERLUDE_INTS] = { 0 };
 
 	for (size_t i = 0; i < c->int_count; i++)
-		a[i] = argument(il, c, c->ints[i], c->data_ints >> i & 1);
+		a[i] = argument(il, c->ints[i], c->data_ints >> i & 1);
 	r.rdi = a[0], r.rsi = a[1], r.rdx = a[2];
 	r.rcx = a[3], r.r8 = a[4], r.r9 = a[5];
 	r.rax = c->float_count;
