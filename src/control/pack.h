@@ -154,6 +154,12 @@ void pack_let_newborn_go(struct pack *p);
 /* From any stop: run, with the signal it was about to get, or stay in its
  * group stop. It stays seized. */
 void hold_run_on(struct target *t, struct hold *h);
+/* hold.c: the same, from a stop at which nothing has to be repaired, with this
+ * signal; or on in its group stop. */
+void hold_continue(const struct target *t, struct hold *h, int signal);
+void hold_listen(struct hold *h);
+/* Who has hit a trap of ours, and was not seen yet, goes on to a plain stop. */
+void hold_other_hits(struct target *t);
 /* The signal that it stands with is not delivered. */
 void hold_swallows(struct target *t, pid_t tid);
 /* Repair the call of a thread that stands at a plain stop. It goes on right
