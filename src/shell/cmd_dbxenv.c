@@ -159,6 +159,12 @@ dbxenv_each(const char *of, offer_fn *offer, const char *typed)
 			offer_values(v->values, offer, typed);
 }
 
+bool
+dbxenv_has(const char *name)
+{
+	return find(name);
+}
+
 static enum result
 refuse_name(const char *name)
 {

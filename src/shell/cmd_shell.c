@@ -70,6 +70,23 @@ help_all(struct shell *sh)
 	      "tells of if,\nwhile, for, functions, variables.\n", sh->out);
 }
 
+/* What stands behind a command: an event, a variable of dbxenv. */
+static bool
+help_other(struct shell *sh, const char *name)
+{
+	char *words[] = { (char *)"dbxenv", (char *)name };
+
+	if (dbxenv_has(name)) {
+		fail_clear();
+		return cmd_dbxenv(sh, 2, words) == DONE;
+	}
+	if (!event_is(name))
+		return false;
+	fail_clear();
+	print_help(sh->out, "", shell_find_any("when"));
+	return true;
+}
+
 /* A word may be a verb of the command line, a command here, or both. */
 static enum result
 help_one(struct shell *sh, const char *name)
@@ -82,7 +99,7 @@ help_one(struct shell *sh, const char *name)
 	const struct command *c = shell_find_any(name);
 
 	if (!v && !c)
-		return FAILED;
+		return help_other(sh, name) ? DONE : FAILED;
 	if (v)
 		verb_print_help(v, sh->out);
 	if (v && c && strcasecmp(c->name, name) != 0)
@@ -93,6 +110,8 @@ help_one(struct shell *sh, const char *name)
 	} else if (c) {
 		print_help(sh->out, "", c);
 	}
+	if (c && strcmp(c->name, "dbxenv") == 0)
+		return cmd_dbxenv(sh, 1, NULL);
 	return DONE;
 }
 

@@ -48,6 +48,12 @@ event_named(const char *name)
 	return NULL;
 }
 
+bool
+event_is(const char *name)
+{
+	return event_named(name);
+}
+
 void
 events_each(offer_fn *offer, const char *typed)
 {

@@ -390,6 +390,7 @@ void pty_close(struct shell *sh);
 
 void complete_install(struct shell *sh);
 /* The names of events (events.c). */
+bool event_is(const char *name);
 void events_each(offer_fn *offer, const char *typed);
 
 /* ---- cmd_run.c, cmd_target.c ------------------------------------------------ */
@@ -407,6 +408,7 @@ enum result run_wait_started(struct shell *sh);
 /* ---- cmd_dbxenv.c, group.c -------------------------------------------------- */
 
 enum result cmd_dbxenv(struct shell *sh, size_t n, char **words);
+bool dbxenv_has(const char *name);
 /* Its variables; of one, the values that have names. */
 void dbxenv_each(const char *of, offer_fn *offer, const char *typed);
 /* Record the process; the experiment is named in its group, if there is one.
