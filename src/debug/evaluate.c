@@ -194,7 +194,7 @@ eval_sizeof(struct debug *d, struct node *n)
 static struct value *
 eval_call(struct debug *d, struct node *n, struct type *as, bool quiet)
 {
-	struct value *args[16], *f = evaluate(d, n->a, quiet);
+	struct value *args[NODE_ARGS], *f = evaluate(d, n->a, quiet);
 	struct type *t;
 
 	for (size_t i = 0; f && i < n->arg_len; i++) {

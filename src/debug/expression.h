@@ -33,6 +33,8 @@ enum node_kind {
 	NODE_TYPE, NODE_ASSIGN, NODE_CONDITION, NODE_REPEAT, NODE_COMMA,
 };
 
+enum { NODE_ARGS = 64 };	/* more than a call can have */
+
 struct node {
 	enum node_kind kind;
 	int op;

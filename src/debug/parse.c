@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { DEPTH_MAX = 200, ARGS_MAX = 64 };	/* more than a call can have */
+enum { DEPTH_MAX = 200 };
 
 static struct node *parse_comma(struct parser *p);
 static struct node *parse_assign(struct parser *p);
@@ -164,11 +164,11 @@ parse_call(struct parser *p, struct node *function)
 {
 	struct node *n = node_new(p, NODE_CALL, 0, function, NULL);
 
-	n->args = arena_alloc(&p->d->scratch, ARGS_MAX * sizeof *n->args);
+	n->args = arena_alloc(&p->d->scratch, NODE_ARGS * sizeof *n->args);
 	if (parser_takes(p, ')'))
 		return n;
 	do {
-		if (n->arg_len == ARGS_MAX)
+		if (n->arg_len == NODE_ARGS)
 			return syntax(p);
 		n->args[n->arg_len] = parse_assign(p);
 		if (!n->args[n->arg_len++])
