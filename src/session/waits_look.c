@@ -3,8 +3,8 @@
  * One thread that waits: what in, and with which stack. It is not stopped:
  * the kernel tells its call, sp and pc in one moment, and its stack is copied
  * while it sleeps. If it had a turn on a processor meanwhile, the copy is no
- * good: then its stack is the one that it had before at that pc and sp, if
- * there was one, else the pc alone. To drop such looks would be to see long
+ * good: then its stack is the one that it had before at that pc and sp, or has
+ * there soon after, else the pc alone. To drop such looks would be to see long
  * waits only. A copy that is too small for a deep stack is made larger in the
  * same moment: what the thread has by the end of the last piece it had all the
  * time, or it had a turn.
@@ -30,6 +30,7 @@
 enum {
 	PAGE = 4096,
 	SEEN_MAX = 1 << 16,
+	TRIES = 16,		/* some 100 us, of a thread that runs */
 };
 
 /* Of stacks: enough for most that wait; for those of many threads; and as much
@@ -189,31 +190,63 @@ had_a_turn(const struct looker *k, const struct looked_at *th,
 }
 
 /* Unwound and interned when the copy is known to be good. turns: from before
- * it was known to wait. */
+ * it was known to wait. 0: it had a turn, *moved; or is not to be read. */
 static uint64_t
-stack_of(struct looker *k, const struct looked_at *th,
-	 const struct task_call *p, const struct task_turns *turns)
+stack_now(struct looker *k, const struct looked_at *th,
+	  const struct task_call *p, const struct task_turns *turns,
+	  bool *moved)
 {
 	const uint64_t base = p->sp & ~UINT64_C(7);
-	uint64_t *seen = stack_seen(k, th->tid, p), frinfo = 0;
-	struct step_stack under;
+	uint64_t frinfo = 0;
 	size_t got = 0;
 
+	*moved = false;
 	for (size_t i = 0; i < ARRAY_LEN(copies) && !frinfo; i++) {
+		struct step_stack under;
+
 		got = copy_more(&k->stack, th->tid, base, got, copies[i]);
 		if (!got)
 			break;		/* not to be read */
 		under = copy_under(k, th->tid, base, got, copies[i]);
-		if (had_a_turn(k, th, turns)) {
-			under.size = 0;
-			return *seen && recorder_has_stack(k->rec, *seen) ?
-				*seen : walk(k, p, 0, &under, i);
-		}
+		*moved = had_a_turn(k, th, turns);
+		if (*moved)
+			break;
 		frinfo = walk(k, p, got, &under, i);
+	}
+	return frinfo;
+}
+
+/* In another wait at the same place, as who waits often and shortly is. */
+static bool
+waits_there(const struct looker *k, const struct looked_at *th,
+	    const struct task_call *p, struct task_turns *turns)
+{
+	struct task_call now;
+
+	return look_at_turns(k->target, th, turns) == 0 &&
+		call_of(k, th, &now) == 1 && now.pc == p->pc &&
+		now.sp == p->sp;
+}
+
+static uint64_t
+stack_of(struct looker *k, const struct looked_at *th,
+	 const struct task_call *p, const struct task_turns *turns)
+{
+	uint64_t *seen = stack_seen(k, th->tid, p);
+	bool moved;
+	uint64_t frinfo = stack_now(k, th, p, turns, &moved);
+
+	if (moved && *seen && recorder_has_stack(k->rec, *seen))
+		return *seen;
+	for (int i = 0; moved && i < TRIES; i++) {
+		struct task_turns again;
+
+		if (waits_there(k, th, p, &again))
+			frinfo = stack_now(k, th, p, &again, &moved);
 	}
 	if (frinfo)
 		*seen = frinfo;
-	return frinfo;
+	return moved ? walk(k, p, 0, &(struct step_stack){ 0 }, 0) : frinfo;
 }
 
 static bool
