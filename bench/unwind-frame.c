@@ -2,8 +2,8 @@
 /*
  * ns per frame of both engines over a stack, of our own recursion, 20, 50 and
  * 200 deep; of the first also with the copy of that stack from another process
- * (a child of ours, which has the same), and of that copy alone; and the time to compile the objects
- * that are named.
+ * (a child of ours, which has the same), and of that copy alone; and the time
+ * to compile the objects that are named.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 #include "../tests/unit/unwind-help.h"
 
-enum { ROUNDS = 2000, FRAMES_MAX = 4096 };
+enum { ROUNDS = 2000, FRAMES_MAX = 4096, FRAME_BYTES = 352 };
 
 typedef void (*walker)(struct unwind_space *, const struct arch_regs *,
 		       const struct step_stack *, unwind_memory, void *,
@@ -90,23 +90,22 @@ report(const struct arch_regs *regs, const struct step_stack *stack)
 	const double copy = measure_copied(NULL, stack, &t);
 	const double full = measure(unwind_walk_full, regs, stack, &t);
 
-	printf("%zu frames: table %.0f ns, %.1f ns a frame; "
+	printf("%zu frames of %zu bytes: table %.0f ns, %.1f ns a frame; "
 	       "second engine %.1f ns a frame; with the copy %.1f ns a frame; "
 	       "the copy alone %.1f ns a frame\n",
-	       n, table, table / n, full / t.len, copied / n, copy / n);
+	       n, stack->size / n, table, table / n, full / t.len, copied / n,
+	       copy / n);
 	unwind_trace_fini(&t);
 }
 
-__attribute__((noinline)) static int
-recurse(int n)
+/* Deepest: what is below it is no frame of the recursion. */
+__attribute__((noinline)) static void
+leaf(void)
 {
-	volatile int keep = n;
 	static ucontext_t uc;
 	static uint64_t end;
 	struct arch_regs regs = { 0 };
 
-	if (n > 0)
-		return recurse(n - 1) + keep;
 	getcontext(&uc);
 	regs.reg[arch.reg_pc] = (uint64_t)uc.uc_mcontext.gregs[REG_RIP];
 	regs.reg[arch.reg_sp] = (uint64_t)uc.uc_mcontext.gregs[REG_RSP];
@@ -118,7 +117,20 @@ recurse(int n)
 	report(&regs, &(struct step_stack){
 		(const unsigned char *)(uintptr_t)sp, sp, end - sp, 0 });
 	help_space_close(&h);
-	return keep;
+}
+
+/* Frames as large as those of python3, 390 bytes each on average; each of its
+ * calls is one (no tail call, no inlining into itself). */
+__attribute__((noinline, optimize("no-inline", "no-ipa-cp"))) static int
+recurse(int n)
+{
+	volatile unsigned char locals[FRAME_BYTES];
+
+	locals[n % FRAME_BYTES] = (unsigned char)n;
+	if (n > 0)
+		return recurse(n - 1) + locals[n % FRAME_BYTES];
+	leaf();
+	return locals[0];
 }
 
 static void
@@ -142,8 +154,8 @@ main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
 		compile(argv[i]);
-	recurse(15);
-	recurse(45);
-	recurse(195);
+	recurse(14);
+	recurse(44);
+	recurse(194);
 	return 0;
 }
