@@ -137,10 +137,9 @@ run_to_syscall_stop(pid_t tid, pid_t *child, struct borrow *keep)
 }
 
 int
-remote_syscall(const struct plan *p, pid_t tid,
-	       const struct user_regs_struct *regs, long nr,
-	       const uint64_t args[6], int64_t *result, pid_t *child,
-	       struct borrow *keep)
+remote_enter(const struct plan *p, pid_t tid,
+	     const struct user_regs_struct *regs, long nr,
+	     const uint64_t args[6], struct borrow *keep)
 {
 	struct user_regs_struct r = *regs;
 
@@ -151,9 +150,27 @@ remote_syscall(const struct plan *p, pid_t tid,
 	r.r10 = args[3], r.r8 = args[4], r.r9 = args[5];
 	if (handled(HAZARD_FLAGS))
 		r.eflags &= ~(uint64_t)DIRECTION_AND_TRAP;
-	if (thread_set_regs(tid, &r) < 0 ||
-	    run_to_syscall_stop(tid, NULL, keep) < 0 ||
-	    run_to_syscall_stop(tid, child, keep) < 0)
+	return thread_set_regs(tid, &r) < 0 ? -1 :
+		run_to_syscall_stop(tid, NULL, keep);
+}
+
+int
+remote_cancel(pid_t tid)
+{
+	struct user_regs_struct r;
+
+	if (thread_get_regs(tid, &r) < 0)
+		return -1;
+	r.orig_rax = UINT64_MAX;
+	return thread_set_regs(tid, &r);
+}
+
+int
+remote_leave(pid_t tid, int64_t *result, pid_t *child, struct borrow *keep)
+{
+	struct user_regs_struct r;
+
+	if (run_to_syscall_stop(tid, child, keep) < 0)
 		return -1;
 	if (child && *child) {
 		*result = *child;
@@ -163,6 +180,16 @@ remote_syscall(const struct plan *p, pid_t tid,
 		return -1;
 	*result = (int64_t)r.rax;
 	return 0;
+}
+
+int
+remote_syscall(const struct plan *p, pid_t tid,
+	       const struct user_regs_struct *regs, long nr,
+	       const uint64_t args[6], int64_t *result, pid_t *child,
+	       struct borrow *keep)
+{
+	return remote_enter(p, tid, regs, nr, args, keep) < 0 ? -1 :
+		remote_leave(tid, result, child, keep);
 }
 
 /*

@@ -237,6 +237,8 @@ descriptor_make(struct errand *e, pid_t tid,
 	return fd;
 }
 
+/* Looked at when the thread is about to close it: all that is left for another
+ * to put a file there is the time that the thread takes to go on. */
 static void
 close_number(struct errand *e, pid_t tid, const struct user_regs_struct *regs,
 	     int number, const struct file_id *id)
@@ -244,9 +246,11 @@ close_number(struct errand *e, pid_t tid, const struct user_regs_struct *regs,
 	const uint64_t args[6] = { (uint64_t)number };
 	int64_t result;
 
-	if (is_still(e, tid, number, id))
-		(void)remote_syscall(e->p, tid, regs, SYS_close, args,
-				     &result, NULL, NULL);
+	if (!is_still(e, tid, number, id) ||
+	    remote_enter(e->p, tid, regs, SYS_close, args, NULL) < 0)
+		return;
+	if (is_still(e, tid, number, id) || remote_cancel(tid) == 0)
+		(void)remote_leave(tid, &result, NULL, NULL);
 }
 
 /* Where there is room: else it stays where it is. */

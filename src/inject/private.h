@@ -79,6 +79,14 @@ int remote_syscall(const struct plan *p, pid_t tid,
 		   const struct user_regs_struct *regs, long nr,
 		   const uint64_t args[6], int64_t *result, pid_t *child,
 		   struct borrow *keep);
+/* Its two halves: it stands at the entry between them, where it may still be
+ * made no call (result -ENOSYS). Were we killed there, it would be made. */
+int remote_enter(const struct plan *p, pid_t tid,
+		 const struct user_regs_struct *regs, long nr,
+		 const uint64_t args[6], struct borrow *keep);
+int remote_cancel(pid_t tid);
+int remote_leave(pid_t tid, int64_t *result, pid_t *child,
+		 struct borrow *keep);
 /* Run to the next entry or exit of a system call. */
 int run_to_syscall_stop(pid_t tid, pid_t *child, struct borrow *keep);
 /* All signals but those a thread raises itself. */
