@@ -345,3 +345,27 @@ debug_condition(struct debug *d, const char *text, struct condition *out)
 	fail_clear();
 	return done;
 }
+
+/* Where a call leaves it on the stack: below the frame. */
+bool
+debug_return_address(struct debug *d, uint64_t now, struct condition *out)
+{
+	struct compile c = { .d = d, .out = out };
+	uint64_t cfa, to = 0;
+	int base;
+
+	debug_begin(d);
+	memset(out, 0, sizeof *out);
+	c.frame = frame_selected(d);
+	base = arch.reg_link < 0 && c.frame && c.frame->at->innermost &&
+		debug_regs_load(d) == 0 ? frame_cfa_base(c.frame->at) : -1;
+	if (base < 0 || base >= arch.reg_count)
+		return false;
+	cfa = frame_cfa(d, c.frame->at);
+	code_emit(&c, CONDITION_REGISTER, cfa - sizeof cfa -
+		  c.frame->at->reg[base].value)->number = (uint8_t)base;
+	code_emit(&c, CONDITION_LOAD, 0)->size = sizeof to;
+	base = condition_number(out, &d->regs.general, read_memory, d, &to);
+	fail_clear();
+	return base == 0 && to == now;
+}
