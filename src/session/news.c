@@ -12,6 +12,13 @@
 void
 tracer_send_event(struct tracer *tr, const struct session_event *ev)
 {
+	deeds_tell(tr);
+	tracer_send_only(tr, ev);
+}
+
+void
+tracer_send_only(struct tracer *tr, const struct session_event *ev)
+{
 	struct wire_message m;
 
 	if (tr->shell < 0)
