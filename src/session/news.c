@@ -184,6 +184,19 @@ on_wanted(struct tracer *tr, const struct event *ev)
 	tracer_send_event(tr, &out);
 }
 
+/* What was recorded is of the parent, which goes on without us. */
+static void
+end_parents_collection(struct tracer *tr)
+{
+	struct session_event out = { .kind = SESSION_EVENT_MESSAGE };
+
+	if (!tr->col)
+		return;
+	tracer_end_collection(tr, "has forked, and its child is followed");
+	snprintf(out.text, sizeof out.text, "%s", tracer_receipt(tr));
+	tracer_send_event(tr, &out);
+}
+
 int
 tracer_follow(struct tracer *tr, pid_t child)
 {
@@ -195,7 +208,7 @@ tracer_follow(struct tracer *tr, pid_t child)
 	pid_t with;
 
 	tracer_leave_calls(tr);
-	tracer_end_collection(tr, "its child is followed");
+	end_parents_collection(tr);
 	t = target_follow(tr->target, child);
 	if (!t)
 		return -1;
