@@ -90,6 +90,10 @@ struct condition {
 int condition_run(const struct condition *c, const struct arch_regs *regs,
 		  int (*read)(void *arg, uint64_t addr, void *buf, size_t n),
 		  void *arg, bool *truth);
+/* What it comes to; 1 for one that is always true. */
+int condition_number(const struct condition *c, const struct arch_regs *regs,
+		     int (*read)(void *arg, uint64_t addr, void *buf, size_t n),
+		     void *arg, uint64_t *number);
 
 /* The part that a table step needs; the pc is taken as exact. */
 struct step_regs arch_step_regs(const struct arch_regs *regs);

@@ -169,6 +169,10 @@ int debug_number(struct debug *d, const char *text, int64_t *number);
  * failure). */
 bool debug_condition(struct debug *d, const char *text,
 		     struct condition *out);
+/* The same of where the function returns to whose frame is innermost; that is
+ * `now` this time. */
+bool debug_return_address(struct debug *d, uint64_t now,
+			  struct condition *out);
 /* Where an lvalue lies, or what a pointer or a number says, or where a function
  * begins; size: of the object there in bytes, 1 when it has none. */
 int debug_address(struct debug *d, const char *text, uint64_t *addr,

@@ -182,6 +182,9 @@ enum session_event_kind { SESSION_EVENT_NONE, SESSION_EVENT_STOPPED,
 			  SESSION_EVENT_BEGINS, SESSION_EVENT_ENDS,
 			  SESSION_EVENT_ENTERS, SESSION_EVENT_RETURNS,
 			  SESSION_EVENT_FORK,
+			  /* a filter (value: who) has done what it is to do
+			   * so many times more (hits) */
+			  SESSION_EVENT_FIRED,
 			  /* its child, value, is the target now, and stands;
 			   * signal: not 0 until it executes a program it
 			   * has its parent's memory */
@@ -248,16 +251,51 @@ int session_unbreak(struct session *s, int number);
 /* Hits of a breakpoint of code that are told: of one thread (0: any), where
  * the condition holds, and of those each limit-th (0: each). Others are counted
  * only, and cost one stop of one thread. */
+enum { SESSION_DEEDS = 4, SESSION_LABEL = 32, SESSION_SITES = 2,
+       SESSION_PENDING = 64 };
 struct session_filter {
+	int who;		/* the caller's number of it */
+	unsigned users;		/* who wait at that breakpoint: a hit of it is
+				 * judged once each of them has a filter */
 	pid_t thread;
 	uint64_t limit, hits;
 	struct condition condition;
+	/* What is done at a hit that counts, where it can be while that thread
+	 * alone stands: such a hit is not told, but SESSION_EVENT_FIRED. */
+	struct session_deed {
+		enum { DEED_RESUME, DEED_PAUSE, DEED_SAMPLE } what;
+		char label[SESSION_LABEL];
+	} deeds[SESSION_DEEDS];
+	unsigned deed_count;
+	/* What counts is that the function returns which begins there: to what
+	 * `to` says where it begins, if it is one of these breakpoints. */
+	bool returns;
+	struct condition to;
+	struct session_site {
+		int number;
+		unsigned users;
+		uint64_t address;
+	} sites[SESSION_SITES];
+	unsigned site_count;
+	/* It has been called, and not returned yet. */
+	struct session_pending {
+		pid_t tid;
+		uint64_t address, least_sp, since_ns;
+	} pending[SESSION_PENDING];
+	unsigned pending_count;
 };
 int session_filter(struct session *s, int number,
 		   const struct session_filter *f);
-/* How many it has counted; end: no more from now on. Also when the process has
- * ended, until another breakpoint has that number. -1: there is no filter. */
-int session_hits(struct session *s, int number, bool end, uint64_t *hits);
+/* How many it has counted, and what is to return; end: no more from now on. Also
+ * when the process has ended, until another breakpoint has that number. -1:
+ * there is no filter. */
+struct session_hits {
+	uint64_t hits;
+	struct session_pending pending[SESSION_PENDING];
+	unsigned pending_count;
+};
+int session_hits(struct session *s, int who, bool end,
+		 struct session_hits *out);
 /* That it is a trap in the text for now, or off, and why; *why, the caller's,
  * is "" when it is watched. */
 int session_why_trap(struct session *s, int number, char **why);

@@ -132,13 +132,13 @@ step(struct run *r, const struct condition_step *s, size_t *at)
 }
 
 int
-condition_run(const struct condition *c, const struct arch_regs *regs,
-	      int (*read)(void *arg, uint64_t addr, void *buf, size_t n),
-	      void *arg, bool *truth)
+condition_number(const struct condition *c, const struct arch_regs *regs,
+		 int (*read)(void *arg, uint64_t addr, void *buf, size_t n),
+		 void *arg, uint64_t *number)
 {
 	struct run r = { .regs = regs, .read = read, .arg = arg };
 
-	*truth = true;
+	*number = 1;
 	if (c->len == 0)
 		return 0;
 	if (c->len > CONDITION_STEPS)
@@ -148,6 +148,19 @@ condition_run(const struct condition *c, const struct arch_regs *regs,
 			return -1;
 	if (r.len != 1)
 		return -1;
-	*truth = r.cells[0] != 0;
+	*number = r.cells[0];
+	return 0;
+}
+
+int
+condition_run(const struct condition *c, const struct arch_regs *regs,
+	      int (*read)(void *arg, uint64_t addr, void *buf, size_t n),
+	      void *arg, bool *truth)
+{
+	uint64_t number;
+
+	if (condition_number(c, regs, read, arg, &number) < 0)
+		return -1;
+	*truth = number != 0;
 	return 0;
 }

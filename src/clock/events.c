@@ -295,10 +295,8 @@ clock_enable(struct clock *c)
 		return;
 	if (!c->stop_booked)
 		states_stop(&c->states, c->stopped_at);
-	if (c->traits.form == CLOCK_FORM_CPU)
-		(void)percpu_start(&c->percpu);
-	else
-		set_all(c, PERF_EVENT_IOC_ENABLE);
+	/* apart as before: what was left until its next tick each has kept */
+	set_all(c, PERF_EVENT_IOC_ENABLE);
 	c->stopped = false;
 	states_start(&c->states, now_ns());
 }

@@ -184,7 +184,7 @@ plan_starts(const struct percpu *p, struct start *starts)
 	return n;
 }
 
-int
+static int
 percpu_start(const struct percpu *p)
 {
 	struct start *starts = xcalloc(p->len, sizeof *starts);

@@ -67,8 +67,6 @@ int percpu_open(struct percpu *p, struct perf_kernel *k,
 		const struct rings *rings, const struct clock_options *opt,
 		const char **what);
 void percpu_close(struct percpu *p);
-/* Start the clocks, stopped until now, one after the other. -1 with errno. */
-int percpu_start(const struct percpu *p);
 /* Side-band events alone, for every process. */
 int sideband_open(int **fds, size_t *len, struct perf_kernel *k,
 		  const struct rings *rings);

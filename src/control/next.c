@@ -125,7 +125,7 @@ take_signal(struct target *t, struct hold *h, struct event *ev)
 		return signal != 0;
 	}
 	if (judge_passes(t, tid, ev)) {
-		hold_continue(t, h, 0);
+		hold_continue(t, pack_find(&t->pack, tid), 0);
 		return false;
 	}
 	/* Stand at a plain stop: there no path can deliver the trap. */

@@ -6,22 +6,12 @@
  * others. Integers, pointers, members, elements, registers; whatever is more
  * is evaluated here at each hit.
  */
-#include "expression.h"
+#include "condition.h"
 
 #include <string.h>
 
-struct compile {
-	struct debug *d;
-	const struct frame *frame;
-	struct condition *out;
-	bool failed;
-};
-
-static struct type *value_code(struct compile *c, struct node *n);
-static struct type *place_code(struct compile *c, struct node *n);
-
-static struct condition_step *
-emit(struct compile *c, enum condition_op op, uint64_t word)
+struct condition_step *
+code_emit(struct compile *c, enum condition_op op, uint64_t word)
 {
 	static struct condition_step none;
 
@@ -36,236 +26,23 @@ emit(struct compile *c, enum condition_op op, uint64_t word)
 	return s;
 }
 
-/* A number of 8 bytes at most, or a pointer. */
-static bool
-is_word(const struct type *t)
+bool
+type_is_word(const struct type *t)
 {
 	return (type_is_integral(t) || t->kind == TYPE_POINTER) &&
 		t->size > 0 && t->size <= 8;
 }
 
-static void
-emit_typed(struct compile *c, enum condition_op op, const struct type *t)
+void
+code_typed(struct compile *c, enum condition_op op, const struct type *t)
 {
-	struct condition_step *s = emit(c, op, 0);
+	struct condition_step *s = code_emit(c, op, 0);
 
 	s->size = (uint8_t)t->size;
 	s->is_signed = t->kind != TYPE_POINTER && t->is_signed;
 }
 
-/* ---- variables ----------------------------------------------------------------- */
-
-enum { NO_BASE = -2, FIXED = -1 };
-
-static int
-base_of_op(const struct frame *f, Dwarf_Die *function, const Dwarf_Op *op,
-	   bool is_frame_base)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Op *ops;
-	size_t n;
-
-	if (op->atom == DW_OP_addr || op->atom == DW_OP_addrx)
-		return FIXED;
-	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31)
-		return (int)(op->atom - DW_OP_breg0);
-	if (is_frame_base && op->atom >= DW_OP_reg0 &&
-	    op->atom <= DW_OP_reg31)
-		return (int)(op->atom - DW_OP_reg0);
-	if (op->atom == DW_OP_call_frame_cfa)
-		return frame_cfa_base(f->at);
-	if (op->atom != DW_OP_fbreg || !function || is_frame_base ||
-	    !dwarf_attr_integrate(function, DW_AT_frame_base, &attr) ||
-	    dwarf_getlocation_addr(&attr, frame_lookup_pc(f->at) -
-				   f->at->object->bias, &ops, &n, 1) != 1 ||
-	    n != 1)
-		return NO_BASE;
-	return base_of_op(f, function, &ops[0], true);
-}
-
-/* The register to which its address keeps its distance, FIXED, or NO_BASE. */
-static int
-base_of_variable(const struct frame *f, Dwarf_Die *die)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Op *ops;
-	size_t n;
-
-	if (!dwarf_attr_integrate(die, DW_AT_location, &attr) ||
-	    dwarf_getlocation_addr(&attr, frame_lookup_pc(f->at) -
-				   f->at->object->bias, &ops, &n, 1) != 1 ||
-	    n != 1)
-		return NO_BASE;
-	return base_of_op(f, frame_subprogram(f), &ops[0], false);
-}
-
-static int
-base_of_name(struct compile *c, const char *name, const struct value *v)
-{
-	const struct frame *f = c->frame;
-	Dwarf_Die *unit = &f->at->scopes[f->at->scope_len - 1], die;
-	struct entry *e;
-	Dwarf_Attribute attr;
-	Dwarf_Op *ops;
-	size_t n;
-
-	if (scope_find(c->d, f, name, WANT_VALUE, &die))
-		return base_of_variable(f, &die);
-	/* a member of *this may hide it: is it that? */
-	e = index_find(c->d, name, WANT_VALUE, unit);
-	if (!e || !e->object ||
-	    !dwarf_attr_integrate(&e->die, DW_AT_location, &attr) ||
-	    dwarf_getlocation(&attr, &ops, &n) != 0 || n != 1 ||
-	    ops[0].atom != DW_OP_addr ||
-	    ops[0].number + e->object->bias != v->addr)
-		return NO_BASE;
-	return FIXED;
-}
-
-static uint64_t
-register_now(const struct compile *c, int reg)
-{
-	return c->frame->at->reg[reg].value;
-}
-
-/* NULL: it lies nowhere, or not where it could be found again. */
-static struct type *
-name_place(struct compile *c, const char *name)
-{
-	struct value *v = symbol_value(c->d, name);
-	int base;
-
-	if (!v || v->place != VALUE_MEMORY || v->bits || v->self ||
-	    v->type->of_frame)
-		return NULL;
-	base = base_of_name(c, name, v);
-	if (base == NO_BASE || base >= arch.reg_count)
-		return NULL;
-	if (base == FIXED)
-		(void)emit(c, CONDITION_WORD, v->addr);
-	else
-		emit(c, CONDITION_REGISTER, v->addr - register_now(c, base))->
-			number = (uint8_t)base;
-	return v->type;
-}
-
-static struct type *
-register_code(struct compile *c, int reg, struct type *t)
-{
-	struct type *bare = type_strip(c->d, t);
-
-	if (reg < 0 || reg >= arch.reg_count || !is_word(bare) || t->of_frame)
-		return NULL;
-	emit(c, CONDITION_REGISTER, 0)->number = (uint8_t)reg;
-	emit_typed(c, CONDITION_NARROW, bare);
-	return t;
-}
-
-/* ---- what lies in memory ----------------------------------------------------------- */
-
-/* A reference is what it refers to. */
-static struct type *
-referred(struct compile *c, struct type *t)
-{
-	struct type *bare = t ? type_strip(c->d, t) : NULL;
-
-	if (!bare || (bare->kind != TYPE_REFERENCE &&
-		      bare->kind != TYPE_RVALUE_REFERENCE))
-		return t;
-	emit(c, CONDITION_LOAD, 0)->size = 8;
-	return type_target(c->d, bare);
-}
-
-/* The offset of one that lies nowhere: a base that must be looked up in the
- * object is not found there. */
-static struct type *
-member_place(struct compile *c, struct node *n)
-{
-	enum { NOWHERE = 4096 };
-	struct value *probe = evaluate(c->d, n->a, true), *v;
-	struct type *t = probe ? type_strip(c->d, probe->type) : NULL;
-
-	if (t && t->kind == TYPE_POINTER) {
-		t = value_code(c, n->a);
-		t = t ? type_target(c->d, type_strip(c->d, t)) : NULL;
-	} else {
-		t = t ? place_code(c, n->a) : NULL;
-	}
-	v = t ? value_named_member(c->d, value_at(c->d, t, NOWHERE),
-				   n->text) : NULL;
-	if (!v || v->place != VALUE_MEMORY || v->bits ||
-	    v->addr - NOWHERE > VALUE_MAX || v->type->of_frame)
-		return NULL;
-	(void)emit(c, CONDITION_WORD, v->addr - NOWHERE);
-	(void)emit(c, CONDITION_ADD, 0);
-	return v->type;
-}
-
-static uint64_t
-step_of(struct compile *c, struct type *t)
-{
-	const uint64_t size = type_size(c->d, t);
-
-	return size && size != UINT64_MAX ? size : 1;
-}
-
-static struct type *
-element_place(struct compile *c, struct node *n)
-{
-	struct value *probe = evaluate(c->d, n->a, true);
-	struct type *t = probe ? type_strip(c->d, probe->type) : NULL, *i;
-
-	if (!t || (t->kind != TYPE_ARRAY && t->kind != TYPE_POINTER) ||
-	    (t->kind == TYPE_ARRAY && (t->low || t->is_variable)))
-		return NULL;
-	if (!(t->kind == TYPE_ARRAY ? place_code(c, n->a) :
-	      value_code(c, n->a)))
-		return NULL;
-	i = value_code(c, n->b);
-	if (!i || !type_is_integral(type_strip(c->d, i)))
-		return NULL;
-	t = type_target(c->d, t);
-	(void)emit(c, CONDITION_WORD, step_of(c, t));
-	(void)emit(c, CONDITION_MULTIPLY, 0);
-	(void)emit(c, CONDITION_ADD, 0);
-	return t;
-}
-
-/* Its address on top, and its type; NULL: it cannot be told so. */
-static struct type *
-place_code(struct compile *c, struct node *n)
-{
-	struct type *t = NULL;
-
-	if (n->kind == NODE_NAME)
-		t = name_place(c, n->text);
-	else if (n->kind == NODE_MEMBER)
-		t = member_place(c, n);
-	else if (n->kind == NODE_INDEX)
-		t = element_place(c, n);
-	else if (n->kind == NODE_UNARY && n->op == '*' &&
-		 (t = value_code(c, n->a)) != NULL)
-		t = type_strip(c->d, t)->kind == TYPE_POINTER ?
-			type_target(c->d, type_strip(c->d, t)) : NULL;
-	return referred(c, t);
-}
-
-static struct type *
-load_code(struct compile *c, struct node *n)
-{
-	struct type *t = place_code(c, n);
-	struct type *bare = t ? type_strip(c->d, t) : NULL;
-
-	if (bare && bare->kind == TYPE_ARRAY && !bare->is_vector)
-		return type_pointer_to(c->d, type_target(c->d, bare));
-	if (!bare || !is_word(bare))
-		return NULL;
-	emit_typed(c, CONDITION_LOAD, bare);
-	emit_typed(c, CONDITION_NARROW, bare);
-	return t;
-}
-
-/* ---- operators -------------------------------------------------------------------- */
+/* ---- operators ---------------------------------------------------------- */
 
 static struct type *
 logic_code(struct compile *c, struct node *n)
@@ -273,18 +50,18 @@ logic_code(struct compile *c, struct node *n)
 	struct condition_step *skip;
 	size_t from;
 
-	if (!value_code(c, n->a))
+	if (!code_value(c, n->a))
 		return NULL;
-	(void)emit(c, CONDITION_NOT, 0);
-	(void)emit(c, CONDITION_NOT, 0);
-	skip = emit(c, n->op == OP_AND ? CONDITION_SKIP_ZERO :
+	(void)code_emit(c, CONDITION_NOT, 0);
+	(void)code_emit(c, CONDITION_NOT, 0);
+	skip = code_emit(c, n->op == OP_AND ? CONDITION_SKIP_ZERO :
 		    CONDITION_SKIP_OTHER, 0);
 	from = c->out->len;
-	(void)emit(c, CONDITION_DROP, 0);
-	if (!value_code(c, n->b))
+	(void)code_emit(c, CONDITION_DROP, 0);
+	if (!code_value(c, n->b))
 		return NULL;
-	(void)emit(c, CONDITION_NOT, 0);
-	(void)emit(c, CONDITION_NOT, 0);
+	(void)code_emit(c, CONDITION_NOT, 0);
+	(void)code_emit(c, CONDITION_NOT, 0);
 	skip->word = c->out->len - from;
 	return type_basic(c->d, "int");
 }
@@ -297,10 +74,10 @@ compare_code(struct compile *c, int op, bool is_signed)
 
 	if (!equal && op != '<' && op != OP_GE)
 		return false;	/* the others: turned round before */
-	emit(c, equal ? CONDITION_EQUAL : CONDITION_LESS, 0)->is_signed =
+	code_emit(c, equal ? CONDITION_EQUAL : CONDITION_LESS, 0)->is_signed =
 		is_signed;
 	if (op == OP_NE || op == OP_GE)
-		(void)emit(c, CONDITION_NOT, 0);
+		(void)code_emit(c, CONDITION_NOT, 0);
 	return true;
 }
 
@@ -319,8 +96,8 @@ arithmetic_code(struct compile *c, int op, struct type *t)
 
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
 		if (ops[i].op == op) {
-			emit_typed(c, ops[i].code, t);
-			emit_typed(c, CONDITION_NARROW, t);
+			code_typed(c, ops[i].code, t);
+			code_typed(c, CONDITION_NARROW, t);
 			return t;
 		}
 	return NULL;
@@ -330,7 +107,7 @@ arithmetic_code(struct compile *c, int op, struct type *t)
 static struct type *
 pointer_code(struct compile *c, struct node *n, struct type *a)
 {
-	struct type *b = value_code(c, n->b);
+	struct type *b = code_value(c, n->b);
 	const bool is_pointer = a && type_strip(c->d, a)->kind == TYPE_POINTER;
 
 	if (!b)
@@ -341,10 +118,11 @@ pointer_code(struct compile *c, struct node *n, struct type *a)
 	if (!is_pointer || (n->op != '+' && n->op != '-') ||
 	    !type_is_integral(type_strip(c->d, b)))
 		return NULL;
-	(void)emit(c, CONDITION_WORD, step_of(c, type_target(c->d,
+	(void)code_emit(c, CONDITION_WORD, code_step(c, type_target(c->d,
 					type_strip(c->d, a))));
-	(void)emit(c, CONDITION_MULTIPLY, 0);
-	(void)emit(c, n->op == '+' ? CONDITION_ADD : CONDITION_SUBTRACT, 0);
+	(void)code_emit(c, CONDITION_MULTIPLY, 0);
+	(void)code_emit(c, n->op == '+' ? CONDITION_ADD : CONDITION_SUBTRACT,
+			0);
 	return a;
 }
 
@@ -374,17 +152,17 @@ binary_code(struct compile *c, struct node *node)
 	}
 	a = type_of_node(c, n->a);
 	b = a ? type_of_node(c, n->b) : NULL;
-	if (!b || !is_word(a) || !is_word(b))
+	if (!b || !type_is_word(a) || !type_is_word(b))
 		return NULL;
 	if (a->kind == TYPE_POINTER || b->kind == TYPE_POINTER)
-		return (t = value_code(c, n->a)) ? pointer_code(c, n, t) : NULL;
+		return (t = code_value(c, n->a)) ? pointer_code(c, n, t) : NULL;
 	t = arithmetic_type(c->d, a, b);
-	if (!value_code(c, n->a))
+	if (!code_value(c, n->a))
 		return NULL;
-	emit_typed(c, CONDITION_NARROW, t);
-	if (!value_code(c, n->b))
+	code_typed(c, CONDITION_NARROW, t);
+	if (!code_value(c, n->b))
 		return NULL;
-	emit_typed(c, CONDITION_NARROW, t);
+	code_typed(c, CONDITION_NARROW, t);
 	if (!is_comparison(n->op))
 		return arithmetic_code(c, n->op, t);
 	return compare_code(c, n->op, t->is_signed) ?
@@ -397,17 +175,18 @@ unary_code(struct compile *c, struct node *n)
 	struct type *t;
 
 	if (n->op == '*')
-		return load_code(c, n);
+		return code_load(c, n);
 	if (n->op == '&')
-		return (t = place_code(c, n->a)) ? type_pointer_to(c->d, t) :
+		return (t = code_place(c, n->a)) ? type_pointer_to(c->d, t) :
 			NULL;
 	if (n->op == '-' || n->op == '~')
-		(void)emit(c, CONDITION_WORD, n->op == '-' ? 0 : UINT64_MAX);
-	t = value_code(c, n->a);
+		(void)code_emit(c, CONDITION_WORD,
+				n->op == '-' ? 0 : UINT64_MAX);
+	t = code_value(c, n->a);
 	if (!t)
 		return NULL;
 	if (n->op == '!') {
-		(void)emit(c, CONDITION_NOT, 0);
+		(void)code_emit(c, CONDITION_NOT, 0);
 		return type_basic(c->d, "int");
 	}
 	if (!type_is_integral(type_strip(c->d, t)))
@@ -418,7 +197,7 @@ unary_code(struct compile *c, struct node *n)
 	return n->op == '~' ? arithmetic_code(c, '^', t) : NULL;
 }
 
-/* ---- all of it --------------------------------------------------------------------- */
+/* ---- all of it ---------------------------------------------------------- */
 
 /* What does not change from hit to hit. */
 static struct type *
@@ -427,10 +206,10 @@ constant_code(struct compile *c, struct value *v)
 	struct type *t = v ? type_strip(c->d, v->type) : NULL;
 	uint64_t word;
 
-	if (!t || !is_word(t) || v->place != VALUE_TEMPORARY ||
+	if (!t || !type_is_word(t) || v->place != VALUE_TEMPORARY ||
 	    value_number(c->d, v, &word) < 0)
 		return NULL;
-	(void)emit(c, CONDITION_WORD, word);
+	(void)code_emit(c, CONDITION_WORD, word);
 	return v->type;
 }
 
@@ -452,10 +231,10 @@ name_code(struct compile *c, struct node *n)
 	struct value *v = symbol_value(c->d, n->text);
 
 	if (v && v->place == VALUE_REGISTER && !v->bits)
-		return register_code(c, v->reg, v->type);
+		return code_register(c, v->reg, v->type);
 	if (v && v->place == VALUE_TEMPORARY)
 		return is_constant(c, n->text) ? constant_code(c, v) : NULL;
-	return v ? load_code(c, n) : NULL;
+	return v ? code_load(c, n) : NULL;
 }
 
 static struct type *
@@ -473,7 +252,7 @@ dollar_code(struct compile *c, struct node *n)
 	const struct machine_reg *reg = machine_named(n->text);
 	struct value *v = reg ? register_value(c->d, n->text) : NULL;
 
-	return v && reg->size == 8 ? register_code(c, reg->dwarf, v->type) :
+	return v && reg->size == 8 ? code_register(c, reg->dwarf, v->type) :
 		NULL;
 }
 
@@ -494,18 +273,20 @@ cast_code(struct compile *c, struct node *n)
 	struct type *t = type_strip(c->d, n->type), *to = class_behind(c, t);
 	struct type *from;
 
-	if (!is_word(t) || t->kind == TYPE_BOOL || !(from = value_code(c, n->a)))
+	if (!type_is_word(t) || t->kind == TYPE_BOOL)
+		return NULL;
+	from = code_value(c, n->a);
+	if (!from)
 		return NULL;
 	from = to ? class_behind(c, type_strip(c->d, from)) : NULL;
 	if (from && !type_same(c->d, from, to))
 		return NULL;
-	emit_typed(c, CONDITION_NARROW, t);
+	code_typed(c, CONDITION_NARROW, t);
 	return n->type;
 }
 
-/* The value on top, with the bits of its sign, and its type. */
-static struct type *
-value_code(struct compile *c, struct node *n)
+struct type *
+code_value(struct compile *c, struct node *n)
 {
 	switch (n->kind) {
 	case NODE_VALUE:
@@ -521,7 +302,7 @@ value_code(struct compile *c, struct node *n)
 	case NODE_BINARY:
 		return binary_code(c, n);
 	case NODE_MEMBER: case NODE_INDEX:
-		return load_code(c, n);
+		return code_load(c, n);
 	case NODE_CAST:
 		return cast_code(c, n);
 	default:
@@ -560,7 +341,31 @@ debug_condition(struct debug *d, const char *text, struct condition *out)
 	n = c.frame && c.frame->at->innermost && c.frame->at->object &&
 		c.frame->at->scope_len && debug_regs_load(d) == 0 ?
 		parse_text(d, text) : NULL;
-	done = n && value_code(&c, n) && !c.failed && agrees(&c, n);
+	done = n && code_value(&c, n) && !c.failed && agrees(&c, n);
 	fail_clear();
 	return done;
+}
+
+/* Where a call leaves it on the stack: below the frame. */
+bool
+debug_return_address(struct debug *d, uint64_t now, struct condition *out)
+{
+	struct compile c = { .d = d, .out = out };
+	uint64_t cfa, to = 0;
+	int base;
+
+	debug_begin(d);
+	memset(out, 0, sizeof *out);
+	c.frame = frame_selected(d);
+	base = arch.reg_link < 0 && c.frame && c.frame->at->innermost &&
+		debug_regs_load(d) == 0 ? frame_cfa_base(c.frame->at) : -1;
+	if (base < 0 || base >= arch.reg_count)
+		return false;
+	cfa = frame_cfa(d, c.frame->at);
+	code_emit(&c, CONDITION_REGISTER, cfa - sizeof cfa -
+		  c.frame->at->reg[base].value)->number = (uint8_t)base;
+	code_emit(&c, CONDITION_LOAD, 0)->size = sizeof to;
+	base = condition_number(out, &d->regs.general, read_memory, d, &to);
+	fail_clear();
+	return base == 0 && to == now;
 }

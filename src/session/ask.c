@@ -31,6 +31,9 @@ client_queue_event(struct session *s, struct wire_message *m)
 
 	snprintf(ev->text, sizeof ev->text, "%s", text ? text : "");
 	s->partial |= wire_take(m) != 0;
+	/* what it is about was done by then */
+	if (ev->kind == SESSION_EVENT_FIRED && s->collecting)
+		s->paused = ev->status;
 	s->moves += ev->kind == SESSION_EVENT_NEW_PROGRAM ||
 		ev->kind == SESSION_EVENT_FOLLOWED;
 	vec_push(&s->events, ev);
@@ -426,35 +429,6 @@ int
 session_unbreak(struct session *s, int number)
 {
 	return client_ask_simple(s, WIRE_UNBREAK, (uint64_t)number);
-}
-
-int
-session_filter(struct session *s, int number, const struct session_filter *f)
-{
-	struct wire_message request, answer;
-
-	wire_init(&request, WIRE_FILTER);
-	wire_put(&request, (uint64_t)number);
-	wire_put(&request, (uint64_t)f->thread);
-	wire_put(&request, f->limit);
-	wire_put(&request, f->hits);
-	wire_put_bytes(&request, &f->condition, sizeof f->condition);
-
-	const int r = client_ask(s, &request, &answer);
-
-	wire_fini(&answer);
-	return r;
-}
-
-int
-session_hits(struct session *s, int number, bool end, uint64_t *hits)
-{
-	struct wire_message request;
-
-	wire_init(&request, WIRE_HITS);
-	wire_put(&request, (uint64_t)number);
-	wire_put(&request, end);
-	return client_ask_word(s, &request, hits);
 }
 
 int

@@ -315,6 +315,7 @@ note_event(struct session *s, struct session_event *ev)
 	case SESSION_EVENT_FOLLOWED:
 		follow(s, (pid_t)ev->value);
 		break;
+	case SESSION_EVENT_FIRED:
 	case SESSION_EVENT_NOTE:
 	case SESSION_EVENT_LOST:
 	case SESSION_EVENT_NONE:

@@ -25,6 +25,7 @@ struct collection {
 	struct usage_switches switches;
 	struct { uint64_t before_ns, now_ns; } children;
 	unsigned written;	/* experiments of what is kept */
+	uint64_t sampled_here_ns;	/* at a pause (collection_here.c) */
 	bool paused, over_limit, stopped;
 };
 

@@ -275,6 +275,15 @@ inject_stop(void *engine, struct str *text)
 	inject_free(e);
 }
 
+/* Without perf the clocks are the guest's, who is visited for them. */
+static bool
+inject_quick(const void *engine)
+{
+	const struct inject *e = engine;
+
+	return e->clock && !e->mute_cause;
+}
+
 static struct guest *
 inject_guest(void *engine)
 {
@@ -288,5 +297,5 @@ const struct engine_ops engine_inject = {
 	.drain = inject_drain, .run = inject_run,
 	.settle = inject_settle, .crowding = inject_crowding,
 	.not_sampled = inject_not_sampled, .guest = inject_guest,
-	.stop = inject_stop, .rounds = true,
+	.stop = inject_stop, .quick = inject_quick, .rounds = true,
 };

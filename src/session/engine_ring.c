@@ -124,6 +124,13 @@ ring_not_sampled(void *engine)
 	return r->traits->not_sampled;
 }
 
+static bool
+ring_quick(const void *engine)
+{
+	(void)engine;	/* nothing of it is in the target */
+	return true;
+}
+
 static void
 free_ring(struct ring *r)
 {
@@ -174,5 +181,6 @@ ring_start(struct recorder *rec, const struct recorder_options *o,
 const struct engine_ops engine_ring = {
 	.name = "ring", .start = ring_start, .pollfds = ring_pollfds,
 	.drain = ring_drain, .run = ring_run, .stop = ring_stop,
-	.catch_up = catch_up, .not_sampled = ring_not_sampled, .rounds = true,
+	.catch_up = catch_up,
+	.not_sampled = ring_not_sampled, .quick = ring_quick, .rounds = true,
 };

@@ -12,6 +12,13 @@
 void
 tracer_send_event(struct tracer *tr, const struct session_event *ev)
 {
+	deeds_tell(tr);
+	tracer_send_only(tr, ev);
+}
+
+void
+tracer_send_only(struct tracer *tr, const struct session_event *ev)
+{
 	struct wire_message m;
 
 	if (tr->shell < 0)
@@ -177,6 +184,19 @@ on_wanted(struct tracer *tr, const struct event *ev)
 	tracer_send_event(tr, &out);
 }
 
+/* What was recorded is of the parent, which goes on without us. */
+static void
+end_parents_collection(struct tracer *tr)
+{
+	struct session_event out = { .kind = SESSION_EVENT_MESSAGE };
+
+	if (!tr->col)
+		return;
+	tracer_end_collection(tr, "has forked, and its child is followed");
+	snprintf(out.text, sizeof out.text, "%s", tracer_receipt(tr));
+	tracer_send_event(tr, &out);
+}
+
 int
 tracer_follow(struct tracer *tr, pid_t child)
 {
@@ -188,7 +208,7 @@ tracer_follow(struct tracer *tr, pid_t child)
 	pid_t with;
 
 	tracer_leave_calls(tr);
-	tracer_end_collection(tr, "its child is followed");
+	end_parents_collection(tr);
 	t = target_follow(tr->target, child);
 	if (!t)
 		return -1;

@@ -84,10 +84,12 @@ struct tracer {
 		struct breakpoint *at;	/* NULL: the number is free */
 		pid_t hit_by;		/* stands there; 0 nobody */
 		bool told_off;		/* that it is off was said */
+		unsigned users;		/* who each have a filter, or none
+					 * is asked; 0: nobody is */
 	} traps[BREAKPOINTS_MAX];
 	size_t trap_count;
-	struct filter *filters[BREAKPOINTS_MAX];	/* by the same number;
-				 * they stay when the breakpoint goes */
+	struct filter *filters;	/* they stay when the process has ended */
+	uint64_t fired_at;	/* the first that the shell is not told of */
 	struct interlude *calls[CALLS_MAX];	/* that stand, innermost last */
 	size_t call_count;
 	struct way_back *way;	/* by which they come back */
@@ -131,6 +133,10 @@ extern const struct request_handler filter_requests[]; /* filters.c */
  * not. */
 uint64_t filter_told(struct tracer *tr, size_t number);
 void filter_drop(struct tracer *tr, size_t number);
+/* deeds.c: the shell is told what was done since; in how many ms it must be, -1:
+ * nothing was. */
+void deeds_tell(struct tracer *tr);
+int deeds_due_ms(const struct tracer *tr);
 /* Functions that were called come back by themselves. */
 void tracer_leave_calls(struct tracer *tr);
 /* It stands for whoever debugs it; -1: it runs. */
@@ -138,7 +144,9 @@ int tracer_need_held(struct tracer *tr);
 
 /* ---- news.c -------------------------------------------------------------- */
 
+/* After what was done before. */
 void tracer_send_event(struct tracer *tr, const struct session_event *ev);
+void tracer_send_only(struct tracer *tr, const struct session_event *ev);
 void tracer_on_target_end(struct tracer *tr);
 void tracer_on_collection_end(struct tracer *tr);
 /* Take what has become of the threads, and tell the shell. */
@@ -180,6 +188,14 @@ bool collection_work(struct collection *c);
 int collection_pause(struct collection *c, const char *who);
 int collection_resume(struct collection *c);
 int collection_sample(struct collection *c, const char *label);
+/* collection_here.c: the same while a thread stands that has hit a breakpoint:
+ * nobody is stopped, and little is written. Only where that can be: */
+bool collection_is_quick(const struct collection *c);
+const char *collection_engine(const struct collection *c);
+bool collection_may_resume(const struct collection *c);
+int collection_pause_here(struct collection *c);
+int collection_resume_here(struct collection *c);
+void collection_sample_here(struct collection *c, const char *label);
 /* Only its last moments are. */
 bool collection_keeps(const struct collection *c);
 /* What is kept so far, as an experiment; its path, the caller's. NULL: failed. */
@@ -263,6 +279,9 @@ struct engine_ops {
 	void (*catch_up)(void *engine);
 	/* What was drained is in the files. NULL: nothing to do. */
 	void (*settle)(void *engine);
+	/* May it be switched off and on while a thread stands in the middle of
+	 * an event, and nobody may be stopped? NULL: never. */
+	bool (*quick)(const void *engine);
 	/* How full, in percent, the last drain found what samples wait in.
 	 * NULL: who fills it wakes us. */
 	unsigned (*crowding)(void *engine);
@@ -365,6 +384,8 @@ void recorder_settle(struct recorder *rec);
  * when that was, 0: it had ended. */
 void recorder_begin_waits(struct recorder *rec);
 uint64_t recorder_end_waits(struct recorder *rec);
+/* The same, but what is told of it then is told at the next end. */
+uint64_t recorder_rest_waits(struct recorder *rec);
 /* Time without a processor so far, by state. */
 void recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT]);
 /* For a sample without a user stack (a process on its way out). */
@@ -434,6 +455,7 @@ struct recorder_counts {
 	char exec_comm[32];
 };
 const struct recorder_counts *recorder_counts(const struct recorder *rec);
+bool recorder_is_quick(const struct recorder *rec);
 size_t recorder_pollfds(struct recorder *rec, struct pollfd *fds, size_t max);
 void recorder_drain(struct recorder *rec, bool final);
 unsigned recorder_crowding(struct recorder *rec);

@@ -138,6 +138,14 @@ recorder_pollfds(struct recorder *rec, struct pollfd *fds, size_t max)
 	return n + creators_pollfds(rec->creators, fds + n, max - n);
 }
 
+/* Traced calls are switched in the target. */
+bool
+recorder_is_quick(const struct recorder *rec)
+{
+	return rec->engine.self && rec->engine.ops->quick &&
+		rec->engine.ops->quick(rec->engine.self) && !rec->calls;
+}
+
 static void
 note_not_sampled(struct recorder *rec)
 {
@@ -224,8 +232,9 @@ recorder_end_waits(struct recorder *rec)
 	const uint64_t end = waits_end(rec->waits);
 	char looks[24], cut[24], every[24], guessed[24];
 
-	if (!end)
+	if (!end && !rec->waits_untold)
 		return 0;
+	rec->waits_untold = false;
 	(void)snprintf(looks, sizeof looks, "%llu",
 		       (unsigned long long)rec->counts.looks);
 	(void)snprintf(cut, sizeof cut, "%llu",
@@ -241,11 +250,21 @@ recorder_end_waits(struct recorder *rec)
 	return end;
 }
 
+uint64_t
+recorder_rest_waits(struct recorder *rec)
+{
+	const uint64_t end = waits_end(rec->waits);
+
+	rec->waits_untold |= end != 0;
+	return end;
+}
+
 int
 recorder_run(struct recorder *rec, bool on)
 {
 	if (!on) {
-		(void)recorder_end_waits(rec);
+		if (!rec->waits_untold)
+			(void)recorder_end_waits(rec);
 		creators_end(rec->creators);
 	}
 	calls_run(rec->calls, on);

@@ -26,6 +26,7 @@ struct recorder {
 	struct recorder_options opt;
 	struct engine engine;
 	struct waits *waits;	/* NULL: not wanted */
+	bool waits_untold;	/* failed stacks of theirs */
 	struct creators *creators;	/* the same */
 	struct calls *calls;		/* the same */
 	struct recorder_counts counts;

@@ -313,6 +313,8 @@ request_serve(struct tracer *tr, int fd, bool outside)
 		wire_init(&out, WIRE_FAILED);
 		wire_put_failure(&out);
 	}
+	if (!outside)
+		deeds_tell(tr);	/* what is answered comes after it */
 	result = wire_send(fd, &out);
 	wire_fini(&in);
 	wire_fini(&out);

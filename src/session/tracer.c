@@ -52,8 +52,11 @@ work_left(const struct tracer *tr)
 static int
 poll_timeout(const struct tracer *tr)
 {
-	const int look = tr->target ? target_look_ms(tr->target) : -1;
+	const int tell = deeds_due_ms(tr);
+	int look = tr->target ? target_look_ms(tr->target) : -1;
 
+	if (tell >= 0 && (look < 0 || tell < look))
+		look = tell;
 	if (!tr->col)
 		return look;
 
@@ -152,6 +155,8 @@ run(struct tracer *tr)
 		tracer_pump_events(tr);
 		if (first)
 			share_again();
+		if (deeds_due_ms(tr) == 0)
+			deeds_tell(tr);
 		if (tr->col && !collection_work(tr->col))
 			tracer_on_collection_end(tr);
 		if (tr->target && !tr->end_told &&

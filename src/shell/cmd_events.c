@@ -280,7 +280,8 @@ const struct command event_commands[] = {
 	{ "trace", "EVENT [MODIFIERS]", "tell of an event (see when)", 0,
 	  cmd_trace, "trace in parse" },
 	{ "when", "EVENT [MODIFIERS] { COMMANDS }",
-	  "run commands at an event; the process goes on.\n"
+	  "run commands at an event; the process goes on. Of only collector\n"
+	  "  resume, pause and sample record in, at and returns stop one thread.\n"
 	  "  EVENT: in FUNCTION, at FILE:LINE, at &ADDRESS, returns FUNCTION,\n"
 	  "  infunction NAME, infile FILE,\n"
 	  "  change EXPR[, SIZE], access r|w|rw ADDRESS[, SIZE], timer SECONDS,\n"

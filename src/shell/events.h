@@ -35,6 +35,9 @@ struct handler {		/* stop, when, trace */
 	long long count, hits;	/* only each count-th hit counts; 0: each */
 	bool filtered;		/* hits are judged, and counted, elsewhere */
 	bool no_filter;		/* that was tried */
+	uint64_t sites[SESSION_SITES];	/* then: where it returns to, as seen
+					 * lately; a breakpoint is at each */
+	size_t sites_len;
 	pid_t thread;		/* of this one only; 0: of any */
 	char *condition;	/* -if; NULL: none */
 	char *what;		/* as typed, for `status` */
@@ -137,17 +140,31 @@ int spot_number(const struct shell *sh, uint64_t address);
 /* The process is gone, and all of them with it. */
 void spots_forget(struct shell *sh);
 
-/* Nobody but one handler waits there. */
-bool spot_is_of_one(const struct shell *sh, uint64_t address);
+/* How many wait there. */
+unsigned spot_users(const struct shell *sh, uint64_t address);
+/* One that is there gets one user more, by whom no filter there is ended. */
+void spot_share(struct shell *sh, uint64_t address);
 /* ---- filters.c: hits that need not come to us ------------------------------------------ */
 
-/* A thread stands where h waits. */
-void filter_begin(struct shell *sh, struct handler *h);
+/* A thread stands where handlers wait, and has been served: from now on their
+ * hits are judged there, where they can be. */
+void filters_begin_at(struct shell *sh, uint64_t address, pid_t tid);
 /* h->hits is what it is now; and no more hits are judged elsewhere. */
 void filter_look(struct shell *sh, struct handler *h);
 void filter_end(struct shell *sh, struct handler *h);
+/* The same when its breakpoints are gone. */
+void filter_forget(struct shell *sh, struct handler *h);
 /* Of whoever has one there. */
 void filters_end_at(struct shell *sh, uint64_t address);
+bool filter_is_at(const struct handler *h, uint64_t address);
+
+/* ---- deeds.c: bodies that only drive the recording --------------------------------------- */
+
+/* How many they are; 0: there is something else in it. */
+unsigned deeds_of(const struct shell *sh, const char *body,
+		  struct session_deed *deeds);
+/* A handler has done its own so many times. */
+void deeds_told(struct shell *sh, int number, uint64_t times);
 
 /* ---- loads.c: dlopen, dlclose, and handlers whose object is not loaded yet ------------ */
 

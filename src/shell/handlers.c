@@ -54,7 +54,7 @@ handler_numbered(struct shell *sh, long long number)
 static void
 forget_places(struct shell *sh, struct handler *h)
 {
-	filter_end(sh, h);
+	filter_forget(sh, h);
 	h->no_filter = false;
 	h->spots_len = h->pending_len = 0;
 	h->late = false;
@@ -317,19 +317,6 @@ condition_holds(struct shell *sh, const struct handler *h, pid_t tid)
 	return truth;
 }
 
-/* From the next hit on. */
-static void
-filter_begin_at(struct shell *sh, struct handler *h, pid_t tid)
-{
-	const pid_t thread = sh->thread;
-
-	if (!tid || h->once)
-		return;
-	sh->thread = tid;
-	filter_begin(sh, h);
-	sh->thread = thread;
-}
-
 bool
 handler_counts(struct shell *sh, struct handler *h, pid_t tid)
 {
@@ -346,7 +333,6 @@ handler_counts(struct shell *sh, struct handler *h, pid_t tid)
 	counts = (!h->thread || tid == h->thread) &&
 		condition_holds(sh, h, tid);
 	h->hits += counts;
-	filter_begin_at(sh, h, tid);
 	return counts && (!h->count || h->hits % h->count == 0);
 }
 
@@ -435,6 +421,8 @@ is_met(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
 		return waits_at(h, address) && handler_counts(sh, h, tid);
 	if (h->kind != EVENT_RETURNS)
 		return false;
+	if (filter_is_at(h, address))
+		filter_end(sh, h);	/* what is to return is known there */
 	if (has_returned(sh, h, address, tid, &since))
 		return lasted(sh, h, now - since) && handler_counts(sh, h, tid);
 	if (waits_at(h, address) && !h->disabled &&
@@ -456,6 +444,7 @@ fire_all(struct shell *sh, uint64_t address, pid_t tid)
 		    !handler_fire_of(sh, h, tid, &over))
 			return true;
 	}
+	filters_begin_at(sh, address, tid);
 	return over;
 }
 

@@ -194,6 +194,8 @@ bool shell_run_with(struct shell *sh, size_t n, char **words, bool is_script);
 /* The same of one that is open; it is closed. */
 bool shell_run_open_file(struct shell *sh, FILE *file, const char *name);
 void shell_interact(struct shell *sh);
+/* What a word stands for where a command begins; NULL: itself. */
+const char *shell_alias(const struct shell *sh, const char *name);
 /* One command given as words. */
 enum result shell_command(struct shell *sh, size_t n, char **words);
 /* Print the recorded failure as `file:line: reason` and `  fix: remedy`. */

@@ -220,8 +220,8 @@ shell_command(struct shell *sh, size_t n, char **words)
 	return r;
 }
 
-static const char *
-alias_of(const struct shell *sh, const char *name)
+const char *
+shell_alias(const struct shell *sh, const char *name)
 {
 	for (size_t i = 0; i + 1 < sh->aliases.len; i += 2)
 		if (strcmp(sh->aliases.items[i], name) == 0)
@@ -385,7 +385,7 @@ shell_run_words(struct shell *sh, const struct words *w)
 	if (is_assignment(w->raw))
 		return assign(sh, w);
 
-	const char *alias = w->is_group ? NULL : alias_of(sh, w->items[0]);
+	const char *alias = w->is_group ? NULL : shell_alias(sh, w->items[0]);
 
 	if (alias && !being_expanded(sh, w->items[0]))
 		return run_alias(sh, w, alias);

@@ -36,8 +36,8 @@ spot_take(struct shell *sh, uint64_t address, bool may_trap)
 	int number;
 
 	if (s) {
-		filters_end_at(sh, address);
 		s->users++;
+		filters_end_at(sh, address);
 		return 0;
 	}
 	number = session_break(sh->session, address, may_trap ? MAY_TRAP :
@@ -66,13 +66,23 @@ spot_drop(struct shell *sh, uint64_t address)
 		(sh->spots.len - at) * sizeof *sh->spots.items);
 }
 
-bool
-spot_is_of_one(const struct shell *sh, uint64_t address)
+void
+spot_share(struct shell *sh, uint64_t address)
+{
+	size_t at;
+	struct spot *s = find(sh, address, &at);
+
+	if (s)
+		s->users++;
+}
+
+unsigned
+spot_users(const struct shell *sh, uint64_t address)
 {
 	size_t at;
 	const struct spot *s = find(sh, address, &at);
 
-	return s && s->users == 1;
+	return s ? s->users : 0;
 }
 
 bool

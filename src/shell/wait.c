@@ -180,6 +180,9 @@ take(struct shell *sh, const struct session_event *ev)
 	case SESSION_EVENT_NEW_PROGRAM:
 		shell_note(sh, "%s", ev->text);
 		return take_program(sh);
+	case SESSION_EVENT_FIRED:
+		deeds_told(sh, (int)ev->value, ev->hits);
+		return false;
 	case SESSION_EVENT_EXEC:
 	case SESSION_EVENT_MESSAGE:
 	case SESSION_EVENT_NOTE:
