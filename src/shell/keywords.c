@@ -166,11 +166,8 @@ script_interrupted(struct script *s)
 {
 	struct shell *sh = s->sh;
 
-	if (wait_signal == SIGTERM || wait_signal == SIGHUP) {
-		sh->quitting = true;
-		sh->exit_status = 128 + wait_signal;
+	if (wait_end_by_signal(sh))
 		return s->going = false;
-	}
 	wait_signal = 0;
 	(void)fail(FAIL_GENERAL, "interrupted");
 	shell_print_failure(sh);
