@@ -137,6 +137,9 @@ step_once(struct tracer *tr, struct stepping *s)
 	return how == STEP_ENDED ? 0 : look_where(tr->target, s);
 }
 
+/* A line may be a loop without end: the shell is asked whether to go on. */
+#define STEP_NS 100000000ull
+
 static bool
 shell_speaks(const struct tracer *tr)
 {
@@ -148,6 +151,7 @@ shell_speaks(const struct tracer *tr)
 static int
 do_step(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
+	const uint64_t until = now_ns() + STEP_NS;
 	struct stepping s = { .tid = (pid_t)wire_take(in) };
 
 	s.start = wire_take(in);
@@ -162,7 +166,7 @@ do_step(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 		if (step_once(tr, &s) < 0)
 			return -1;
 		if (s.at.why == SESSION_STEPPED && !is_over(&s) &&
-		    shell_speaks(tr))
+		    (shell_speaks(tr) || now_ns() >= until))
 			s.at.why = SESSION_STEP_INTERRUPTED;
 		if (is_over(&s))
 			break;

@@ -364,6 +364,7 @@ static const char language[] =
 	"  $(COMMANDS)           what they write\n"
 	"  A && B    A || B    ! A    { A; B; }\n"
 	"  if A; then B; elif C; then D; else E; fi\n"
+	"  case WORD in PATTERN|PATTERN) A;; *) B;; esac\n"
 	"  while A; do B; done        until A; do B; done\n"
 	"  for NAME in WORDS; do A; done\n"
 	"  function NAME { A; }       NAME() { A; }\n";
@@ -382,7 +383,7 @@ bool
 help_word(FILE *out, const char *name)
 {
 	static const char *const words[] = { "language", "if", "then", "elif",
-		"else", "fi", "while", "until", "for", "do", "done",
+		"else", "fi", "case", "esac", "while", "until", "for", "do", "done",
 		"function" };
 	const struct builtin *b = builtin_find(name);
 

@@ -91,8 +91,12 @@ step_in(struct walk *w, uint64_t start, uint64_t end)
 {
 	struct session_step at;
 
-	if (session_step(w->sh->session, w->tid, start, end, &at) < 0 ||
-	    take(w, &at) < 0)
+	/* for so long at a time: Ctrl-C is looked for in between */
+	do {
+		if (session_step(w->sh->session, w->tid, start, end, &at) < 0)
+			return -1;
+	} while (at.why == SESSION_STEP_INTERRUPTED && !wait_signal);
+	if (take(w, &at) < 0)
 		return -1;
 	w->told = w->tid && !w->ended && data_stepped(w->sh, w->tid);
 	w->ended = w->ended || w->told;
@@ -204,6 +208,7 @@ walk_line(struct walk *w)
 	do {
 		if (go_on(w) < 0)
 			return -1;
+		w->ended |= wait_signal != 0;
 	} while (!is_there(w));
 	return 0;
 }
@@ -223,10 +228,12 @@ walk(struct shell *sh, long long times, bool over, int (*go)(struct walk *))
 
 	if (place_now(sh, w.tid, &w.now) < 0)
 		return FAILED;
+	run_forget_interrupt();
 	for (long long i = 0; i < times && !w.ended; i++) {
 		w.from = w.now;
 		if (go(&w) < 0)
 			return FAILED;
+		w.ended |= wait_signal != 0;
 	}
 	if (w.tid && !w.told && sh->session &&
 	    session_state(sh->session) == SESSION_STOPPED) {
@@ -234,7 +241,7 @@ walk(struct shell *sh, long long times, bool over, int (*go)(struct walk *))
 		if (place_now(sh, w.tid, &w.now) == 0)
 			place_print(sh, &w.now);
 	}
-	return DONE;
+	return wait_end_by_signal(sh) ? QUIT : DONE;
 }
 
 static bool

@@ -69,6 +69,7 @@ static const struct {
 	{ "if", IF }, { "then", THEN }, { "elif", ELIF }, { "else", ELSE },
 	{ "fi", FI }, { "while", WHILE }, { "until", UNTIL }, { "for", FOR },
 	{ "do", DO }, { "done", DONE_WORD }, { "!", NOT },
+	{ "case", CASE }, { "esac", ESAC },
 };
 
 /* `function NAME`, `NAME() {`: where its body begins, 0: it is none of these.
@@ -108,7 +109,11 @@ keyword_at(const char *text, size_t at, size_t *n)
 {
 	size_t name;
 
-	*n = strcspn(text + at, " \t\r\n;");
+	if (strncmp(text + at, ";;", 2) == 0) {
+		*n = 2;
+		return ARM_END;
+	}
+	*n = strcspn(text + at, " \t\r\n;|<>");
 	for (size_t i = 0; i < ARRAY_LEN(keywords); i++)
 		if (strlen(keywords[i].name) == *n &&
 		    strncmp(keywords[i].name, text + at, *n) == 0)
@@ -124,7 +129,7 @@ script_keyword_name(enum keyword k)
 	for (size_t i = 0; i < ARRAY_LEN(keywords); i++)
 		if (keywords[i].keyword == k)
 			return keywords[i].name;
-	return "";
+	return k == ARM_END ? ";;" : "";
 }
 
 size_t
@@ -166,11 +171,8 @@ script_interrupted(struct script *s)
 {
 	struct shell *sh = s->sh;
 
-	if (wait_signal == SIGTERM || wait_signal == SIGHUP) {
-		sh->quitting = true;
-		sh->exit_status = 128 + wait_signal;
+	if (wait_end_by_signal(sh))
 		return s->going = false;
-	}
 	wait_signal = 0;
 	(void)fail(FAIL_GENERAL, "interrupted");
 	shell_print_failure(sh);

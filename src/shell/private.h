@@ -245,6 +245,8 @@ void wait_catch_signals(void);
  * deadline_ns (0: none) passes. progress: show a line on a terminal. */
 enum result wait_for_target(struct shell *sh, uint64_t deadline_ns,
 			    bool progress);
+/* true: SIGTERM or SIGHUP has come; we are quitting. */
+bool wait_end_by_signal(struct shell *sh);
 /* Wait, for seconds at most, until a process that we killed is gone. */
 void wait_for_end(struct shell *sh);
 /* Take what has happened already; prints news; never blocks. */

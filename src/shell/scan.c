@@ -64,6 +64,8 @@ scan_skip_separators(struct scan *s)
 		scan_skip_blanks(s);
 		if (scan_here(s) == '#')
 			scan_skip_comment(s);
+		else if (s->arms && strncmp(s->text + s->at, ";;", 2) == 0)
+			return;
 		else if (scan_here(s) == ';' || scan_at_line_end(s))
 			s->at++;
 		else
@@ -264,9 +266,8 @@ scan_own_variable(struct scan *s, struct str *word)
 
 /* ---- words ---------------------------------------------------------------- */
 
-/* From the opening quote to behind the closing one. */
-static int
-take_quoted(struct scan *s, struct str *word)
+int
+scan_quoted(struct scan *s, struct str *word)
 {
 	const char quote = s->text[s->at++];
 
@@ -306,7 +307,7 @@ skip_hidden(struct scan *s)
 		return 0;
 	}
 
-	const int result = take_quoted(&quoted, &ignored);
+	const int result = scan_quoted(&quoted, &ignored);
 
 	s->at = quoted.at;
 	s->open |= quoted.open;
@@ -349,7 +350,7 @@ scan_word(struct scan *s, struct str *word)
 		const char c = scan_here(s);
 
 		if (c == '"' || c == '\'') {
-			if (take_quoted(s, word) < 0)
+			if (scan_quoted(s, word) < 0)
 				return -1;
 		} else if (c == '$') {
 			if (scan_variable(s, word, s->whole) < 0)

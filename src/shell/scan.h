@@ -14,6 +14,7 @@ struct scan {
 	void *arg;
 	bool open;		/* the text ends before what it began */
 	bool plain;		/* its words are no command */
+	bool arms;		/* ;; is no separator: an arm of case ends */
 	bool whole;		/* values are not split at blanks */
 	bool quoted;		/* something of this word was */
 	size_t *cuts;		/* where values part this word in several */
@@ -36,6 +37,8 @@ int scan_skip_nested(struct scan *s, char close);
 /* What stands at s->at is added to word. -1: FAIL_USAGE is recorded. */
 int scan_word(struct scan *s, struct str *word);
 int scan_group(struct scan *s, struct str *word);
+/* From the opening quote to behind the closing one. */
+int scan_quoted(struct scan *s, struct str *word);
 /* Within an expression of the target's: the shell's own variables only. */
 void scan_own_variable(struct scan *s, struct str *word);
 /* A text of which only what begins with $ is replaced. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Statements, as ksh has them: commands joined by && and ||, if, while, until,
- * for, functions. There is no tree: the text is walked, and what is not to be
+ * Statements, as ksh has them: commands joined by && and ||, if, case, while,
+ * until, for, functions. There is no tree: the text is walked, and what is not to be
  * run is walked over (run false).
  *
  * A failure ends a file, as ever; not where it is asked for: in a condition,
@@ -187,9 +187,17 @@ compound(struct script *s, enum keyword k, bool run)
 		return script_if(s, run);
 	case FOR:
 		return script_for(s, run);
+	case CASE:
+		return script_case(s, run);
 	default:
 		return script_while(s, run, k);
 	}
+}
+
+static const char *
+last_word(enum keyword k)
+{
+	return k == IF ? "fi" : k == CASE ? "esac" : "done";
 }
 
 /* The outermost is looked at before it is run. */
@@ -204,13 +212,13 @@ take_compound(struct script *s, enum keyword k, bool run, char *joined)
 	s->nested++;
 	if (run && s->nested == 1) {
 		ok = compound(s, k, false) &&
-			take_operator(s, k == IF ? "fi" : "done", joined);
+			take_operator(s, last_word(k), joined);
 		s->at = ok ? start : s->at;
 		*joined = 0;
 	}
 	ok = ok && compound(s, k, run);
 	s->nested--;
-	return ok && take_operator(s, k == IF ? "fi" : "done", joined);
+	return ok && take_operator(s, last_word(k), joined);
 }
 
 static bool
@@ -223,6 +231,7 @@ command(struct script *s, bool run, bool tested, char *joined)
 	case WHILE:
 	case UNTIL:
 	case FOR:
+	case CASE:
 		return take_compound(s, k, run, joined);
 	case FUNCTION:
 		return take_function(s, run) && take_operator(s, "}", joined);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Statements of a text, walked: script.c the text, loops.c if and loops,
- * keywords.c where it is and what stands there.
+ * pattern.c case, keywords.c where it is and what stands there.
  */
 #ifndef SONDE_SHELL_STATEMENT_H
 #define SONDE_SHELL_STATEMENT_H
@@ -11,7 +11,8 @@
 enum keyword {			/* bits of a set */
 	NO_KEYWORD = 0, IF = 1, THEN = 2, ELIF = 4, ELSE = 8, FI = 16,
 	WHILE = 32, UNTIL = 64, FOR = 128, DO = 256, DONE_WORD = 512,
-	NOT = 1024, FUNCTION = 2048, ARITHMETIC = 4096,
+	NOT = 1024, FUNCTION = 2048, ARITHMETIC = 4096, CASE = 8192,
+	ESAC = 16384, ARM_END = 32768,
 };
 
 struct script {
@@ -52,6 +53,11 @@ bool script_interrupted(struct script *s);
 bool script_if(struct script *s, bool run);
 bool script_while(struct script *s, bool run, enum keyword k);
 bool script_for(struct script *s, bool run);
+
+/* ---- pattern.c ------------------------------------------------------------ */
+
+/* The same. */
+bool script_case(struct script *s, bool run);
 
 /* ---- script.c ------------------------------------------------------------- */
 

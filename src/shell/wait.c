@@ -337,6 +337,17 @@ timeout_ms(struct shell *sh, uint64_t deadline_ns)
 	return ms;
 }
 
+/* Ctrl-C gives the prompt back, or the next command; others end us. */
+bool
+wait_end_by_signal(struct shell *sh)
+{
+	if (wait_signal != SIGTERM && wait_signal != SIGHUP)
+		return false;
+	sh->quitting = true;
+	sh->exit_status = 128 + wait_signal;
+	return true;
+}
+
 enum result
 wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 {
@@ -380,12 +391,7 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 	pty_rest(sh);
 	if (progress)
 		clear_progress();
-	/* Ctrl-C gives the prompt back, or the next command; others end us */
-	if (wait_signal == SIGTERM || wait_signal == SIGHUP) {
-		sh->quitting = true;
-		sh->exit_status = 128 + wait_signal;
-	}
-	if (sh->quitting)
+	if (wait_end_by_signal(sh) || sh->quitting)
 		return QUIT;
 	return sh->body_failed ? TOLD : DONE;
 }

@@ -313,7 +313,7 @@ words_list(const char *text, size_t *at, struct words *w, words_vars *vars,
 void
 words_skip(const char *text, size_t *at)
 {
-	struct scan s = { .text = text, .at = *at };
+	struct scan s = { .text = text, .at = *at, .arms = true };
 
 	scan_skip_separators(&s);
 	*at = s.at;

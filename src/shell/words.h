@@ -36,7 +36,7 @@ int words_next(const char *text, size_t *at, struct words *w, words_vars *vars,
 /* The same of words that are no command. */
 int words_list(const char *text, size_t *at, struct words *w, words_vars *vars,
 	       void *arg);
-/* To the next place where a command may begin. */
+/* To the next place where a command may begin; ;; is one. */
 void words_skip(const char *text, size_t *at);
 /* The text in the braces that begin at *at. NULL: a failure. */
 char *words_group(const char *text, size_t *at);

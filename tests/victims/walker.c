@@ -6,6 +6,7 @@
  * signals the process all the time, and one thread waits in read() for what
  * another one writes. "flags" is for processors that have a trap flag: it puts
  * its flags on the stack and takes them back. "again" executes itself anew.
+ * "long" spends its time in one line.
  */
 #ifdef __clang__
 #pragma clang optimize off
@@ -77,6 +78,13 @@ alone(void)
 	snprintf(text, sizeof text, "x is %u", x);
 	puts(text);
 	return x == 375 ? 0 : 1;
+}
+
+static unsigned
+one_line(unsigned n)
+{
+	for (volatile unsigned i = 0; i < n; i++) ;
+	return n;
 }
 
 /* ---- with threads -------------------------------------------------------- */
@@ -163,6 +171,10 @@ main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "flags") == 0)
 		return flags();
+	if (argc > 1 && strcmp(argv[1], "long") == 0) {
+		victim_say("long", one_line(100000000));
+		return 0;
+	}
 	if (argc > 1 && strcmp(argv[1], "again") == 0) {
 		add(1, 1);
 		execl(argv[0], argv[0], (char *)NULL);
