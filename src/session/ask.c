@@ -26,12 +26,15 @@ client_queue_event(struct session *s, struct wire_message *m)
 	ev->status = (int)wire_take(m);
 	ev->hits = wire_take(m);
 	ev->value = (int64_t)wire_take(m);
+	ev->address = wire_take(m);
 
 	const char *text = wire_take_text(m);
 
 	snprintf(ev->text, sizeof ev->text, "%s", text ? text : "");
 	s->partial |= wire_take(m) != 0;
 	s->moves += ev->kind == SESSION_EVENT_NEW_PROGRAM ||
+		ev->kind == SESSION_EVENT_SYNC ||
+		ev->kind == SESSION_EVENT_STARTED ||
 		ev->kind == SESSION_EVENT_FOLLOWED;
 	vec_push(&s->events, ev);
 }

@@ -51,7 +51,8 @@ do_want(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 		return -1;
 	tr->wants = memcmp(&wants, &nothing, sizeof wants) != 0;
 	tr->follow = wants.follow;
-	tr->programs = wants.follow || wants.programs;
+	tr->execs = wants.execs;
+	tr->programs = wants.follow || wants.programs || wants.execs;
 	target_want(tr->target, &wants);
 	return ran ? tracer_go_on(tr) : 0;
 }

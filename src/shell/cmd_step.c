@@ -312,16 +312,16 @@ cmd_pop(struct shell *sh, size_t n, char **words)
 const struct command step_commands[] = {
 	{ "next", "[-resumeone] [N]", "go on to the next line, over calls "
 	  "(-resumeone: alone)",
-	  NEEDS_TARGET | NEEDS_STOPPED, cmd_next, "next" },
+	  NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_next, "next" },
 	{ "nexti", "[-resumeone] [N]", "execute one instruction, a call as one",
-	  NEEDS_TARGET | NEEDS_STOPPED, cmd_nexti, "nexti 3" },
+	  NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_nexti, "nexti 3" },
 	{ "pop", "[N | -c]", "leave the function undone (-c: a call that "
-	  "stands)", NEEDS_TARGET | NEEDS_STOPPED, cmd_pop,
+	  "stands)", NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_pop,
 	  "pop" },
 	{ "step", "[-resumeone] [N] | up", "go on to the next line, into calls (up: to "
-	  "the caller)", NEEDS_TARGET | NEEDS_STOPPED, cmd_step,
+	  "the caller)", NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_step,
 	  "step up" },
 	{ "stepi", "[N]", "execute one instruction",
-	  NEEDS_TARGET | NEEDS_STOPPED, cmd_stepi, "stepi" },
+	  NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_stepi, "stepi" },
 	{ 0 }
 };

@@ -230,7 +230,7 @@ const struct command target_commands[] = {
 	{ "cont", "[-resumeone | -sig SIGNAL | -nosig |\n       -follow parent|child]", "resume; wait for an "
 	  "event or the end\n  (-resumeone: alone; -sig: with this signal instead "
 	  "of the one that is due,\n  -nosig: with none; -follow: of two that "
-	  "stand at a fork, see dbxenv)", 0, cmd_cont, "cont" },
+	  "stand at a fork, see dbxenv)", LETS_RUN, cmd_cont, "cont" },
 	{ "debug", "[PROGRAM [ARGUMENTS] | - [PID]]",
 	  "choose the program that run starts", 0, cmd_debug,
 	  "debug ./server -v" },
@@ -240,10 +240,10 @@ const struct command target_commands[] = {
 	{ "kill", "[SIGNAL | -l]", "kill the process, or send it a signal "
 	  "(-l: list them)", 0, cmd_kill, "kill TERM" },
 	{ "rerun", "[ARGUMENTS] [< FILE] [> FILE]", "start the program anew, "
-	  "with these arguments only", REDIRECTS_ITSELF, cmd_rerun,
+	  "with these arguments only", REDIRECTS_ITSELF | LETS_RUN, cmd_rerun,
 	  "rerun -n 5" },
 	{ "run", "[ARGUMENTS] [< FILE] [> FILE]", "start the program and "
-	  "wait; without words: as the last time", REDIRECTS_ITSELF, cmd_run,
+	  "wait; without words: as the last time", REDIRECTS_ITSELF | LETS_RUN, cmd_run,
 	  "run -n 5 > out.txt" },
 	{ "runargs", "[ARGUMENTS] [< FILE] [> FILE]",
 	  "set the program's arguments", REDIRECTS_ITSELF, cmd_runargs,

@@ -48,6 +48,7 @@ shell_fini(struct shell *sh)
 	vec_free_items(&sh->variables);
 	functions_free(sh);
 	str_fini(&sh->value);
+	str_fini(&sh->fired);
 	vec_free_items(&sh->viewed);
 	vec_free_items(&sh->displays);
 	spots_forget(sh);
@@ -212,9 +213,14 @@ shell_command(struct shell *sh, size_t n, char **words)
 
 	words[0] = (char *)c->name;	/* prefixes are spelled out */
 
+	const uint64_t moves = sh->session ? session_moves(sh->session) : 0;
 	const enum result r = c->run(sh, n, words);
 
 	words[0] = typed;
+	if (c->needs & LETS_RUN && !sh->in_body && sh->session &&
+	    session_state(sh->session) == SESSION_STOPPED &&
+	    session_moves(sh->session) != moves)
+		(void)handlers_hear(sh, EVENT_STOPS);
 	if (r == USAGE)
 		shell_print_usage(sh, c);
 	return r;
