@@ -231,6 +231,8 @@ int session_want(struct session *s, const struct session_wants *w);
 /* session_cont, but that this thread gets another signal than is due to it, or
  * one though none is; 0: none. */
 int session_cont_with(struct session *s, pid_t tid, int signal);
+/* The same, for whenever it goes on. */
+int session_deliver(struct session *s, pid_t tid, int signal);
 /* While we wait for an answer: that the process can write to fd may be what the
  * answer waits for. */
 typedef void session_serve_fn(void *arg);

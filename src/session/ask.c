@@ -356,6 +356,20 @@ text_of(struct wire_message *answer)
 }
 
 int
+session_deliver(struct session *s, pid_t tid, int signal)
+{
+	struct wire_message request, answer;
+	int r;
+
+	wire_init(&request, WIRE_DELIVER);
+	wire_put(&request, (uint64_t)tid);
+	wire_put(&request, (uint64_t)signal);
+	r = client_ask(s, &request, &answer);
+	wire_fini(&answer);
+	return r;
+}
+
+int
 session_detach(struct session *s, enum session_leave how, char **receipt)
 {
 	struct wire_message request, answer;

@@ -134,6 +134,62 @@ cmd_delete(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
+/* clear [[FILE:]LINE]: of the places of that line, or of where it stands. */
+static bool
+waits_at_one(const struct handler *h, const struct handler *line, uint64_t pc)
+{
+	for (size_t i = 0; i < h->spots_len; i++) {
+		if (pc && h->spots[i] == pc)
+			return true;
+		for (size_t k = 0; k < line->spots_len; k++)
+			if (h->spots[i] == line->spots[k])
+				return true;
+	}
+	return false;
+}
+
+static int
+find_line(struct shell *sh, const char *word, struct handler *line,
+	  struct place *now)
+{
+	if (place_now(sh, thread_now(sh), now) < 0)
+		return -1;
+	if (!word)
+		return 0;
+	line->place = strchr(word, ':') || !now->file ? xstrdup(word) :
+		xasprintf("%s:%s", now->file, word);
+	return event_find(sh, line);
+}
+
+static enum result
+cmd_clear(struct shell *sh, size_t n, char **words)
+{
+	struct handler line = { .kind = EVENT_PLACE, .at_line = true };
+	struct place now = {0};
+	bool any = false;
+	int r;
+
+	if (n > 2)
+		return USAGE;
+	r = find_line(sh, n == 2 ? words[1] : NULL, &line, &now);
+	for (int number = 1; r == 0 && number < sh->next_handler; number++) {
+		struct handler *h = handler_numbered(sh, number);
+
+		if (!h || h->kind != EVENT_PLACE ||
+		    !waits_at_one(h, &line, n == 1 ? now.pc : 0))
+			continue;
+		fprintf(sh->out, "cleared (%d) %s\n", number, h->what);
+		handler_remove(sh, h);
+		any = true;
+	}
+	free(line.place);
+	free(line.spots);
+	vec_fini(&line.searched);
+	if (r == 0 && !any)
+		r = fail(FAIL_MISSING, "clear: nothing waits there");
+	return r < 0 ? FAILED : DONE;
+}
+
 static int
 set_disabled(struct shell *sh, struct handler *h, bool disabled)
 {
@@ -279,6 +335,8 @@ cmd_status(struct shell *sh, size_t n, char **words)
 }
 
 const struct command event_commands[] = {
+	{ "clear", "[[FILE:]LINE]", "remove what waits at a line, or where the "
+	  "thread stands", NEEDS_TARGET | NEEDS_STOPPED, cmd_clear, "clear 12" },
 	{ "delete", "N... | all | -temp", "remove handlers (all: but for those with\n"
 	  "  -perm; $firedhandlers: those of the last event)", 0, cmd_delete,
 	  "delete 1" },

@@ -32,6 +32,19 @@ cmd_debug(struct shell *sh, size_t n, char **words)
 		fputc('\n', sh->out);
 		return DONE;
 	}
+	if (strcmp(words[1], "-clone") == 0) {
+		fail(FAIL_USAGE, "debug -clone: a sonde has one process under "
+		     "control");
+		fail_remedy("start another sonde");
+		return FAILED;
+	}
+	/* -f: a core of another program; -r: handlers stay. So it is anyway. */
+	if (strcmp(words[1], "-f") == 0 || strcmp(words[1], "-r") == 0) {
+		if (n < 3)
+			return USAGE;
+		words++;
+		n--;
+	}
 	if (strcmp(words[1], "-") == 0 && n > 3)
 		return USAGE;
 	if (n <= 3 && core_is_one(words[n - 1]))

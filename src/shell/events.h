@@ -96,6 +96,10 @@ char *source_line(const char *path, int line);
 void source_print(const char *path, int line, FILE *out);
 /* The thread that commands are about. */
 pid_t thread_now(const struct shell *sh);
+/* t@TID: it is that from now on. -1: there is none. */
+int thread_choose(struct shell *sh, const char *word);
+/* It goes on at [FILE:]LINE of its function. */
+int place_jump(struct shell *sh, const char *line);
 
 /* ---- debuggee.c: what debug information says of the thread --------------------------- */
 

@@ -56,7 +56,7 @@ struct family {
 	const struct command *commands;	/* ended by name NULL */
 };
 extern const struct family families[];		/* ended by title NULL */
-extern const struct command target_commands[], look_commands[],
+extern const struct command target_commands[], look_commands[], thread_commands[],
 	collector_commands[], collector_subcommands[], shell_commands[],
 	event_commands[], signal_commands[], experiment_commands[], step_commands[],
 	list_commands[], data_commands[];
@@ -110,6 +110,7 @@ struct shell {
 	bool call_waits;	/* an expression does, for its function */
 	int call_ended;		/* by this signal, or 0 */
 	struct vec suspended;	/* pid_t *: by alone_begin */
+	struct vec hidden_threads;	/* pid_t *: from threads */
 	struct vec displays;	/* expressions (char *) */
 	struct core *core;	/* instead of a process; NULL: none */
 	struct debuggee *debuggee;	/* NULL: none yet */
@@ -327,6 +328,8 @@ struct scene {
 	struct why *why;
 	const char **names;
 	size_t frames_max;	/* that are printed of a stack; 0: all */
+	size_t frames_first;	/* ... from this one on */
+	bool frames_asked;	/* it was asked for so many */
 };
 /* Of one thread or all (0). */
 int scene_take(struct shell *sh, pid_t tid, enum session_look how,

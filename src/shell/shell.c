@@ -16,6 +16,7 @@ const struct family families[] = {
 	{ "process", target_commands },
 	{ "stepping", step_commands },
 	{ "looking", look_commands },
+	{ "threads", thread_commands },
 	{ "source", list_commands },
 	{ "data", data_commands },
 	{ "events", event_commands },
@@ -51,6 +52,7 @@ shell_fini(struct shell *sh)
 	str_fini(&sh->fired);
 	vec_free_items(&sh->viewed);
 	vec_free_items(&sh->displays);
+	vec_free_items(&sh->hidden_threads);
 	spots_forget(sh);
 	vec_fini(&sh->spots);
 	loads_forget(sh);
