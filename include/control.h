@@ -169,7 +169,8 @@ enum event_kind { EVENT_NONE, EVENT_STOPPED, EVENT_GROUP_STOP, EVENT_SIGNAL,
 		  EVENT_EXITING, EVENT_THREAD_GONE, EVENT_ENDED,
 		  EVENT_BREAKPOINT, EVENT_ERRAND,
 		  /* target_want: */
-		  EVENT_BEGINS, EVENT_ENDS, EVENT_ENTERS, EVENT_RETURNS };
+		  EVENT_BEGINS, EVENT_ENDS, EVENT_DIES, EVENT_ENTERS,
+		  EVENT_RETURNS };
 struct event {
 	enum event_kind kind;
 	pid_t tid;
@@ -178,7 +179,7 @@ struct event {
 	bool stands;		/* EVENT_SIGNAL: it is due, the thread stands */
 	unsigned long message;	/* PTRACE_GETEVENTMSG: new tid, status;
 				 * EVENT_BEGINS: who made it; of calls: which */
-	int64_t answer;		/* EVENT_RETURNS */
+	int64_t answer;		/* EVENT_RETURNS; EVENT_DIES: a wait status */
 	int status;		/* raw wait status */
 	struct breakpoint *breakpoint;	/* EVENT_BREAKPOINT */
 	bool passes;		/* ... which concerns nobody; but it must be
@@ -372,6 +373,11 @@ int launch_seize(struct target *t);
  * it held there (target_held), its text as it was. Waits until launch_go.
  * -1 with FAIL_ENDED when it ended first (target_how_ended). */
 int launch_to_start(struct target *t);
+/* Only to exec: held before its first instruction. target_run_to_start is what
+ * comes next. */
+int launch_to_exec(struct target *t);
+/* The same of a program that it executes later (target_stand_at_exec). */
+int target_hold_at_exec(struct target *t);
 /* A program that it executes later: its thread stands at the exec's event (an
  * EVENT_EXEC of target_next_event) until target_run_to_start, which leaves it
  * as launch_to_start does. */
@@ -410,12 +416,16 @@ bool target_is_seized(const struct target *t);
 enum { CALLS_KNOWN = 512 };
 struct target_wants {
 	bool begins, ends;	/* threads; those that end by themselves */
+	bool dies;		/* the program, before it has ended */
 	uint64_t enters[CALLS_KNOWN / 64], returns[CALLS_KNOWN / 64];
 	pid_t calls_of;		/* of this thread only; 0: of all */
 	unsigned char follow;	/* not 0: an EVENT_FORK stands, and both do */
-	unsigned char programs;	/* the holder's own note */
+	unsigned char programs, execs;	/* the holder's own notes */
 };
 void target_want(struct target *t, const struct target_wants *w);
+/* After an EVENT_DIES, all held: the thread that ends the program, by a call of
+ * its own or a fault; where nobody does, its first; 0: not known. */
+pid_t target_ended_by(const struct target *t);
 
 /* Children that stand for an EVENT_FORK. */
 void target_let_children_go(struct target *t);

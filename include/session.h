@@ -96,6 +96,7 @@ struct session_launch {
 	const char *in, *out;		/* redirections, NULL none */
 	bool append;
 	bool preload;
+	bool to_exec;		/* not to its start: SESSION_EVENT_STARTED */
 	/* A process group of its own, in the background: the terminal's
 	 * signals are the shell's (session_stopped_itself). */
 	bool own_group;
@@ -173,6 +174,10 @@ enum session_event_kind { SESSION_EVENT_NONE, SESSION_EVENT_STOPPED,
 			  /* it stands at the start of another program, its
 			   * breakpoints are gone */
 			  SESSION_EVENT_NEW_PROGRAM,
+			  /* it stands before the first instruction of another
+			   * program; STARTED, and where NEW_PROGRAM would be,
+			   * when it has gone on from there */
+			  SESSION_EVENT_SYNC, SESSION_EVENT_STARTED,
 			  /* a function that was called by session_call_here is
 			   * over: session_call_end; signal: of its fault */
 			  SESSION_EVENT_CALLED,
@@ -180,6 +185,9 @@ enum session_event_kind { SESSION_EVENT_NONE, SESSION_EVENT_STOPPED,
 			   * run; in its end; before a system call, or
 			   * behind it (value: the answer; signal: which) */
 			  SESSION_EVENT_BEGINS, SESSION_EVENT_ENDS,
+			  /* the program, of which all is there still; value: its
+			   * wait status to be */
+			  SESSION_EVENT_DIES,
 			  SESSION_EVENT_ENTERS, SESSION_EVENT_RETURNS,
 			  SESSION_EVENT_FORK,
 			  /* a filter (value: who) has done what it is to do
@@ -195,7 +203,8 @@ struct session_event {
 	pid_t tid;
 	int breakpoint;		/* number given by session_break */
 	int signal;
-	int64_t value;
+	int64_t value;		/* of a signal: its code */
+	uint64_t address;	/* ... and that of a fault */
 	int status;		/* wait status of the ended program; -1 unknown */
 	uint64_t hits;		/* of a filter, this one, which it lets through,
 				 * included; 0: it was not asked */
@@ -208,11 +217,13 @@ int session_catch(struct session *s, uint64_t signals);
 enum { SESSION_CALLS_KNOWN = 512 };
 struct session_wants {
 	bool begins, ends;	/* threads; those that end by themselves */
+	bool dies;		/* the program, before it has ended */
 	uint64_t enters[SESSION_CALLS_KNOWN / 64];
 	uint64_t returns[SESSION_CALLS_KNOWN / 64];
 	pid_t calls_of;		/* of this thread only; 0: of all */
 	unsigned char follow;	/* a child that it makes: session_follow_mode */
 	unsigned char programs;	/* that it executes: NEW_PROGRAM */
+	unsigned char execs;	/* ... and before anything: SYNC */
 };
 /* FOLLOW_ASK: SESSION_EVENT_FORK, value: the child, which stands as well. */
 enum session_follow_mode { FOLLOW_PARENT, FOLLOW_CHILD, FOLLOW_ASK };
@@ -223,6 +234,8 @@ int session_want(struct session *s, const struct session_wants *w);
 /* session_cont, but that this thread gets another signal than is due to it, or
  * one though none is; 0: none. */
 int session_cont_with(struct session *s, pid_t tid, int signal);
+/* The same, for whenever it goes on. */
+int session_deliver(struct session *s, pid_t tid, int signal);
 /* While we wait for an answer: that the process can write to fd may be what the
  * answer waits for. */
 typedef void session_serve_fn(void *arg);

@@ -236,6 +236,7 @@ target_continue_all(struct target *t)
 		if (!breakpoint_touches(t, h))
 			hold_run_on(t, h);
 	}
+	rites_go_on(t);
 	t->pause_ns = now_ns() - t->pack.asked_at;
 	return 0;
 }

@@ -392,8 +392,27 @@ target_run_to_start(struct target *t)
 		    (int)t->pid);
 }
 
+/* Behind the call: before, its registers are not what it begins with. */
 int
-launch_to_start(struct target *t)
+target_hold_at_exec(struct target *t)
+{
+	struct hold *h;
+
+	if (target_hold_all(t) < 0)
+		return -1;
+	h = pack_find(&t->pack, t->pid);
+	if (h && h->stopped)
+		hold_ask_through(h, 0);
+	if (h && hold_settle(&t->pack, t->pid,
+			     deadline_in_ms(STOP_LIMIT_MS)) == 1)
+		return 0;
+	return t->gone ? ended_early(t) :
+		fail(FAIL_GENERAL, "%s (%d) does not stand at its exec",
+		     t->name, (int)t->pid);
+}
+
+int
+launch_to_exec(struct target *t)
 {
 	struct event ev;
 
@@ -407,5 +426,11 @@ launch_to_start(struct target *t)
 				  deadline_in_ms(START_LIMIT_MS), &ev);
 
 	t->stand_at_exec = false;
-	return r < 0 ? -1 : target_run_to_start(t);
+	return r < 0 ? -1 : target_hold_at_exec(t);
+}
+
+int
+launch_to_start(struct target *t)
+{
+	return launch_to_exec(t) < 0 ? -1 : target_run_to_start(t);
 }

@@ -160,6 +160,7 @@ pack_note_exec(struct pack *p, const struct event *ev)
 	if ((pid_t)ev->message != ev->tid)
 		pack_drop(p, (pid_t)ev->message);
 	pack_find(p, ev->tid)->vforking = false;
+	pack_find(p, ev->tid)->exits = pack_find(p, ev->tid)->last = false;
 	breakpoints_free(t);
 	traps_forget(t);
 	t->vforks = 0;

@@ -24,7 +24,7 @@ enum { NO_SIGNAL = -1 };
 
 /* wants.c: what is told of it as soon as it is to run on */
 enum tell { TELL_NOTHING, TELL_BEGINS, TELL_ENDS, TELL_ENTERS, TELL_RETURNS,
-	    TELL_FORKS };
+	    TELL_FORKS, TELL_DIES };
 
 struct hold {
 	pid_t tid;
@@ -51,6 +51,9 @@ struct hold {
 	enum tell tell;
 	pid_t maker;		/* it was born while seized */
 	pid_t child;		/* of TELL_FORKS */
+	bool exits;		/* its end has begun */
+	bool last;		/* ... and the program's: lastrites.c */
+	int end;		/* ... by this wait status */
 	bool in_kernel;		/* it stands there, and its registers are not
 				 * what it goes on with */
 	struct hold_call {	/* the last that was seen of it */

@@ -245,6 +245,13 @@ void wants_deliver(const struct target *t, struct hold *h, int signal);
 /* From a plain stop it goes on, and may be in a call. */
 void wants_run_on(const struct target *t, struct hold *h);
 
+/* ---- lastrites.c -------------------------------------------------------- */
+
+/* A thread stands in its end, and ev says so. */
+void rites_note(struct target *t, struct hold *h, const struct event *ev);
+/* All go on. */
+void rites_go_on(struct target *t);
+
 /* ---- children.c --------------------------------------------------------- */
 
 /* The parent stands at this event, and both shall. true: both do. */
@@ -436,6 +443,7 @@ struct target {
 	uint64_t caught;		/* signals, by their bits */
 	target_judge *judge;		/* of hits; NULL */
 	void *judge_arg;
+	enum { RITES_NONE, RITES_STAND, RITES_OVER } rites;	/* lastrites.c */
 	bool more;			/* there may be news that wait */
 	unsigned turns, turn;		/* whose news are next (hold.c) */
 	struct target_wants wants;

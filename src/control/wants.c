@@ -6,6 +6,7 @@
  *
  *	begins	at its first stop
  *	ends	in the kernel, its registers as of its last call
+ *	dies	the same, and all others with it (lastrites.c)
  *	enters	in front of the call: it is sent back there, so that it stands
  *		as anywhere else, and enters when it goes on, with us or without;
  *		under a seccomp filter, in the kernel
@@ -49,6 +50,8 @@ is_wanted(const struct target_wants *w, const struct hold *h)
 		return w->begins;
 	case TELL_ENDS:
 		return w->ends;
+	case TELL_DIES:
+		return w->dies;
 	case TELL_ENTERS: case TELL_RETURNS:
 		return (!w->calls_of || w->calls_of == h->tid) &&
 			has(h->tell == TELL_ENTERS ? w->enters : w->returns,
@@ -93,7 +96,7 @@ target_want(struct target *t, const struct target_wants *w)
 unsigned long
 wants_options(const struct target *t)
 {
-	return (t->wants.ends ? PTRACE_O_TRACEEXIT : 0) |
+	return (t->wants.ends || t->wants.dies ? PTRACE_O_TRACEEXIT : 0) |
 		(t->wants_calls ? PTRACE_O_TRACESYSGOOD : 0);
 }
 
@@ -124,13 +127,14 @@ wants_note_birth(const struct target *t, struct hold *child, pid_t maker)
 /* By itself: what ends with the program, or makes room for another one, is
  * told so. */
 static void
-note_end(const struct target *t, struct hold *h)
+note_end(struct target *t, struct hold *h, const struct event *ev)
 {
 	struct user_regs_struct regs;
 
 	if (t->wants.ends && thread_get_regs(h->tid, &regs) == 0 &&
 	    machine_syscall(&regs) == SYS_exit)
 		h->tell = TELL_ENDS;
+	rites_note(t, h, ev);
 }
 
 /* ---- calls --------------------------------------------------------------- */
@@ -342,7 +346,7 @@ void
 wants_note(struct target *t, struct hold *h, const struct event *ev)
 {
 	if (ev->kind == EVENT_EXITING)
-		note_end(t, h);
+		note_end(t, h, ev);
 	if (ev->kind == EVENT_SYSCALL)
 		note_call(t, h, true);
 	fail_clear();
@@ -351,7 +355,7 @@ wants_note(struct target *t, struct hold *h, const struct event *ev)
 bool
 wants_kernel(const struct hold *h)
 {
-	return h->tell == TELL_ENDS ||
+	return h->tell == TELL_ENDS || h->last ||
 		(h->tell == TELL_ENTERS && h->call.inside);
 }
 
@@ -361,7 +365,7 @@ wants_tell(struct hold *h, struct event *ev)
 	static const enum event_kind kinds[] = {
 		[TELL_BEGINS] = EVENT_BEGINS, [TELL_ENDS] = EVENT_ENDS,
 		[TELL_ENTERS] = EVENT_ENTERS, [TELL_RETURNS] = EVENT_RETURNS,
-		[TELL_FORKS] = EVENT_FORK,
+		[TELL_FORKS] = EVENT_FORK, [TELL_DIES] = EVENT_DIES,
 	};
 	const bool call = h->tell == TELL_ENTERS || h->tell == TELL_RETURNS;
 
@@ -371,7 +375,7 @@ wants_tell(struct hold *h, struct event *ev)
 		.kind = kinds[h->tell], .tid = h->tid, .stands = true,
 		.message = (unsigned long)(call ? h->call.nr :
 			h->tell == TELL_FORKS ? h->child : h->maker),
-		.answer = h->call.answer,
+		.answer = h->tell == TELL_DIES ? h->end : h->call.answer,
 	};
 	h->tell = TELL_NOTHING;
 	return true;
@@ -383,7 +387,7 @@ wants_take(struct target *t, struct hold *h, struct event *ev)
 	const pid_t tid = h->tid;
 
 	if (ev->kind == EVENT_EXITING)
-		note_end(t, h);
+		note_end(t, h, ev);
 	if (ev->kind == EVENT_SYSCALL)
 		note_call(t, h, false);
 	fail_clear();

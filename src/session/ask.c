@@ -26,6 +26,7 @@ client_queue_event(struct session *s, struct wire_message *m)
 	ev->status = (int)wire_take(m);
 	ev->hits = wire_take(m);
 	ev->value = (int64_t)wire_take(m);
+	ev->address = wire_take(m);
 
 	const char *text = wire_take_text(m);
 
@@ -35,6 +36,8 @@ client_queue_event(struct session *s, struct wire_message *m)
 	if (ev->kind == SESSION_EVENT_FIRED && s->collecting)
 		s->paused = ev->status;
 	s->moves += ev->kind == SESSION_EVENT_NEW_PROGRAM ||
+		ev->kind == SESSION_EVENT_SYNC ||
+		ev->kind == SESSION_EVENT_STARTED ||
 		ev->kind == SESSION_EVENT_FOLLOWED;
 	vec_push(&s->events, ev);
 }
@@ -353,6 +356,20 @@ text_of(struct wire_message *answer)
 	const char *text = wire_take_text(answer);
 
 	return text ? text : "";
+}
+
+int
+session_deliver(struct session *s, pid_t tid, int signal)
+{
+	struct wire_message request, answer;
+	int r;
+
+	wire_init(&request, WIRE_DELIVER);
+	wire_put(&request, (uint64_t)tid);
+	wire_put(&request, (uint64_t)signal);
+	r = client_ask(s, &request, &answer);
+	wire_fini(&answer);
+	return r;
 }
 
 int

@@ -124,7 +124,8 @@ session_wants_preload(const struct settings *s)
 }
 
 static int
-bring_to_start(struct session *s, int go_fd, const struct preload *p)
+bring_to_start(struct session *s, int go_fd, const struct preload *p,
+	       bool to_exec)
 {
 	struct wire_message request;
 
@@ -137,6 +138,7 @@ bring_to_start(struct session *s, int go_fd, const struct preload *p)
 	wire_init(&request, WIRE_TO_START);
 	wire_put_text(&request, p->variable);
 	wire_put(&request, (uint64_t)(int64_t)p->fd);
+	wire_put(&request, to_exec);
 	return client_ask_text(s, &request, &s->name);
 }
 
@@ -181,7 +183,7 @@ session_launch(const struct session_launch *l)
 	s->pid = launch_fork(&launch, &go_fd);
 
 	const bool started = s->pid > 0 &&
-		bring_to_start(s, go_fd, &preload) == 0;
+		bring_to_start(s, go_fd, &preload, l->to_exec) == 0;
 
 	preload_close(&preload);
 	if (started)
@@ -304,9 +306,12 @@ note_event(struct session *s, struct session_event *ev)
 	case SESSION_EVENT_BREAKPOINT:
 	case SESSION_EVENT_SIGNAL:
 	case SESSION_EVENT_NEW_PROGRAM:
+	case SESSION_EVENT_SYNC:
+	case SESSION_EVENT_STARTED:
 	case SESSION_EVENT_CALLED:
 	case SESSION_EVENT_BEGINS:
 	case SESSION_EVENT_ENDS:
+	case SESSION_EVENT_DIES:
 	case SESSION_EVENT_ENTERS:
 	case SESSION_EVENT_RETURNS:
 	case SESSION_EVENT_FORK:

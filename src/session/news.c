@@ -8,6 +8,7 @@
 #include "private.h"
 
 #include <string.h>
+#include <sys/wait.h>
 
 void
 tracer_send_event(struct tracer *tr, const struct session_event *ev)
@@ -31,6 +32,7 @@ tracer_send_only(struct tracer *tr, const struct session_event *ev)
 	wire_put(&m, (uint64_t)(int64_t)ev->status);
 	wire_put(&m, ev->hits);
 	wire_put(&m, (uint64_t)ev->value);
+	wire_put(&m, ev->address);
 	wire_put_text(&m, ev->text);
 	wire_put(&m, tr->partial);
 	(void)wire_send(tr->shell, &m);	/* a shell that is gone needs none */
@@ -137,7 +139,11 @@ on_signal(struct tracer *tr, const struct event *ev)
 	if (target_hold_all(tr->target) < 0)
 		return;
 	(void)snprintf(own, sizeof own, "%d", ev->signal);
-	if (thread_due_signal(ev->tid, &info) &&
+	if (thread_due_signal(ev->tid, &info)) {
+		out.value = info.si_code;
+		out.address = (uintptr_t)info.si_addr;
+	}
+	if (info.si_signo &&
 	    (info.si_code == SI_USER || info.si_code == SI_TKILL ||
 	     info.si_code == SI_QUEUE))
 		(void)snprintf(from, sizeof from, ", sent by process %d",
@@ -152,6 +158,25 @@ on_signal(struct tracer *tr, const struct event *ev)
 	if (tr->col)
 		collection_stop_sample(tr->col);
 	tracer_send_event(tr, &out);
+}
+
+static void
+tell_end_to_be(const struct tracer *tr, int status, struct session_event *out)
+{
+	const char *name = WIFSIGNALED(status) ?
+		sigabbrev_np(WTERMSIG(status)) : NULL;
+	const int pid = (int)target_pid(tr->target);
+
+	if (WIFSIGNALED(status))
+		(void)snprintf(out->text, sizeof out->text, "process %d is "
+			       "about to end, by signal %d%s%s", pid,
+			       WTERMSIG(status), name ? ", SIG" : "",
+			       name ? name : "");
+	else
+		(void)snprintf(out->text, sizeof out->text, "process %d is "
+			       "about to end, its exit code is %d", pid,
+			       WEXITSTATUS(status));
+	out->value = status;
 }
 
 /* What was wanted of a thread: everybody stands, the shell decides. */
@@ -172,6 +197,10 @@ on_wanted(struct tracer *tr, const struct event *ev)
 		(void)snprintf(out.text, sizeof out.text, "thread %d ends",
 			       (int)ev->tid);
 		break;
+	case EVENT_DIES:
+		out.kind = SESSION_EVENT_DIES;
+		tell_end_to_be(tr, (int)ev->answer, &out);
+		break;
 	default:
 		out.kind = ev->kind == EVENT_ENTERS ? SESSION_EVENT_ENTERS :
 			SESSION_EVENT_RETURNS;
@@ -179,6 +208,8 @@ on_wanted(struct tracer *tr, const struct event *ev)
 	}
 	if (target_hold_all(tr->target) < 0 || target_gone(tr->target))
 		return;
+	if (ev->kind == EVENT_DIES && target_ended_by(tr->target))
+		out.tid = target_ended_by(tr->target);
 	if (tr->col)
 		collection_stop_sample(tr->col);
 	tracer_send_event(tr, &out);
@@ -323,7 +354,9 @@ static void
 on_exec(struct tracer *tr)
 {
 	struct session_event out = {
-		.kind = SESSION_EVENT_NEW_PROGRAM,
+		.kind = tr->execs ? SESSION_EVENT_SYNC :
+			SESSION_EVENT_NEW_PROGRAM,
+		.tid = target_pid(tr->target),
 		.text = "the process executes another program",
 	};
 	bool any = tr->programs;
@@ -337,10 +370,12 @@ on_exec(struct tracer *tr)
 		return;
 	/* nobody could be told of signals on the way */
 	target_catch(tr->target, 0);
-	started = target_run_to_start(tr->target);
+	started = tr->execs ? target_hold_at_exec(tr->target) :
+		target_run_to_start(tr->target);
 	target_catch(tr->target, tr->caught);
 	if (started == 0) {
 		tr->at_start = true;
+		tr->at_exec = tr->execs;
 		tracer_send_event(tr, &out);
 		return;
 	}

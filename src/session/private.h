@@ -27,7 +27,7 @@ enum wire_kind {
 	WIRE_CONT, WIRE_DETACH, WIRE_KILL, WIRE_WHERE, WIRE_THREADS,
 	WIRE_READ, WIRE_WRITE, WIRE_REGSET, WIRE_SET_REGSET, WIRE_STEP,
 	WIRE_BEHIND_CALL, WIRE_LOADER, WIRE_CALL_HERE, WIRE_CALL_GO, WIRE_CALL_END,
-	WIRE_SUSPEND, WIRE_CATCH, WIRE_FILTER, WIRE_HITS, WIRE_WANT, WIRE_FOLLOW,
+	WIRE_SUSPEND, WIRE_DELIVER, WIRE_CATCH, WIRE_FILTER, WIRE_HITS, WIRE_WANT, WIRE_FOLLOW,
 	WIRE_BREAK, WIRE_UNBREAK, WIRE_WHY_TRAP, WIRE_CALL, WIRE_MAPS, WIRE_STOP_RECORDING,
 	WIRE_CANCEL,		/* of the call that runs: no answer */
 };
@@ -78,6 +78,9 @@ struct tracer {
 	bool launched, keep, stopping, end_told;
 	bool starting;		/* launch_to_start waits for its own stops */
 	bool at_start;		/* nothing of the program has run yet */
+	bool at_exec;		/* ... nor of its loader: starting.c */
+	char *preloaded;	/* what is to be given back at its start */
+	int preloaded_fd;
 	char *last_receipt;	/* of the collection that ended last */
 	bool partial;		/* the disk refused a part of one */
 	struct trap {
@@ -97,6 +100,7 @@ struct tracer {
 	bool wants;		/* something of target_want */
 	unsigned char follow;	/* session_follow_mode */
 	bool programs;		/* it stands at the start of each */
+	bool execs;		/* ... and at its exec */
 	pid_t forked;		/* a child that stands; 0: none */
 };
 
@@ -141,6 +145,16 @@ int deeds_due_ms(const struct tracer *tr);
 void tracer_leave_calls(struct tracer *tr);
 /* It stands for whoever debugs it; -1: it runs. */
 int tracer_need_held(struct tracer *tr);
+
+/* ---- starting.c ----------------------------------------------------------- */
+
+/* Of a program that stands at its exec: to its start, and tell so. */
+int tracer_start(struct tracer *tr);
+/* What its start shall give back; NULL: nothing. */
+void tracer_note_preloaded(struct tracer *tr, const char *preloaded, int fd);
+int tracer_give_back(struct tracer *tr);
+/* -1: it stands at its exec, where nothing works yet. */
+int tracer_need_started(struct tracer *tr);
 
 /* ---- news.c -------------------------------------------------------------- */
 

@@ -82,7 +82,7 @@ do_enable(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	struct settings s = {0};
 
 	wire_take_settings(in, &s);
-	if (tracer_need_target(tr) < 0)
+	if (tracer_need_target(tr) < 0 || tracer_need_started(tr) < 0)
 		goto failed;
 	if (tr->col) {
 		fail(FAIL_USAGE, "experiment %s is active",

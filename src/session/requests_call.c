@@ -130,7 +130,8 @@ do_call_here(struct tracer *tr, struct wire_message *in,
 	const bool only_waiting = wire_take(in);
 	struct interlude_call c;
 
-	if (tracer_need_held(tr) < 0 || take_call(in, &c) < 0)
+	if (tracer_need_held(tr) < 0 || tracer_need_started(tr) < 0 ||
+	    take_call(in, &c) < 0)
 		return -1;
 	if (tr->call_count == CALLS_MAX)
 		return fail(FAIL_USAGE, "more than %d calls within calls",

@@ -51,7 +51,8 @@ do_want(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 		return -1;
 	tr->wants = memcmp(&wants, &nothing, sizeof wants) != 0;
 	tr->follow = wants.follow;
-	tr->programs = wants.follow || wants.programs;
+	tr->execs = wants.execs;
+	tr->programs = wants.follow || wants.programs || wants.execs;
 	target_want(tr->target, &wants);
 	return ran ? tracer_go_on(tr) : 0;
 }
@@ -156,6 +157,19 @@ do_why_trap(struct tracer *tr, struct wire_message *in,
 	return 0;
 }
 
+/* When it goes on, with us or without. */
+static int
+do_deliver(struct tracer *tr, struct wire_message *in,
+	   struct wire_message *out)
+{
+	const pid_t tid = (pid_t)wire_take(in);
+	const int signal = (int)wire_take(in);
+
+	(void)out;
+	return tracer_need_held(tr) < 0 ? -1 :
+		target_deliver(tr->target, tid, signal);
+}
+
 static int
 do_follow(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
@@ -179,6 +193,7 @@ const struct request_handler event_requests[] = {
 	{ WIRE_CATCH, do_catch, false },
 	{ WIRE_WANT, do_want, false },
 	{ WIRE_FOLLOW, do_follow, false },
+	{ WIRE_DELIVER, do_deliver, false },
 	{ WIRE_BREAK, do_break, false },
 	{ WIRE_UNBREAK, do_unbreak, false },
 	{ WIRE_WHY_TRAP, do_why_trap, false },

@@ -44,16 +44,17 @@ do_to_start(struct tracer *tr, struct wire_message *in,
 {
 	const char *preloaded = wire_take_text(in);
 	const int fd = (int)(int64_t)wire_take(in);
+	const bool to_exec = wire_take(in);
 
 	tr->starting = false;
-	if (tracer_need_target(tr) < 0 || launch_to_start(tr->target) < 0)
+	tracer_note_preloaded(tr, preloaded, fd);
+	if (tracer_need_target(tr) < 0 ||
+	    (to_exec ? launch_to_exec(tr->target) :
+	     launch_to_start(tr->target)) < 0 ||
+	    (!to_exec && tracer_give_back(tr) < 0))
 		return -1;
-	if (preloaded && preload_give_back(tr->target, preloaded, fd) < 0) {
-		/* it would run with what is ours: it must not run at all */
-		(void)target_signal(tr->target, SIGKILL);
-		return -1;
-	}
 	tr->at_start = true;
+	tr->at_exec = to_exec;
 	tr->look = look_back_new(tr->target);
 	wire_put_text(out, target_name(tr->target));
 	return 0;
@@ -78,6 +79,11 @@ do_stop(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 int
 tracer_release(struct tracer *tr)
 {
+	/* what is ours in its environment is none of the program's */
+	if (tr->at_exec && tr->preloaded && tr->target &&
+	    !target_gone(tr->target) && tracer_start(tr) < 0)
+		fail_clear();
+	tr->at_exec = false;
 	tracer_leave_calls(tr);
 	/* breakpoints go with the release */
 	tr->trap_count = 0;
@@ -145,6 +151,8 @@ do_cont(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 		return -1;
 	if (!target_held(tr->target))
 		return 0;
+	if (tr->at_exec)
+		return tracer_start(tr);
 	if (tid && target_deliver(tr->target, tid, signal) < 0)
 		return -1;
 	tr->at_start = false;
@@ -182,7 +190,7 @@ do_call(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	};
 	struct inject_report report = {0};
 
-	if (tracer_need_target(tr) < 0)
+	if (tracer_need_target(tr) < 0 || tracer_need_started(tr) < 0)
 		return -1;
 	if (n > CALL_ARGS)
 		return fail(FAIL_USAGE, "more than %d arguments", CALL_ARGS);

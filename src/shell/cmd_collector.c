@@ -32,6 +32,13 @@ sub_enable(struct shell *sh, size_t n, char **words)
 		return USAGE;
 	if (target_is_recorded(sh))
 		return collector_refuse(sh, n, words);
+	if (target_alive(sh) && sh->at_exec) {
+		fail(FAIL_USAGE, "collector enable: process %d stands at its "
+		     "exec, and its loader has not run",
+		     session_pid(sh->session));
+		fail_remedy("stop syncrtld, then cont; or enable it before run");
+		return FAILED;
+	}
 	sh->armed = true;
 	if (!target_alive(sh))
 		return DONE;

@@ -61,12 +61,6 @@ cmd_stop(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
-static bool
-is_number(const char *word)
-{
-	return *word && word[strspn(word, "0123456789")] == '\0';
-}
-
 static struct handler *
 handler_of_word(struct shell *sh, const char *command, const char *word)
 {
@@ -94,9 +88,30 @@ delete_all(struct shell *sh, bool temporary)
 	for (int number = 1; number < sh->next_handler; number++) {
 		struct handler *h = handler_numbered(sh, number);
 
-		if (h && (h->once || !temporary))
+		if (h && (temporary ? h->once : !h->perm))
 			handler_remove(sh, h);
 	}
+}
+
+/* "$firedhandlers" is one word. A handler with -temp may be gone by itself. */
+static int
+delete_numbers(struct shell *sh, char *word)
+{
+	char *numbers = xstrdup(word), *rest = NULL;
+	const bool many = strchr(word, ' ') || !*word;
+	int r = 0;
+
+	for (char *one = strtok_r(numbers, " ", &rest); one && r == 0;
+	     one = strtok_r(NULL, " ", &rest)) {
+		struct handler *h = handler_of_word(sh, "delete", one);
+
+		if (h)
+			handler_remove(sh, h);
+		else if (!many)
+			r = -1;
+	}
+	free(numbers);
+	return r;
 }
 
 static enum result
@@ -113,16 +128,66 @@ cmd_delete(struct shell *sh, size_t n, char **words)
 			continue;
 		}
 
-		if (!is_number(words[i]))
-			return USAGE;
-
-		struct handler *h = handler_of_word(sh, "delete", words[i]);
-
-		if (!h)
+		if (delete_numbers(sh, words[i]) < 0)
 			return FAILED;
-		handler_remove(sh, h);
 	}
 	return DONE;
+}
+
+/* clear [[FILE:]LINE]: of the places of that line, or of where it stands. */
+static bool
+waits_at_one(const struct handler *h, const struct handler *line, uint64_t pc)
+{
+	for (size_t i = 0; i < h->spots_len; i++) {
+		if (pc && h->spots[i] == pc)
+			return true;
+		for (size_t k = 0; k < line->spots_len; k++)
+			if (h->spots[i] == line->spots[k])
+				return true;
+	}
+	return false;
+}
+
+static int
+find_line(struct shell *sh, const char *word, struct handler *line,
+	  struct place *now)
+{
+	if (place_now(sh, thread_now(sh), now) < 0)
+		return -1;
+	if (!word)
+		return 0;
+	line->place = strchr(word, ':') || !now->file ? xstrdup(word) :
+		xasprintf("%s:%s", now->file, word);
+	return event_find(sh, line);
+}
+
+static enum result
+cmd_clear(struct shell *sh, size_t n, char **words)
+{
+	struct handler line = { .kind = EVENT_PLACE, .at_line = true };
+	struct place now = {0};
+	bool any = false;
+	int r;
+
+	if (n > 2)
+		return USAGE;
+	r = find_line(sh, n == 2 ? words[1] : NULL, &line, &now);
+	for (int number = 1; r == 0 && number < sh->next_handler; number++) {
+		struct handler *h = handler_numbered(sh, number);
+
+		if (!h || h->kind != EVENT_PLACE ||
+		    !waits_at_one(h, &line, n == 1 ? now.pc : 0))
+			continue;
+		fprintf(sh->out, "cleared (%d) %s\n", number, h->what);
+		handler_remove(sh, h);
+		any = true;
+	}
+	free(line.place);
+	free(line.spots);
+	vec_fini(&line.searched);
+	if (r == 0 && !any)
+		r = fail(FAIL_MISSING, "clear: nothing waits there");
+	return r < 0 ? FAILED : DONE;
 }
 
 static int
@@ -258,6 +323,8 @@ cmd_status(struct shell *sh, size_t n, char **words)
 	for (size_t i = 0; i < sh->handlers.len; i++) {
 		struct handler *h = sh->handlers.items[i];
 
+		if (h->hidden && !again)
+			continue;
 		if (again)
 			fprintf(sh->out, "%s%s\n", h->what,
 				h->disabled ? " -disable" : "");
@@ -268,7 +335,10 @@ cmd_status(struct shell *sh, size_t n, char **words)
 }
 
 const struct command event_commands[] = {
-	{ "delete", "N... | all | -temp", "remove handlers", 0, cmd_delete,
+	{ "clear", "[[FILE:]LINE]", "remove what waits at a line, or where the "
+	  "thread stands", NEEDS_TARGET | NEEDS_STOPPED, cmd_clear, "clear 12" },
+	{ "delete", "N... | all | -temp", "remove handlers (all: but for those with\n"
+	  "  -perm; $firedhandlers: those of the last event)", 0, cmd_delete,
 	  "delete 1" },
 	{ "handler", "-enable|-disable|-reset N...|all, -count N [LIMIT]",
 	  "switch handlers off and on; their counts of hits", 0, cmd_handler,
@@ -285,12 +355,13 @@ const struct command event_commands[] = {
 	  "  EVENT: in FUNCTION, at FILE:LINE, at &ADDRESS, returns FUNCTION,\n"
 	  "  infunction NAME, infile FILE,\n"
 	  "  change EXPR[, SIZE], access r|w|rw ADDRESS[, SIZE], timer SECONDS,\n"
-	  "  sig SIGNAL, exit, attach, detach, dlopen [LIB], dlclose [LIB],\n"
-	  "  thr_create [TID], thr_exit [TID], sysin [CALL], sysout [CALL],\n"
-	  "  prog_new, proc_gone,\n"
+	  "  sig SIGNAL [CODE], fault FAULT, throw, dlopen [LIB], dlclose [LIB],\n"
+	  "  attach, detach, sync, syncrtld, prog_new, lastrites, exit [CODE],\n"
+	  "  proc_gone, thr_create [TID], thr_exit [TID], lwp_exit [TID],\n"
+	  "  sysin [CALL], sysout [CALL], stop,\n"
 	  "  in FUNCTION longer TIME, cpu > PERCENT [for SECONDS], rss > SIZE\n"
-	  "  MODIFIERS: -if EXPR, -temp, -count N|infinity, -thread TID, -disable,\n"
-	  "  -trap",
+	  "  MODIFIERS: -if EXPR, -in FUNCTION, -temp, -count N|infinity,\n"
+	  "  -thread TID, -lwp TID, -disable, -hidden, -perm, -resumeone, -trap",
 	  0, cmd_when, "when timer 30 { collector disable; quit }" },
 	{ 0 }
 };

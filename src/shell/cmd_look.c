@@ -1,167 +1,53 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Looking at the process: where, threads, thread, loadobject, proc, call. (why: verb_why.c)
+ * Looking at the process: loadobject, proc, call. (why: verb_why.c)
  */
 #include "private.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* A thread by its tid; 0 for none given. */
+/* What dbx does by hand, and is done here by itself. */
+static const struct {
+	const char *option, *fix;
+} of_dbx[] = {
+	{ "-load", "pathmap FROM TO, where a file is somewhere else" },
+	{ "-unload", "nothing: a file is read when it is needed" },
+	{ "-hide", "where -all, and the views' object_hide" },
+	{ "-exclude", "dbxenv debug_file_directory, where reading takes long" },
+	{ "-use", "pathmap FROM TO" },
+	{ "-dumpelf", "sh readelf -a FILE" },
+};
+
+static enum result
+no_option(const char *option, const char *fix)
+{
+	fail(FAIL_USAGE, "loadobject %s: what is loaded is found by itself",
+	     option);
+	fail_remedy("%s", fix);
+	return FAILED;
+}
+
+/* A part of the path, or a pattern of file names. */
 static bool
-thread_word(size_t n, char **words, size_t at, long long *tid)
+is_like(const char *path, const char *pattern)
 {
-	*tid = 0;
-	if (n <= at)
-		return true;
-
-	const char *word = words[at];
-
-	if (str_starts(word, "t@") || str_starts(word, "l@"))
-		word += 2;
-	return str_number(word, 1, 1 << 30, tid);
-}
-
-static enum result
-cmd_where(struct shell *sh, size_t n, char **words)
-{
-	const bool all = n == 2 && strcmp(words[1], "-all") == 0;
-	struct scene l;
-	long long tid;
-
-	if (sh->core)
-		return post_mortem_where(sh, n, words);
-	tid = thread_now(sh);
-	if (n > 2 || (!all && n == 2 && !thread_word(n, words, 1, &tid)))
-		return USAGE;
-	if (scene_take(sh, all ? 0 : (pid_t)tid, LOOK_GENTLY, &l) < 0)
-		return FAILED;
-	l.frames_max = sh->frames_max;
-	scene_print(&l, sh->out);
-	scene_fini(&l);
-	return DONE;
-}
-
-/* Of those who wait; memory that is not ours to read tells less. */
-static void
-take_waiting(struct shell *sh, struct scene *l)
-{
-	if (scene_take(sh, 0, LOOK_AT_WAITING, l) == 0)
-		return;
-	fail_clear();
-	l->why = why_new();
-}
-
-static enum result
-cmd_threads(struct shell *sh, size_t n, char **words)
-{
-	struct session_thread *th;
-	struct scene l;
-
-	(void)words;
-	if (n != 1)
-		return USAGE;
-	if (sh->core)
-		return post_mortem_threads(sh);
-	if (!target_alive(sh))		/* then it is the table of the experiment */
-		return view_run(sh, n, words);
-
-	const ssize_t count = session_threads(sh->session, &th);
-
-	if (count < 0)
-		return FAILED;
-
-	take_waiting(sh, &l);
-	fprintf(sh->out, "%8s  %-5s  %12s  %-15s  %s\n", "TID", "STATE",
-		"CPU s", "NAME", "WAITS FOR");
-	for (ssize_t i = 0; i < count; i++) {
-		char *text = scene_wait_text(&l, th[i].tid);
-
-		fprintf(sh->out, "%8d  %-5c  %12.3f  %-*s%s\n", th[i].tid,
-			th[i].state, (double)th[i].cpu_ns / 1e9,
-			*text ? 17 : 0, th[i].name, text);
-		free(text);
-	}
-	fail_clear();
-	scene_fini(&l);
-	free(th);
-	return DONE;
-}
-
-/* dbx: one line each, the one that stopped marked. Names are of Linux, where
- * a thread and its LWP are one. */
-static enum result
-cmd_lwps(struct shell *sh, size_t n, char **words)
-{
-	struct session_thread *th;
-
-	(void)words;
-	if (n != 1)
-		return USAGE;
-
-	const ssize_t count = session_threads(sh->session, &th);
-
-	if (count < 0)
-		return FAILED;
-	for (ssize_t i = 0; i < count; i++) {
-		const pid_t now = sh->thread ? sh->thread :
-			session_pid(sh->session);
-
-		fprintf(sh->out, "%cl@%d %c %s\n", th[i].tid == now ? '>' :
-			' ', th[i].tid, th[i].state, th[i].name);
-	}
-	free(th);
-	return DONE;
-}
-
-static enum result
-cmd_thread(struct shell *sh, size_t n, char **words)
-{
-	struct session_thread *th;
-	long long tid;
-	const bool suspend = n > 1 && strcmp(words[1], "-suspend") == 0;
-	const bool resume = n > 1 && strcmp(words[1], "-resume") == 0;
-	const bool info = n > 1 && strcmp(words[1], "-info") == 0;
-	const size_t at = suspend || resume || info ? 2 : 1;
-
-	if (n > at + 1 || !thread_word(n, words, at, &tid))
-		return USAGE;
-	if (sh->core)
-		return suspend || resume ? USAGE : post_mortem_thread(sh, tid);
-	if (suspend || resume)
-		return alone_suspend(sh, tid ? (pid_t)tid : thread_now(sh),
-				     suspend);
-	if (!tid)
-		tid = sh->thread ? sh->thread : session_pid(sh->session);
-
-	const ssize_t count = session_threads(sh->session, &th);
-	bool found = false;
-
-	for (ssize_t i = 0; i < count; i++) {
-		if (th[i].tid != tid)
-			continue;
-		fprintf(sh->out, "thread %d (%s), state %c, %.3f s CPU\n",
-			th[i].tid, th[i].name, th[i].state,
-			(double)th[i].cpu_ns / 1e9);
-		found = true;
-	}
-	free(th);
-	if (found && !info)
-		sh->thread = (pid_t)tid;
-	if (count >= 0 && !found)
-		fail(FAIL_MISSING, "process %d has no thread %lld",
-		     session_pid(sh->session), tid);
-	return found ? DONE : FAILED;
+	return strstr(path, pattern) || fnmatch(pattern, path, 0) == 0;
 }
 
 static enum result
 cmd_loadobject(struct shell *sh, size_t n, char **words)
 {
 	struct modules mods = {0};
-	const char *last = "";
+	const char *last = "", *pattern = n == 3 ? words[2] : "";
 
-	if (n > 2 || (n == 2 && strcmp(words[1], "-list") != 0))
+	for (size_t i = 0; n > 1 && i < ARRAY_LEN(of_dbx); i++)
+		if (strcmp(words[1], of_dbx[i].option) == 0)
+			return no_option(words[1], of_dbx[i].fix);
+	if (n > 3 || (n > 1 && strcmp(words[1], "-list") != 0))
 		return USAGE;
 
 	char *text = session_maps(sh->session);
@@ -177,6 +63,8 @@ cmd_loadobject(struct shell *sh, size_t n, char **words)
 		    !(m->prot & MODULE_EXEC))
 			continue;
 		last = m->path;
+		if (!is_like(m->path, pattern))
+			continue;
 		fprintf(sh->out, "0x%012llx  %s%s\n",
 			(unsigned long long)m->start, str_tame(m->path),
 			m->deleted ? " (deleted)" : "");
@@ -201,6 +89,24 @@ state_word(const struct shell *sh)
 }
 
 static enum result
+print_directory(struct shell *sh)
+{
+	char *link = xasprintf("/proc/%d/cwd", (int)session_pid(sh->session));
+	char path[4096];
+	const ssize_t n = readlink(link, path, sizeof path - 1);
+
+	free(link);
+	if (n < 0) {
+		fail_errno("read the directory of process %d",
+			   (int)session_pid(sh->session));
+		return FAILED;
+	}
+	path[n] = '\0';
+	fprintf(sh->out, "%s\n", path);
+	return DONE;
+}
+
+static enum result
 cmd_proc(struct shell *sh, size_t n, char **words)
 {
 	const char *what = n == 2 ? words[1] : "";
@@ -215,6 +121,8 @@ cmd_proc(struct shell *sh, size_t n, char **words)
 		free(text);
 		return DONE;
 	}
+	if (strcmp(what, "-cwd") == 0)
+		return print_directory(sh);
 	if (*what && strcmp(what, "-pid") != 0)
 		return USAGE;
 	if (*what) {
@@ -316,21 +224,65 @@ call_here(struct shell *sh, const char *text)
 	return r < 0 ? FAILED : DONE;
 }
 
+/* -m, +m: macros of the preprocessor, which are not expanded anyway. */
+static bool
+call_option(struct shell *sh, const char *word, size_t n)
+{
+	static const char *const options[] = { "-resumeone", "-fresh", "-m",
+					       "+m" };
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(options) && (strlen(options[i]) != n ||
+					  strncmp(options[i], word, n) != 0))
+		i++;
+	sh->call_alone |= i == 0;
+	sh->call_fresh |= i == 1;
+	return i < ARRAY_LEN(options);
+}
+
+/* dbx's -lang LANGUAGE, behind the call. */
+static int
+cut_language(char *text)
+{
+	char *at = strstr(text, ") -lang ");
+
+	if (!at)
+		return 0;
+	at[1] = '\0';
+	at += strlen(") -lang ");
+	if (strcmp(at, "c") == 0 || strcmp(at, "c++") == 0)
+		return 0;
+	fail(FAIL_USAGE, "call -lang %s: only C and C++ are known", at);
+	return fail_remedy("leave -lang out: by the machine's convention all "
+			   "are one");
+}
+
+/* Options stand before the call, and in older times behind it. */
+static char *
+cut_options(struct shell *sh, char *text)
+{
+	char *last;
+
+	for (size_t n; call_option(sh, text, n = strcspn(text, " \t"));) {
+		text += n;
+		text += strspn(text, " \t");
+	}
+	while ((last = strrchr(text, ' ')) &&
+	       call_option(sh, last + 1, strlen(last + 1)))
+		*last = '\0';
+	return text;
+}
+
 static enum result
 cmd_call(struct shell *sh, size_t n, char **words)
 {
-	static const char alone[] = "-resumeone ", fresh[] = "-fresh ";
-	char *whole = words_joined(n - 1, words + 1), *text = whole;
+	char *whole = words_joined(n - 1, words + 1), *text;
 	enum result r = USAGE;
 
-	sh->call_alone = str_starts(text, alone);
-	sh->call_fresh = str_starts(text, fresh);
-	if (sh->call_alone)
-		text += sizeof alone - 1;
-	if (sh->call_fresh)
-		text += sizeof fresh - 1;
-	text += strspn(text, " \t");
-	if (*text)
+	text = cut_options(sh, whole);
+	if (cut_language(text) < 0)
+		r = FAILED;
+	else if (*text)
 		r = session_state(sh->session) == SESSION_STOPPED ?
 			call_here(sh, text) : call_beside(sh, text);
 	sh->call_alone = sh->call_fresh = false;
@@ -342,19 +294,10 @@ const struct command look_commands[] = {
 	{ "call", "[-resumeone | -fresh] F(ARGUMENTS)", "call a function of "
 	  "the process\n  (-resumeone: alone; -fresh: on a thread of its own)",
 	  NEEDS_TARGET, cmd_call, "call getpid()" },
-	{ "loadobject", "[-list]", "list what is loaded", NEEDS_TARGET,
+	{ "loadobject", "[-list [PATTERN]]", "list what is loaded", NEEDS_TARGET,
 	  cmd_loadobject, "loadobject -list" },
-	{ "lwps", "", "list the threads as the kernel numbers them",
-	  NEEDS_TARGET, cmd_lwps, "lwps" },
-	{ "proc", "[-map | -pid]", "tell about the process", NEEDS_TARGET,
+	{ "proc", "[-map | -pid | -cwd]", "tell about the process", NEEDS_TARGET,
 	  cmd_proc, "proc -map" },
-	{ "thread", "[-info | -suspend | -resume] [TID]", "choose a thread for "
-	  "commands (-suspend: it stands)",
-	  NEEDS_SEEN, cmd_thread, "thread 4712" },
-	{ "threads", "", "list the threads; without a process: of the "
-	  "experiment", 0, cmd_threads, "threads" },
-	{ "where", "[TID | -all]", "print stacks", NEEDS_SEEN, cmd_where,
-	  "where -all" },
 	{ "why", "", "tell who waits for whom, and the ring of a deadlock",
 	  NEEDS_TARGET, cmd_why, "why" },
 	{ 0 }

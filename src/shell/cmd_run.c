@@ -32,6 +32,19 @@ cmd_debug(struct shell *sh, size_t n, char **words)
 		fputc('\n', sh->out);
 		return DONE;
 	}
+	if (strcmp(words[1], "-clone") == 0) {
+		fail(FAIL_USAGE, "debug -clone: a sonde has one process under "
+		     "control");
+		fail_remedy("start another sonde");
+		return FAILED;
+	}
+	/* -f: a core of another program; -r: handlers stay. So it is anyway. */
+	if (strcmp(words[1], "-f") == 0 || strcmp(words[1], "-r") == 0) {
+		if (n < 3)
+			return USAGE;
+		words++;
+		n--;
+	}
 	if (strcmp(words[1], "-") == 0 && n > 3)
 		return USAGE;
 	if (n <= 3 && core_is_one(words[n - 1]))
@@ -110,6 +123,7 @@ launch_program(struct shell *sh)
 		.preload = sh->armed && session_wants_preload(&sh->settings),
 		.own_group = sh->own_group = terminal_is_shared(sh) && !sh->pty,
 		.terminal = pty_name(sh),
+		.to_exec = handlers_want(sh, EVENT_SYNC),
 	};
 
 	sh->session = session_launch(&launch);
@@ -118,6 +132,10 @@ launch_program(struct shell *sh)
 	pty_begin(sh);
 	shell_note(sh, "Running: %s (process id %d)", sh->program[0],
 		   session_pid(sh->session));
+	sh->booting = true;
+	sh->at_exec = launch.to_exec;
+	if (sh->at_exec)
+		return wants_review(sh);	/* the rest: wait.c, take_started */
 	/* first what may fail for a name, then what makes an experiment */
 	if (handlers_place(sh) < 0)
 		return -1;
@@ -155,8 +173,22 @@ start_program(struct shell *sh)
 	if (target_end_session(sh) == FAILED || check_experiment(sh) < 0)
 		return FAILED;
 	run_forget_interrupt();
-	if (launch_program(sh) == 0 && session_cont(sh->session) == 0)
-		return run_wait_started(sh);
+	if (launch_program(sh) == 0) {
+		const pid_t pid = session_pid(sh->session);
+		bool over;
+
+		str_clear(&sh->fired);
+		sh->thread = 0;
+		sh->body_failed = false;
+		over = handlers_hear(sh, sh->at_exec ? EVENT_SYNC :
+				     EVENT_SYNCRTLD);
+		if (sh->quitting)
+			return QUIT;
+		if (over || !sh->session || session_pid(sh->session) != pid)
+			return sh->body_failed ? TOLD : DONE;
+		if (session_cont(sh->session) == 0)
+			return run_wait_started(sh);
+	}
 	shell_print_failure(sh);
 	sh->exit_status = status_of_failure(fail_last()->kind);
 	(void)target_end_session(sh);

@@ -248,14 +248,35 @@ cmd_version(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
+/* What of ours the line asks for: name, value, name ... The tracer is asked
+ * for some, which only we can do, not a child. */
+static void
+own_variables(struct shell *sh, const char *line, struct vec *out)
+{
+	static const char *const names[] = {
+		"pid", "thread", "lwp", "proc", "prog", "exitcode",
+		"experiment", "dllist", "dlobj", "sig", "sigstr", "sigcode",
+		"sigaddr", "level", "sysname", "syscode", "sysresult",
+		"firedhandlers", "handlers", "newhandlerid", "booting",
+		"func", "file", "line", "vfunc", "vfile", "vline", "vlevel",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const char *value = !line || strstr(line, names[i]) ?
+			shell_variable(sh, names[i]) : NULL;
+
+		if (!value)
+			continue;
+		vec_push(out, xstrdup(names[i]));
+		vec_push(out, xstrdup(value));
+	}
+	fail_clear();
+}
+
 /* In the child: our variables are in its environment, our output is its. */
 static void
-exec_shell(struct shell *sh, const char *line)
+exec_shell(struct shell *sh, const char *line, const struct vec *own)
 {
-	static const char *const names[] = { "pid", "thread", "exitcode",
-					     "experiment", "dllist", "dlobj",
-					     "sig", "level", "sysname",
-					     "syscode", "sysresult" };
 	const char *shell = getenv("SHELL");
 	const size_t count = sh->params ? sh->params->n : 0;
 	char **args = xcalloc(count + 5, sizeof *args);
@@ -269,12 +290,8 @@ exec_shell(struct shell *sh, const char *line)
 	for (size_t i = 0; i + 1 < sh->variables.len; i += 2)
 		(void)setenv(sh->variables.items[i],
 			     sh->variables.items[i + 1], 1);
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		const char *value = shell_variable(sh, names[i]);
-
-		if (value)
-			(void)setenv(names[i], value, 1);
-	}
+	for (size_t i = 0; i + 1 < own->len; i += 2)
+		(void)setenv(own->items[i], own->items[i + 1], 1);
 	(void)signal(SIGINT, SIG_DFL);
 	(void)signal(SIGPIPE, SIG_DFL);
 	(void)signal(SIGXFSZ, SIG_DFL);
@@ -297,14 +314,17 @@ cmd_sh(struct shell *sh, size_t n, char **words)
 		sh->line && sh->line->raw ?
 		xstrdup(sh->line->raw + sh->line->rest) :
 		words_joined(n - 1, words + 1);
+	struct vec own = {0};
 	int status = -1;
 
+	own_variables(sh, line, &own);
 	fflush(NULL);
 
 	const pid_t pid = fork();
 
 	if (pid == 0)
-		exec_shell(sh, line);
+		exec_shell(sh, line, &own);
+	vec_free_items(&own);
 	free(line);
 	if (pid < 0) {
 		fail_errno("sh: fork");

@@ -17,6 +17,7 @@ struct walk {
 	struct shell *sh;
 	pid_t tid;
 	bool over;		/* calls */
+	bool entered;		/* it has gone into one */
 	struct place from, now;
 	bool ended;		/* by something else: a stop, the end */
 	bool told;		/* ... that has shown where it is */
@@ -155,8 +156,10 @@ into_call(struct walk *w)
 	}
 	if (w->ended)
 		return 0;
-	if (w->now.file)
+	if (w->now.file) {
+		w->entered = true;
 		return past_prologue(w);
+	}
 	return run_until(w, call.behind_call, call.sp);
 }
 
@@ -173,7 +176,8 @@ is_there(const struct walk *w)
 {
 	const struct place *n = &w->now, *f = &w->from;
 
-	if (w->ended)
+	/* a function that calls itself is another line, too */
+	if (w->ended || w->entered)
 		return true;
 	/* in the caller, in the midst of a line: on to its end */
 	return n->file && n->pc == n->row_start && !same_line(n, f);
@@ -203,6 +207,7 @@ go_on(struct walk *w)
 static int
 walk_line(struct walk *w)
 {
+	w->entered = false;
 	if (!w->now.file)
 		return leave(w);
 	do {
@@ -252,16 +257,31 @@ count_of(size_t n, char **words, long long *times)
 }
 
 static enum result
+no_signal_step(void)
+{
+	fail(FAIL_USAGE, "-sig: signals wait until the thread goes on");
+	fail_remedy("stop in the handler, then cont -sig SIGNAL");
+	return FAILED;
+}
+
+static enum result
 walk_times(struct shell *sh, size_t n, char **words, bool over,
 	   int (*go)(struct walk *))
 {
-	const bool alone = n > 1 && strcmp(words[1], "-resumeone") == 0;
+	bool alone = false;
 	long long times;
 	enum result r;
 
-	if (alone) {
-		n--;
-		words++;
+	for (; n > 1; n--, words++) {
+		if (strcmp(words[1], "-sig") == 0)
+			return no_signal_step();
+		if (strcmp(words[1], "-resumeone") == 0)
+			alone = true;
+		else if (words[1][0] && words[1][1] == '@') {
+			if (thread_choose(sh, words[1]) < 0)
+				return FAILED;
+		} else
+			break;
 	}
 	if (!count_of(n, words, &times))
 		return USAGE;
@@ -273,11 +293,42 @@ walk_times(struct shell *sh, size_t n, char **words, bool over,
 	return r;
 }
 
+/* Over the line, or to that function, which it calls. */
+static enum result
+step_to(struct shell *sh, const char *function)
+{
+	const pid_t tid = thread_now(sh);
+	struct handler *h = handler_add(sh, EVENT_PLACE, DOES_STOP);
+	const int number = h->number;
+	enum result r = FAILED;
+
+	h->what = xasprintf("step to %s", function);
+	h->place = xstrdup(function);
+	h->once = h->hidden = true;
+	h->thread = tid;
+	if (handler_place(sh, h) == 0 && !h->late)
+		r = walk(sh, 1, true, walk_line);
+	else if (h->late)
+		fail(FAIL_MISSING, "step to: process %d has no function '%s'",
+		     (int)session_pid(sh->session), function);
+	h = handler_numbered(sh, number);
+	if (h)
+		handler_remove(sh, h);
+	return r;
+}
+
 static enum result
 cmd_step(struct shell *sh, size_t n, char **words)
 {
 	if (n == 2 && strcmp(words[1], "up") == 0)
 		return walk(sh, 1, true, leave);
+	if (n == 2 && strcmp(words[1], "to") == 0) {
+		fail(FAIL_USAGE, "step to: into which function?");
+		fail_remedy("step to FUNCTION");
+		return FAILED;
+	}
+	if (n == 3 && strcmp(words[1], "to") == 0)
+		return step_to(sh, words[2]);
 	return walk_times(sh, n, words, false, walk_line);
 }
 
@@ -303,10 +354,13 @@ static enum result
 cmd_pop(struct shell *sh, size_t n, char **words)
 {
 	const bool call = n == 2 && strcmp(words[1], "-c") == 0;
+	const bool to = n == 3 && strcmp(words[1], "-f") == 0;
 	long long times = 1;
 	struct place now;
 
-	if (!call && !count_of(n, words, &times))
+	if (to && !str_number(words[2], 1, 1000000, &times))
+		return USAGE;
+	if (!call && !to && !count_of(n, words, &times))
 		return USAGE;
 	if ((call ? called_give_up(sh) :
 	     debuggee_pop(sh, (size_t)times)) < 0 ||
@@ -317,18 +371,18 @@ cmd_pop(struct shell *sh, size_t n, char **words)
 }
 
 const struct command step_commands[] = {
-	{ "next", "[-resumeone] [N]", "go on to the next line, over calls "
+	{ "next", "[-resumeone] [t@TID] [N]", "go on to the next line, over calls "
 	  "(-resumeone: alone)",
-	  NEEDS_TARGET | NEEDS_STOPPED, cmd_next, "next" },
-	{ "nexti", "[-resumeone] [N]", "execute one instruction, a call as one",
-	  NEEDS_TARGET | NEEDS_STOPPED, cmd_nexti, "nexti 3" },
-	{ "pop", "[N | -c]", "leave the function undone (-c: a call that "
-	  "stands)", NEEDS_TARGET | NEEDS_STOPPED, cmd_pop,
+	  NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_next, "next" },
+	{ "nexti", "[-resumeone] [t@TID] [N]", "execute one instruction, a call as one",
+	  NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_nexti, "nexti 3" },
+	{ "pop", "[N | -f N | -c]", "leave the function undone (-f: to frame N; "
+	  "-c: a call that\n  stands)", NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_pop,
 	  "pop" },
-	{ "step", "[-resumeone] [N] | up", "go on to the next line, into calls (up: to "
-	  "the caller)", NEEDS_TARGET | NEEDS_STOPPED, cmd_step,
+	{ "step", "[-resumeone] [t@TID] [N] | up | to FUNCTION", "go on to the "
+	  "next line, into calls\n  (up: to the caller; to: into that call only)", NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_step,
 	  "step up" },
-	{ "stepi", "[N]", "execute one instruction",
-	  NEEDS_TARGET | NEEDS_STOPPED, cmd_stepi, "stepi" },
+	{ "stepi", "[t@TID] [N]", "execute one instruction",
+	  NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_stepi, "stepi" },
 	{ 0 }
 };

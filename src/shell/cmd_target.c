@@ -8,15 +8,78 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct attaching {
+	bool hold;
+	const char *pid, *program;	/* program NULL, or "-": whatever */
+};
+
+/* dbx: PID, PROGRAM PID, - PID, -p PID PROGRAM; -r keeps handlers, as we do. */
+static bool
+take_attach(size_t n, char **words, struct attaching *a)
+{
+	const char *rest[2] = { NULL };
+	bool pid_first = false;
+	size_t count = 0;
+
+	for (size_t i = 1; i < n; i++) {
+		if (strcmp(words[i], "-stop") == 0)
+			a->hold = true;
+		else if (strcmp(words[i], "-p") == 0)
+			pid_first = true;
+		else if (strcmp(words[i], "-r") == 0)
+			continue;
+		else if (count == ARRAY_LEN(rest))
+			return false;
+		else
+			rest[count++] = words[i];
+	}
+	if (!count)
+		return false;
+	a->pid = rest[count == 2 && !pid_first];
+	a->program = count == 2 ? rest[pid_first] : NULL;
+	if (a->program && strcmp(a->program, "-") == 0)
+		a->program = NULL;
+	return true;
+}
+
+/* Of a program that is named, too: is it that? */
+static int
+check_runs(const char *word, const char *program)
+{
+	const pid_t pid = target_find(word);
+	struct stat theirs, named;
+	char path[64], runs[4096];
+	ssize_t n;
+
+	if (pid < 0)
+		return -1;
+	(void)snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	if (stat(path, &theirs) < 0)
+		return 0;		/* attaching says why */
+	if (stat(program, &named) < 0)
+		return fail_errno("attach: program %s", program);
+	if (theirs.st_dev == named.st_dev && theirs.st_ino == named.st_ino)
+		return 0;
+	n = readlink(path, runs, sizeof runs - 1);
+	runs[n > 0 ? n : 0] = '\0';
+	fail(FAIL_UNSUITABLE, "process %d runs %s, and not %s", (int)pid, runs,
+	     program);
+	return fail_remedy("attach %d", (int)pid);
+}
 
 enum result
 cmd_attach(struct shell *sh, size_t n, char **words)
 {
-	const bool hold = n > 2 && strcmp(words[1], "-stop") == 0;
+	struct attaching a = {0};
 
-	if (n != (hold ? 3u : 2u))
+	if (!take_attach(n, words, &a))
 		return USAGE;
-	if (target_attach(sh, words[n - 1], hold) < 0)
+	if (a.program && check_runs(a.pid, a.program) < 0)
+		return FAILED;
+	if (target_attach(sh, a.pid, a.hold) < 0)
 		return FAILED;
 	(void)handlers_hear(sh, EVENT_ATTACH);
 	return DONE;
@@ -82,15 +145,43 @@ cont_follow(struct shell *sh, const char *whom)
 	return child ? run_wait_started(sh) : cont_started(sh, false, 0, 0);
 }
 
+/* cont at [FILE:]LINE [TID]: from that line of its function on. */
+static enum result
+cont_at(struct shell *sh, size_t n, char **words)
+{
+	if (n > 4)
+		return USAGE;
+	if (!target_alive(sh) ||
+	    session_state(sh->session) != SESSION_STOPPED) {
+		fail(FAIL_USAGE, "cont at: the process does not stand");
+		fail_remedy("stop");
+		return FAILED;
+	}
+	if ((n == 4 && thread_choose(sh, words[3]) < 0) ||
+	    place_jump(sh, words[2]) < 0)
+		return FAILED;
+	run_forget_interrupt();
+	return cont_started(sh, false, 0, 0);
+}
+
 static enum result
 cmd_cont(struct shell *sh, size_t n, char **words)
 {
-	const bool alone = n == 2 && strcmp(words[1], "-resumeone") == 0;
-	const bool signalled = n > 1 && !alone;
 	int signal = 0;
 
 	if (n == 3 && strcmp(words[1], "-follow") == 0)
 		return cont_follow(sh, words[2]);
+	if (n > 2 && strcmp(words[1], "at") == 0)
+		return cont_at(sh, n, words);
+	if (n > 1 && words[n - 1][0] && words[n - 1][1] == '@') {
+		if (thread_choose(sh, words[n - 1]) < 0)
+			return FAILED;
+		words[--n] = NULL;
+	}
+
+	const bool alone = n == 2 && strcmp(words[1], "-resumeone") == 0;
+	const bool signalled = n > 1 && !alone;
+
 	if (!alone && !take_signal(n, words, &signal))
 		return USAGE;
 	if (signalled && (signal < 0 || need_standing(sh) < 0))
@@ -127,14 +218,22 @@ static enum result
 cmd_detach(struct shell *sh, size_t n, char **words)
 {
 	enum session_leave how = LEAVE_RUNNING;
+	int signal = 0;
 	char *receipt;
 
 	if (n == 2 && strcmp(words[1], "-stop") == 0)
 		how = LEAVE_STOPPED;
 	else if (n == 2 && strcmp(words[1], "-keep") == 0)
 		how = LEAVE_RECORDING;
+	else if (n == 3 && strcmp(words[1], "-sig") == 0)
+		signal = signal_number(words[2]);
 	else if (n != 1)
 		return USAGE;
+	if (signal < 0) {
+		fail(FAIL_USAGE, "detach: '%s' is no signal", words[2]);
+		fail_remedy("kill -l lists them");
+		return FAILED;
+	}
 
 	if (sh->pty) {
 		fail(FAIL_USAGE, "its terminal is of ours, and would go with "
@@ -158,6 +257,10 @@ cmd_detach(struct shell *sh, size_t n, char **words)
 			    "go");
 		return FAILED;
 	}
+	if (signal && ((session_state(sh->session) != SESSION_STOPPED &&
+			session_stop(sh->session) < 0) ||
+		       session_deliver(sh->session, thread_now(sh), signal) < 0))
+		return FAILED;
 	if (session_detach(sh->session, how, &receipt) < 0)
 		return FAILED;
 	target_note_experiment(sh);
@@ -204,8 +307,11 @@ cmd_kill(struct shell *sh, size_t n, char **words)
 
 	const int sig = n == 1 ? SIGKILL : signal_number(words[1]);
 
-	if (n > 2)
-		return USAGE;
+	if (n > 2) {
+		fail(FAIL_USAGE, "kill: only of the process that is debugged");
+		fail_remedy("kill SIGNAL; sh kill of any other");
+		return FAILED;
+	}
 	if (!target_alive(sh)) {
 		fail(FAIL_USAGE, "kill: there is no process");
 		fail_remedy("attach PID, or debug PROGRAM and run");
@@ -225,25 +331,26 @@ cmd_kill(struct shell *sh, size_t n, char **words)
 }
 
 const struct command target_commands[] = {
-	{ "attach", "[-stop] PID|NAME", "attach to a running process; it runs "
-	  "on (-stop: stop it)", 0, cmd_attach, "attach 4711" },
-	{ "cont", "[-resumeone | -sig SIGNAL | -nosig |\n       -follow parent|child]", "resume; wait for an "
+	{ "attach", "[-stop] [-r] PID|NAME | PROGRAM|- PID | -p PID PROGRAM",
+	  "attach to a running process; it runs on (-stop: stop it)", 0,
+	  cmd_attach, "attach 4711" },
+	{ "cont", "[-resumeone | -sig SIGNAL | -nosig | at LINE |\n       -follow parent|child] [t@TID]", "resume; wait for an "
 	  "event or the end\n  (-resumeone: alone; -sig: with this signal instead "
-	  "of the one that is due,\n  -nosig: with none; -follow: of two that "
-	  "stand at a fork, see dbxenv)", 0, cmd_cont, "cont" },
+	  "of the one that is due,\n  -nosig: with none; at: from that line on; -follow: of two that "
+	  "stand at a fork, see dbxenv)", LETS_RUN, cmd_cont, "cont" },
 	{ "debug", "[PROGRAM [ARGUMENTS] | - [PID]]",
 	  "choose the program that run starts", 0, cmd_debug,
 	  "debug ./server -v" },
-	{ "detach", "[-stop | -keep]", "let it go (-stop: stopped; "
-	  "-keep: recording goes on)", NEEDS_TARGET, cmd_detach,
+	{ "detach", "[-stop | -keep | -sig SIGNAL]", "let it go (-stop: stopped; "
+	  "-keep: recording\n  goes on; -sig: with this signal)", NEEDS_TARGET, cmd_detach,
 	  "detach -keep" },
 	{ "kill", "[SIGNAL | -l]", "kill the process, or send it a signal "
 	  "(-l: list them)", 0, cmd_kill, "kill TERM" },
 	{ "rerun", "[ARGUMENTS] [< FILE] [> FILE]", "start the program anew, "
-	  "with these arguments only", REDIRECTS_ITSELF, cmd_rerun,
+	  "with these arguments only", REDIRECTS_ITSELF | LETS_RUN, cmd_rerun,
 	  "rerun -n 5" },
 	{ "run", "[ARGUMENTS] [< FILE] [> FILE]", "start the program and "
-	  "wait; without words: as the last time", REDIRECTS_ITSELF, cmd_run,
+	  "wait; without words: as the last time", REDIRECTS_ITSELF | LETS_RUN, cmd_run,
 	  "run -n 5 > out.txt" },
 	{ "runargs", "[ARGUMENTS] [< FILE] [> FILE]",
 	  "set the program's arguments", REDIRECTS_ITSELF, cmd_runargs,

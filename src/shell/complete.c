@@ -192,6 +192,10 @@ offer_event(const char *first, size_t n, const char *last, const char *typed)
 		offer_calls(typed);
 	else if (n == 2 && strcmp(last, "sig") == 0)
 		offer_signals(typed);
+	else if (n == 2 && strcmp(last, "fault") == 0)
+		faults_each(offer, typed);
+	else if (*typed == '-')
+		modifiers_each(offer, typed);
 	return true;
 }
 

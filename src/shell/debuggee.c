@@ -268,6 +268,28 @@ new_debuggee(struct shell *sh)
 	return e;
 }
 
+bool
+debuggee_is_in(struct debug *d, const char *function)
+{
+	enum { FRAMES_MOST = 10000 };
+	const size_t n = debug_frames(d, FRAMES_MOST);
+	bool found = false;
+
+	for (size_t i = 0; i < n && !found; i++) {
+		struct debug_frame f;
+
+		if (debug_frame(d, i, &f) < 0 || !f.function)
+			continue;
+
+		char *shown = name_display(f.function, NAME_SHORT);
+
+		found = strcmp(shown, function) == 0 ||
+			strcmp(f.function, function) == 0;
+		free(shown);
+	}
+	return found;
+}
+
 void
 debuggee_free(struct shell *sh)
 {

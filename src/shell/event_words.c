@@ -97,7 +97,7 @@ take_data(struct event *e, size_t n, char **words)
 
 	e->how = how;
 	e->reads = strchr(how, 'r');
-	e->wrong |= n <= first || !*how || how[strspn(how, "rw")];
+	e->wrong |= n <= first || !*how || how[strspn(how, "rwxab")];
 	e->place = e->data = n > first ? words_joined(n - first,
 						      words + first) : NULL;
 }
@@ -126,6 +126,25 @@ take_amounts(struct event *e, size_t *n, char **words)
 	*n = 2;
 }
 
+/* -thread and -lwp: 4711, t@4711, l@4711. */
+static long long
+take_thread(size_t *n, char **words, bool *wrong)
+{
+	static const char *const options[] = { "-thread", "-lwp" };
+	long long tid = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+		const char *word = take_word(options[i], n, words, wrong);
+
+		if (!word)
+			continue;
+		if (str_starts(word, "t@") || str_starts(word, "l@"))
+			word += 2;
+		*wrong |= !str_number(word, 1, 1 << 30, &tid);
+	}
+	return tid;
+}
+
 struct event
 event_take(size_t n, char **words, bool has_body)
 {
@@ -137,10 +156,17 @@ event_take(size_t n, char **words, bool has_body)
 	e.trap = take("-trap", &n, words);
 	e.disable = take("-disable", &n, words);
 	e.count = take_number("-count", &n, words, &e.wrong);
-	e.thread = take_number("-thread", &n, words, &e.wrong);
+	e.thread = take_thread(&n, words, &e.wrong);
 	e.condition = take_word("-if", &n, words, &e.wrong);
+	e.within = take_word("-in", &n, words, &e.wrong);
+	e.hidden = take("-hidden", &n, words);
+	e.perm = take("-perm", &n, words);
+	e.alone = take("-resumeone", &n, words);
+	e.instr = take("-instr", &n, words);
 	e.name = n > 1 ? words[1] : "";
 	take_amounts(&e, &n, words);
+	if (n == 4 && strcmp(e.name, "sig") == 0)
+		e.code = words[--n];
 	e.place = n > 2 ? words[2] : NULL;
 	if (strcmp(e.name, "change") == 0 || strcmp(e.name, "access") == 0)
 		take_data(&e, n, words);
@@ -178,6 +204,8 @@ event_shown(const char *command, const struct event *e)
 		str_addf(&s, " %s", place);
 		free(place);
 	}
+	if (e->code)
+		str_addf(&s, " %s", e->code);
 	if (e->longer)
 		str_addf(&s, " longer %s", e->longer);
 	if (e->limit)
@@ -188,6 +216,14 @@ event_shown(const char *command, const struct event *e)
 		str_add(&s, " -temp");
 	if (e->trap)
 		str_add(&s, " -trap");
+	if (e->hidden)
+		str_add(&s, " -hidden");
+	if (e->perm)
+		str_add(&s, " -perm");
+	if (e->alone)
+		str_add(&s, " -resumeone");
+	if (e->within)
+		str_addf(&s, " -in %s", e->within);
 	if (e->count == FOR_EVER)
 		str_add(&s, " -count infinity");
 	else if (e->count)

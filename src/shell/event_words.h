@@ -12,7 +12,9 @@ struct event {			/* as it was written */
 	const char *longer, *limit, *span;
 	char *data;		/* the place, ours */
 	const char *how;	/* it is accessed */
-	bool temp, trap, disable, reads;
+	const char *code, *within;
+	bool temp, trap, disable, reads, hidden, perm, alone,
+	     instr;
 	long long count, thread;
 	bool wrong;
 };

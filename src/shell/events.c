@@ -21,12 +21,17 @@ static const struct event_name {
 	{ "infile", EVENT_PLACE, A_PLACE },
 	{ "returns", EVENT_RETURNS, A_PLACE },
 	{ "timer", EVENT_TIMER, A_PLACE },
-	{ "exit", EVENT_EXIT, NO_PLACE },
+	{ "exit", EVENT_EXIT, PERHAPS_A_PLACE },
+	{ "lastrites", EVENT_DIES, NO_PLACE },
+	{ "sync", EVENT_SYNC, NO_PLACE },
+	{ "syncrtld", EVENT_SYNCRTLD, NO_PLACE },
 	{ "proc_gone", EVENT_GONE, NO_PLACE },
 	{ "prog_new", EVENT_PROG_NEW, NO_PLACE },
 	{ "attach", EVENT_ATTACH, NO_PLACE },
 	{ "detach", EVENT_DETACH, NO_PLACE },
 	{ "sig", EVENT_SIG, A_PLACE },
+	{ "fault", EVENT_FAULT, A_PLACE },
+	{ "stop", EVENT_STOPS, NO_PLACE },
 	{ "change", EVENT_CHANGE, A_PLACE },
 	{ "access", EVENT_ACCESS, A_PLACE },
 	{ "cpu", EVENT_LEVEL, NO_PLACE },
@@ -35,9 +40,63 @@ static const struct event_name {
 	{ "dlclose", EVENT_DLCLOSE, PERHAPS_A_PLACE },
 	{ "thr_create", EVENT_THR_CREATE, PERHAPS_A_PLACE },
 	{ "thr_exit", EVENT_THR_EXIT, PERHAPS_A_PLACE },
+	{ "lwp_exit", EVENT_THR_EXIT, PERHAPS_A_PLACE },
 	{ "sysin", EVENT_SYSIN, PERHAPS_A_PLACE },
 	{ "sysout", EVENT_SYSOUT, PERHAPS_A_PLACE },
+	{ "throw", EVENT_PLACE, NO_PLACE },
 };
+
+/* Of dbx, and not of ours. */
+static const struct {
+	const char *name, *why, *fix;
+} refused[] = {
+	{ "cond", "every thread would have to execute one instruction at a "
+	  "time", "stop change EXPR, or stop at PLACE -if EXPR" },
+	{ "inclass", "only functions by their names are known",
+	  "stop infunction CLASS::FUNCTION, or stop infile FILE" },
+	{ "inmember", "only functions by their names are known",
+	  "stop infunction CLASS::FUNCTION" },
+	{ "inmethod", "only functions by their names are known",
+	  "stop infunction CLASS::FUNCTION" },
+	{ "inobject", "objects are not followed",
+	  "stop infunction CLASS::FUNCTION -if 'this == ADDRESS'" },
+	{ "next", "a step is not an event here", "next, then the commands" },
+	{ "step", "a step is not an event here", "step, then the commands" },
+};
+
+/* Of modifiers, and of kinds of access. */
+static bool
+is_wrong(const char *command, const struct event *e)
+{
+	if (e->instr) {
+		fail(FAIL_USAGE, "%s %s -instr: a step is not an event here",
+		     command, e->name);
+		fail_remedy("stop at &ADDRESS, or stepi");
+		return true;
+	}
+	if (strcmp(e->name, "access") != 0 || !e->how ||
+	    !strpbrk(e->how, "xb"))
+		return false;
+	fail(FAIL_USAGE, "%s access %s: the processor tells only %s", command,
+	     e->how, strchr(e->how, 'x') ? "of data that was read or written" :
+	     "when it was accessed (a)");
+	fail_remedy(strchr(e->how, 'x') ? "stop at &ADDRESS, or stop in "
+		    "FUNCTION" : "leave out the b");
+	return true;
+}
+
+static bool
+is_refused(const char *command, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+		if (strcmp(refused[i].name, name) != 0)
+			continue;
+		fail(FAIL_USAGE, "%s %s: %s", command, name, refused[i].why);
+		fail_remedy("%s", refused[i].fix);
+		return true;
+	}
+	return false;
+}
 
 static const struct event_name *
 event_named(const char *name)
@@ -59,6 +118,18 @@ events_each(offer_fn *offer, const char *typed)
 {
 	for (size_t i = 0; i < ARRAY_LEN(event_names); i++)
 		offer(event_names[i].name, typed);
+}
+
+void
+modifiers_each(offer_fn *offer, const char *typed)
+{
+	static const char *const names[] = {
+		"-if", "-in", "-temp", "-count", "-thread", "-lwp", "-disable",
+		"-hidden", "-perm", "-resumeone", "-trap",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		offer(names[i], typed);
 }
 
 static enum result
@@ -92,7 +163,7 @@ refuse_stop(const char *name)
 {
 	fail(FAIL_USAGE, "stop %s: nothing is there then that could stand",
 	     name);
-	fail_remedy("when %s { ... }, or stop in _exit", name);
+	fail_remedy("when %s { ... }, or stop lastrites, before the end", name);
 	return FAILED;
 }
 
@@ -127,12 +198,24 @@ take_numbers(const struct event *e, struct level *level, uint64_t *longer)
 static int
 check_thread(const char *command, const char *word, long long *thread)
 {
-	const char *number = str_starts(word, "t@") ? word + 2 : word;
+	const char *number = str_starts(word, "t@") ||
+		str_starts(word, "l@") ? word + 2 : word;
 
 	if (str_number(number, 1, 1 << 30, thread))
 		return 0;
 	fail(FAIL_USAGE, "%s: '%s' is no number of a thread", command, word);
 	return fail_remedy("threads lists them");
+}
+
+static int
+check_code(const char *command, const char *word)
+{
+	long long code;
+
+	if (str_number(word, 0, 255, &code))
+		return 0;
+	fail(FAIL_USAGE, "%s exit: '%s' is no exit code", command, word);
+	return fail_remedy("0 to 255; of a signal N it is 128 + N");
 }
 
 /* What can be said of it without a process. */
@@ -146,6 +229,10 @@ check_place(const char *command, enum event_kind kind, const char *place,
 			fail_in("%s timer", command) : 0;
 	case EVENT_SIG:
 		return signal_check(command, place);
+	case EVENT_FAULT:
+		return fault_check(command, place);
+	case EVENT_EXIT:
+		return place ? check_code(command, place) : 0;
 	case EVENT_SYSIN:
 	case EVENT_SYSOUT:
 		return place ? call_check(command, place) : 0;
@@ -182,13 +269,21 @@ event_make(struct shell *sh, const char *command, const struct event *e,
 	struct level level = {0};
 	struct handler *h;
 
+	if (is_refused(command, e->name) || is_wrong(command, e))
+		return FAILED;
 	if (!kind)
 		return no_event(command, e->name);
 	if (e->wrong || !is_possible(kind, e))
 		return USAGE;
 	if (does == DOES_STOP && is_the_end(kind->kind))
 		return refuse_stop(kind->name);
+	if (does == DOES_STOP && kind->kind == EVENT_STOPS) {
+		fail(FAIL_USAGE, "stop stop: it stands then");
+		fail_remedy("when stop { ... }");
+		return FAILED;
+	}
 	if (check_place(command, kind->kind, e->place, &period, &thread) < 0 ||
+	    (e->code && signal_code_check(command, e->place, e->code) < 0) ||
 	    (e->body && script_check(e->body) < 0))
 		return FAILED;
 	if (take_numbers(e, &level, &longer) < 0) {
@@ -201,7 +296,13 @@ event_make(struct shell *sh, const char *command, const struct event *e,
 	note_source(sh, h);
 	h->what = event_shown(command, e);
 	h->body = e->body ? xstrdup(e->body) : NULL;
-	h->place = e->place ? xstrdup(e->place) : NULL;
+	h->place = e->place ? xstrdup(e->place) :
+		strcmp(e->name, "throw") == 0 ? xstrdup("__cxa_throw") : NULL;
+	h->code = e->code ? xstrdup(e->code) : NULL;
+	h->within = e->within ? xstrdup(e->within) : NULL;
+	h->hidden = e->hidden;
+	h->perm = e->perm;
+	h->alone = e->alone;
 	h->reads = e->reads;
 	h->at_line = kind->place == A_LINE;
 	h->of_name = strcmp(kind->name, "infunction") == 0;

@@ -10,10 +10,12 @@
 #include "private.h"
 
 enum event_kind { EVENT_TIMER, EVENT_PLACE, EVENT_RETURNS, EVENT_EXIT,
+		  EVENT_STOPS, EVENT_FAULT,
 		  EVENT_ATTACH, EVENT_DETACH, EVENT_DLOPEN, EVENT_DLCLOSE,
 		  EVENT_CHANGE, EVENT_ACCESS, EVENT_SIG, EVENT_LEVEL,
 		  EVENT_THR_CREATE, EVENT_THR_EXIT, EVENT_SYSIN, EVENT_SYSOUT,
-		  EVENT_PROG_NEW, EVENT_GONE };
+		  EVENT_PROG_NEW, EVENT_DIES, EVENT_SYNC, EVENT_SYNCRTLD,
+		  EVENT_GONE };
 enum handler_does { DOES_STOP, DOES_RUN, DOES_TRACE };
 
 struct level {			/* cpu > N for SECONDS, rss > SIZE */
@@ -30,6 +32,8 @@ struct handler {		/* stop, when, trace */
 	enum event_kind kind;
 	enum handler_does does;
 	bool once;		/* -temp */
+	bool hidden, perm;	/* from status; from delete all */
+	bool alone;		/* -resumeone: functions of its condition */
 	bool may_trap;		/* -trap */
 	bool disabled;
 	long long count, hits;	/* only each count-th hit counts; 0: each */
@@ -40,6 +44,8 @@ struct handler {		/* stop, when, trace */
 	size_t sites_len;
 	pid_t thread;		/* of this one only; 0: of any */
 	char *condition;	/* -if; NULL: none */
+	char *within;		/* -in: a function that is on the stack */
+	char *code;		/* of its signal; NULL: any */
 	char *what;		/* as typed, for `status` */
 	char *body;		/* of when */
 	char *file;		/* where that stands; NULL: in none */
@@ -93,6 +99,10 @@ char *source_line(const char *path, int line);
 void source_print(const char *path, int line, FILE *out);
 /* The thread that commands are about. */
 pid_t thread_now(const struct shell *sh);
+/* t@TID: it is that from now on. -1: there is none. */
+int thread_choose(struct shell *sh, const char *word);
+/* It goes on at [FILE:]LINE of its function. */
+int place_jump(struct shell *sh, const char *line);
 
 /* ---- debuggee.c: what debug information says of the thread --------------------------- */
 
@@ -102,6 +112,8 @@ struct debug *debuggee_now(struct shell *sh);
 /* Leave the n innermost functions of the thread. */
 int debuggee_pop(struct shell *sh, size_t n);
 void debuggee_free(struct shell *sh);
+/* Is that function on the stack? */
+bool debuggee_is_in(struct debug *d, const char *function);
 
 /* Expressions of display, at a stop. */
 void displays_show(struct shell *sh);		/* cmd_data.c */
@@ -188,7 +200,26 @@ int signal_check(const char *command, const char *word);
 /* Handlers came or went: the session asks for their signals. */
 int signals_review(struct shell *sh);
 /* true: the wait is over. */
-bool signals_meet(struct shell *sh, int signal, pid_t tid, const char *text);
+bool signals_meet(struct shell *sh, const struct session_event *ev);
+/* $sig, $sigstr, $sigcode, $sigaddr; NULL: none of them, or unset. */
+const char *signals_variable(struct shell *sh, const char *name);
+
+/* ---- faults.c: why a thread gets a signal ---------------------------------------------- */
+
+/* The signals of a fault by its name, as bits; 0: it is none. */
+uint64_t fault_signals(const char *name);
+bool fault_is(const char *name, int signal, int code);
+/* -1: a handler cannot wait for it, and why. */
+int fault_check(const char *command, const char *name);
+/* The code of a signal, by name or number. */
+bool signal_code(const char *word, int signal, int *code);
+int signal_code_check(const char *command, const char *signal,
+		      const char *word);
+
+/* ---- event_variables.c: $firedhandlers, $func, ... -------------------------------------- */
+
+/* NULL: none of them, or unset. */
+const char *event_variable(struct shell *sh, const char *name);
 
 /* ---- wanted.c: threads that begin and end, system calls -------------------------------- */
 
@@ -240,6 +271,8 @@ int event_find(struct shell *sh, struct handler *h);
 enum result event_add(struct shell *sh, size_t n, char **words);
 struct handler *handler_add(struct shell *sh, enum event_kind kind,
 			    enum handler_does does);
+/* Is there one that is not disabled? */
+bool handlers_want(const struct shell *sh, enum event_kind kind);
 struct handler *handler_numbered(struct shell *sh, long long number);
 void handler_remove(struct shell *sh, struct handler *h);
 void handler_free(struct handler *h);

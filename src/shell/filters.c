@@ -35,7 +35,7 @@ may_be_filtered(const struct shell *sh, const struct handler *h)
 		!h->longer_ns && deeds_of(sh, h->body, deeds);
 
 	return !h->filtered && !h->no_filter && !h->disabled && !h->once &&
-		h->spots_len == 1 &&
+		!h->within && h->spots_len == 1 &&
 		(h->kind == EVENT_PLACE ? h->condition || h->count ||
 		 h->thread || drives : h->kind == EVENT_RETURNS && drives &&
 		 h->pending_len && h->pending_len <= SESSION_PENDING);

@@ -15,6 +15,8 @@ handler_free(struct handler *h)
 	free(h->body);
 	free(h->file);
 	free(h->condition);
+	free(h->within);
+	free(h->code);
 	free(h->place);
 	free(h->spots);
 	free(h->pending);
@@ -35,6 +37,18 @@ handler_add(struct shell *sh, enum event_kind kind, enum handler_does does)
 	h->does = does;
 	vec_push(&sh->handlers, h);
 	return h;
+}
+
+bool
+handlers_want(const struct shell *sh, enum event_kind kind)
+{
+	for (size_t i = 0; i < sh->handlers.len; i++) {
+		const struct handler *h = sh->handlers.items[i];
+
+		if (h->kind == kind && !h->disabled)
+			return true;
+	}
+	return false;
 }
 
 struct handler *
@@ -105,6 +119,7 @@ handlers_drop_breakpoints(struct shell *sh)
 	for (size_t i = 0; i < sh->handlers.len; i++)
 		forget_places(sh, sh->handlers.items[i]);
 	sh->until = (struct until){0};
+	sh->at_exec = false;
 	sh->caught = 0;
 	sh->wants = (struct session_wants){0};
 	spots_forget(sh);
@@ -185,9 +200,12 @@ handler_place(struct shell *sh, struct handler *h)
 {
 	if (h->disabled || !target_alive(sh))
 		return 0;
+	/* objects are not loaded yet, and that is soon heard of */
+	if (sh->at_exec && h->kind < EVENT_THR_CREATE)
+		return 0;
 	if (h->kind == EVENT_DLOPEN || h->kind == EVENT_DLCLOSE)
 		return loads_watch(sh);
-	if (h->kind == EVENT_SIG)
+	if (h->kind == EVENT_SIG || h->kind == EVENT_FAULT)
 		return signals_review(sh);
 	if (h->kind >= EVENT_THR_CREATE)
 		return wants_review(sh);
@@ -273,6 +291,9 @@ handler_fire(struct shell *sh, struct handler *h)
 	bool over = false;
 
 	shell_note(sh, "(%d) %s", h->number, h->what);
+	if (h->kind != EVENT_STOPS)
+		str_addf(&sh->fired, "%s%d", sh->fired.len ? " " : "",
+			 h->number);
 	sh->wait_over = false;
 	if (h->once)
 		handler_remove(sh, h);
@@ -295,6 +316,24 @@ handler_fire_of(struct shell *sh, struct handler *h, pid_t tid, bool *over)
 	return sh->session && session_pid(sh->session) == pid;
 }
 
+/* -in: is that function being executed, perhaps by what it has called? */
+static bool
+is_within(struct shell *sh, const struct handler *h, pid_t tid)
+{
+	const pid_t thread = sh->thread;
+	struct debug *d;
+	bool within;
+
+	if (!h->within || !tid)
+		return true;
+	sh->thread = tid;
+	d = debuggee_now(sh);
+	within = d && debuggee_is_in(d, h->within);
+	sh->thread = thread;
+	fail_clear();
+	return within;
+}
+
 /* One that cannot be evaluated is told, and counts: nothing is missed. */
 static bool
 condition_holds(struct shell *sh, const struct handler *h, pid_t tid)
@@ -308,11 +347,13 @@ condition_holds(struct shell *sh, const struct handler *h, pid_t tid)
 	if (tid)
 		sh->thread = tid;
 	d = debuggee_now(sh);
+	sh->call_alone = h->alone;
 	if (!d || debug_truth(d, h->condition, &truth) < 0) {
 		fail_in("(%d) -if %s", h->number, h->condition);
 		shell_print_failure(sh);
 		truth = true;
 	}
+	sh->call_alone = false;
 	sh->thread = thread;
 	return truth;
 }
@@ -331,7 +372,7 @@ handler_counts(struct shell *sh, struct handler *h, pid_t tid)
 	}
 	filter_end(sh, h);
 	counts = (!h->thread || tid == h->thread) &&
-		condition_holds(sh, h, tid);
+		is_within(sh, h, tid) && condition_holds(sh, h, tid);
 	h->hits += counts;
 	return counts && (!h->count || h->hits % h->count == 0);
 }
@@ -475,6 +516,16 @@ handlers_meet(struct shell *sh, int breakpoint, pid_t tid)
 	return false;
 }
 
+/* exit CODE: that one. */
+static bool
+is_of_code(const struct shell *sh, const struct handler *h)
+{
+	if (h->kind != EVENT_EXIT || !h->place)
+		return true;
+	return sh->program_status >= 0 &&
+		status_of_program(sh->program_status) == atoi(h->place);
+}
+
 bool
 handlers_hear(struct shell *sh, enum event_kind kind)
 {
@@ -483,7 +534,8 @@ handlers_hear(struct shell *sh, enum event_kind kind)
 	for (int number = 1; number < sh->next_handler; number++) {
 		struct handler *h = handler_numbered(sh, number);
 
-		if (h && h->kind == kind && handler_counts(sh, h, 0))
+		if (h && h->kind == kind && is_of_code(sh, h) &&
+		    handler_counts(sh, h, 0))
 			over = handler_fire(sh, h) || over;
 	}
 	return over;

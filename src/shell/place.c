@@ -202,3 +202,83 @@ thread_now(const struct shell *sh)
 {
 	return sh->thread ? sh->thread : session_pid(sh->session);
 }
+
+int
+thread_choose(struct shell *sh, const char *word)
+{
+	struct session_thread *th = NULL;
+	const char *number = str_starts(word, "t@") || str_starts(word, "l@") ?
+		word + 2 : word;
+	bool found = false;
+	long long tid;
+	ssize_t n;
+
+	if (!str_number(number, 1, 1 << 30, &tid))
+		return fail(FAIL_USAGE, "'%s' is no thread", word);
+	n = session_threads(sh->session, &th);
+	for (ssize_t i = 0; i < n; i++)
+		found |= th[i].tid == tid;
+	free(th);
+	if (n < 0)
+		return -1;
+	if (!found) {
+		fail(FAIL_MISSING, "process %d has no thread %lld",
+		     (int)session_pid(sh->session), tid);
+		return fail_remedy("threads lists them");
+	}
+	sh->thread = (pid_t)tid;
+	return 0;
+}
+
+/* ---- another line --------------------------------------------------------- */
+
+/* Where that line is in the function where the thread is; 0: nowhere. */
+static uint64_t
+line_of_function(struct shell *sh, const struct place *now, const char *word)
+{
+	struct handler h = { .kind = EVENT_PLACE, .at_line = true };
+	uint64_t found = 0;
+
+	h.place = strchr(word, ':') || !now->file ? xstrdup(word) :
+		xasprintf("%s:%s", now->file, word);
+	if (event_find(sh, &h) < 0)
+		fail_clear();
+	for (size_t i = 0; i < h.spots_len && !found; i++) {
+		struct place there;
+
+		place_at(sh, now->tid, &(struct session_step){
+			.pc = h.spots[i] }, &there);
+		if (there.function_start == now->function_start)
+			found = h.spots[i];
+	}
+	free(h.place);
+	free(h.spots);
+	vec_fini(&h.searched);
+	return found;
+}
+
+int
+place_jump(struct shell *sh, const char *line)
+{
+	struct debug *d = debuggee_now(sh);
+	struct place now;
+	char *address, *name;
+	uint64_t to;
+	int r;
+
+	if (!d || debug_select(d, 0) < 0 ||
+	    place_now(sh, thread_now(sh), &now) < 0)
+		return -1;
+	to = now.function_start ? line_of_function(sh, &now, line) : 0;
+	if (!to) {
+		name = place_function(&now);
+		fail(FAIL_USAGE, "line %s is not of %s, where the thread is: "
+		     "its stack would not fit", line, name);
+		free(name);
+		return fail_remedy("a line of that function; pop leaves it");
+	}
+	address = xasprintf("%#llx", (unsigned long long)to);
+	r = debug_assign(d, "$pc", address);
+	free(address);
+	return r;
+}

@@ -38,6 +38,7 @@ enum needs {
 	NEEDS_COLLECTING = 8,
 	NEEDS_SEEN = 32,	/* a live target, or a core file */
 	NEEDS_STANDING = 64,	/* ... one that is held, or a core file */
+	LETS_RUN = 128,		/* and where it stops is an event: when stop */
 	REDIRECTS_ITSELF = 16,	/* > and < are not for our own output */
 };
 
@@ -55,7 +56,7 @@ struct family {
 	const struct command *commands;	/* ended by name NULL */
 };
 extern const struct family families[];		/* ended by title NULL */
-extern const struct command target_commands[], look_commands[],
+extern const struct command target_commands[], look_commands[], thread_commands[],
 	collector_commands[], collector_subcommands[], shell_commands[],
 	event_commands[], signal_commands[], experiment_commands[], step_commands[],
 	list_commands[], data_commands[];
@@ -88,7 +89,12 @@ struct shell {
 	uint64_t judged;	/* the hit that is met: session_event.hits */
 	pid_t thread;		/* the one that stopped; 0: the first */
 	uint64_t caught;	/* signals that the session tells of */
-	int signal;		/* the last of them */
+	int signal, signal_code;	/* the last of them */
+	uint64_t signal_address;
+	struct str fired;	/* handlers of the last event */
+	bool at_exec;		/* nothing has run, not even its loader */
+	bool booting;		/* nothing of the program has run */
+	bool prog_new;		/* ... that another one has executed */
 	struct session_wants wants;	/* what else it tells of */
 	enum session_follow_mode follow;	/* dbxenv follow_fork_mode */
 	long call;		/* the last system call; -1: none */
@@ -104,6 +110,7 @@ struct shell {
 	bool call_waits;	/* an expression does, for its function */
 	int call_ended;		/* by this signal, or 0 */
 	struct vec suspended;	/* pid_t *: by alone_begin */
+	struct vec hidden_threads;	/* pid_t *: from threads */
 	struct vec displays;	/* expressions (char *) */
 	struct core *core;	/* instead of a process; NULL: none */
 	struct debuggee *debuggee;	/* NULL: none yet */
@@ -153,7 +160,7 @@ struct shell {
 	bool in_commands;	/* standard input is */
 	struct pty *pty;	/* of the program, or NULL: pty.c */
 	int exit_status;	/* of the last failure, or `quit n` */
-	int program_status;	/* wait status of a launched program; -1 */
+	int program_status;	/* wait status of the last process; -1 */
 	char *experiment;	/* recorded last */
 	struct vec viewed;	/* paths that views look at (char *) */
 };
@@ -325,6 +332,8 @@ struct scene {
 	struct why *why;
 	const char **names;
 	size_t frames_max;	/* that are printed of a stack; 0: all */
+	size_t frames_first;	/* ... from this one on */
+	bool frames_asked;	/* it was asked for so many */
 };
 /* Of one thread or all (0). */
 int scene_take(struct shell *sh, pid_t tid, enum session_look how,
@@ -396,6 +405,8 @@ void complete_install(struct shell *sh);
 /* The names of events (events.c). */
 bool event_is(const char *name);
 void events_each(offer_fn *offer, const char *typed);
+void modifiers_each(offer_fn *offer, const char *typed);
+void faults_each(offer_fn *offer, const char *typed);	/* faults.c */
 
 /* ---- cmd_run.c, cmd_target.c ------------------------------------------------ */
 

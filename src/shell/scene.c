@@ -127,10 +127,15 @@ print_frames(struct scene *l, const struct session_stack *st, FILE *out)
 			const struct frame *f = &at->items[k];
 
 			if (l->frames_max && number == l->frames_max) {
-				fputs("  ... (dbxenv stack_max_size)\n", out);
+				fputs(l->frames_asked ? "" :
+				      "  ... (dbxenv stack_max_size)\n", out);
 				return;
 			}
 
+			if (number < l->frames_first) {
+				number++;
+				continue;
+			}
 			if (f->inlined)
 				fprintf(out, "  #%-3zu %18s  ", number++,
 					"inlined");

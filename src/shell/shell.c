@@ -16,6 +16,7 @@ const struct family families[] = {
 	{ "process", target_commands },
 	{ "stepping", step_commands },
 	{ "looking", look_commands },
+	{ "threads", thread_commands },
 	{ "source", list_commands },
 	{ "data", data_commands },
 	{ "events", event_commands },
@@ -48,8 +49,10 @@ shell_fini(struct shell *sh)
 	vec_free_items(&sh->variables);
 	functions_free(sh);
 	str_fini(&sh->value);
+	str_fini(&sh->fired);
 	vec_free_items(&sh->viewed);
 	vec_free_items(&sh->displays);
+	vec_free_items(&sh->hidden_threads);
 	spots_forget(sh);
 	vec_fini(&sh->spots);
 	loads_forget(sh);
@@ -212,9 +215,14 @@ shell_command(struct shell *sh, size_t n, char **words)
 
 	words[0] = (char *)c->name;	/* prefixes are spelled out */
 
+	const uint64_t moves = sh->session ? session_moves(sh->session) : 0;
 	const enum result r = c->run(sh, n, words);
 
 	words[0] = typed;
+	if (c->needs & LETS_RUN && !sh->in_body && sh->session &&
+	    session_state(sh->session) == SESSION_STOPPED &&
+	    session_moves(sh->session) != moves)
+		(void)handlers_hear(sh, EVENT_STOPS);
 	if (r == USAGE)
 		shell_print_usage(sh, c);
 	return r;

@@ -42,6 +42,8 @@ wanted(const struct shell *sh)
 
 		if (h->kind == EVENT_SIG && !h->disabled)
 			set |= UINT64_C(1) << (signal_number(h->place) - 1);
+		if (h->kind == EVENT_FAULT && !h->disabled)
+			set |= fault_signals(h->place);
 	}
 	return set;
 }
@@ -59,8 +61,40 @@ signals_review(struct shell *sh)
 	return 0;
 }
 
+static bool
+is_meant(const struct handler *h, const struct session_event *ev)
+{
+	int code;
+
+	if (h->kind == EVENT_FAULT)
+		return fault_is(h->place, ev->signal, (int)ev->value);
+	return h->kind == EVENT_SIG && signal_number(h->place) == ev->signal &&
+		(!h->code || (signal_code(h->code, ev->signal, &code) &&
+			      code == ev->value));
+}
+
+const char *
+signals_variable(struct shell *sh, const char *name)
+{
+	if (!sh->signal)
+		return NULL;
+	str_clear(&sh->value);
+	if (strcmp(name, "sig") == 0)
+		str_addf(&sh->value, "%d", sh->signal);
+	else if (strcmp(name, "sigstr") == 0 && sigabbrev_np(sh->signal))
+		str_addf(&sh->value, "SIG%s", sigabbrev_np(sh->signal));
+	else if (strcmp(name, "sigcode") == 0)
+		str_addf(&sh->value, "%d", sh->signal_code);
+	else if (strcmp(name, "sigaddr") == 0)
+		str_addf(&sh->value, "%#llx",
+			 (unsigned long long)sh->signal_address);
+	else
+		return NULL;
+	return str_text(&sh->value);
+}
+
 bool
-signals_meet(struct shell *sh, int signal, pid_t tid, const char *text)
+signals_meet(struct shell *sh, const struct session_event *ev)
 {
 	const pid_t thread = sh->thread;
 	bool over = false, told = false;
@@ -68,15 +102,15 @@ signals_meet(struct shell *sh, int signal, pid_t tid, const char *text)
 	for (int number = 1; number < sh->next_handler; number++) {
 		struct handler *h = handler_numbered(sh, number);
 
-		if (!h || h->kind != EVENT_SIG ||
-		    signal_number(h->place) != signal ||
-		    !handler_counts(sh, h, tid))
+		if (!h || !is_meant(h, ev) || !handler_counts(sh, h, ev->tid))
 			continue;
 		if (!told)
-			shell_note(sh, "%s", text);
+			shell_note(sh, "%s", ev->text);
 		told = true;
-		sh->signal = signal;
-		if (!handler_fire_of(sh, h, tid, &over))
+		sh->signal = ev->signal;
+		sh->signal_code = (int)ev->value;
+		sh->signal_address = ev->address;
+		if (!handler_fire_of(sh, h, ev->tid, &over))
 			return true;
 	}
 	if (!over)
@@ -92,7 +126,7 @@ stops_at(const struct shell *sh, int signal)
 	for (size_t i = 0; i < sh->handlers.len; i++) {
 		struct handler *h = sh->handlers.items[i];
 
-		if (h->kind == EVENT_SIG && h->does == DOES_STOP &&
+		if (h->kind == EVENT_SIG && h->does == DOES_STOP && !h->code &&
 		    signal_number(h->place) == signal)
 			return h;
 	}
@@ -119,6 +153,21 @@ list_caught(struct shell *sh)
 }
 
 static enum result
+list_ignored(struct shell *sh)
+{
+	const char *before = "";
+
+	for (int sig = 1; sig < SIGRTMIN; sig++) {
+		if (!sigabbrev_np(sig) || sig == SIGKILL || stops_at(sh, sig))
+			continue;
+		fprintf(sh->out, "%s%s", before, sigabbrev_np(sig));
+		before = " ";
+	}
+	fputc('\n', sh->out);
+	return DONE;
+}
+
+static enum result
 cmd_catch(struct shell *sh, size_t n, char **words)
 {
 	if (n == 1)
@@ -139,8 +188,8 @@ cmd_catch(struct shell *sh, size_t n, char **words)
 static enum result
 cmd_ignore(struct shell *sh, size_t n, char **words)
 {
-	if (n < 2)
-		return USAGE;
+	if (n == 1)
+		return list_ignored(sh);
 	for (size_t i = 1; i < n; i++) {
 		const int signal = signal_number(words[i]);
 		struct handler *h;
@@ -171,7 +220,8 @@ signal_check(const char *command, const char *word)
 const struct command signal_commands[] = {
 	{ "catch", "[SIGNAL...]", "stop before a thread gets it; alone: list "
 	  "them (stop sig)", 0, cmd_catch, "catch USR1" },
-	{ "ignore", "SIGNAL...", "stop at it no more", 0, cmd_ignore,
+	{ "ignore", "[SIGNAL...]", "stop at it no more; alone: list those that\n"
+	  "  nobody stops at", 0, cmd_ignore,
 	  "ignore USR1" },
 	{ 0 }
 };

@@ -10,6 +10,12 @@
 int
 until_begin(struct shell *sh, uint64_t addr, pid_t tid, uint64_t least_sp)
 {
+	if (sh->at_exec) {
+		fail(FAIL_USAGE, "process %d stands at its exec: only single "
+		     "instructions go on from there",
+		     session_pid(sh->session));
+		return fail_remedy("stepi, or stop syncrtld and cont");
+	}
 	if (spot_take(sh, addr, false) < 0)
 		return -1;
 	sh->until = (struct until){

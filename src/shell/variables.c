@@ -40,8 +40,11 @@ var_set(struct shell *sh, const char *name, const char *value)
 {
 	static const char *const own[] = { "pid", "thread", "lwp", "exitcode",
 					   "experiment", "dllist", "dlobj",
-					   "level", "sig", "sysname",
-					   "syscode", "sysresult" };
+					   "level", "sig", "sigstr",
+					   "sigcode", "sigaddr", "sysname",
+					   "syscode", "sysresult",
+					   "firedhandlers", "newhandlerid",
+					   "handlers", "booting" };
 	const ssize_t i = index_of(sh, name);
 
 	for (size_t k = 0; k < ARRAY_LEN(own); k++) {
@@ -131,11 +134,13 @@ known_to_session(struct shell *sh, const char *name)
 				  status_of_program(sh->program_status));
 	if (strcmp(name, "experiment") == 0 && sh->experiment)
 		return sh->experiment;
-	if (strcmp(name, "sig") == 0 && sh->signal)
-		return say_number(sh, sh->signal);
 	if (strcmp(name, "level") == 0 && *sh->level)
 		return sh->level;
 	value = wants_variable(sh, name);
+	if (!value)
+		value = signals_variable(sh, name);
+	if (!value)
+		value = event_variable(sh, name);
 	return value ? value : loads_variable(sh, name);
 }
 

@@ -46,8 +46,9 @@ wait_catch_signals(void)
 static void
 tell_end(struct shell *sh, const struct session_event *ev)
 {
-	if (session_launched(sh->session) && ev->status >= 0) {
+	if (ev->status >= 0)
 		sh->program_status = ev->status;
+	if (session_launched(sh->session) && ev->status >= 0) {
 		if (WIFSIGNALED(ev->status))
 			shell_note(sh, "process %d was killed by signal %d "
 				   "(%s)", session_pid(sh->session),
@@ -94,7 +95,7 @@ take_signal(struct shell *sh, const struct session_event *ev)
 {
 	const pid_t pid = session_pid(sh->session);
 
-	return signals_meet(sh, ev->signal, ev->tid, ev->text) ||
+	return signals_meet(sh, ev) ||
 		run_again(sh, pid);
 }
 
@@ -116,6 +117,14 @@ place_again(struct shell *sh)
 	return run_again(sh, session_pid(sh->session));
 }
 
+/* Bodies may put another process in its place. true: the wait is over. */
+static bool
+hear_of(struct shell *sh, enum event_kind kind, pid_t pid)
+{
+	return handlers_hear(sh, kind) || !sh->session ||
+		session_pid(sh->session) != pid;
+}
+
 static bool
 take_program(struct shell *sh)
 {
@@ -124,7 +133,47 @@ take_program(struct shell *sh)
 	handlers_drop_breakpoints(sh);
 	if (handlers_place(sh) < 0)
 		shell_print_failure(sh);
-	return handlers_hear(sh, EVENT_PROG_NEW) || run_again(sh, pid);
+	sh->booting = true;
+	return hear_of(sh, EVENT_PROG_NEW, pid) ||
+		hear_of(sh, EVENT_SYNCRTLD, pid) || run_again(sh, pid);
+}
+
+/* It has executed another program, of which nothing has run. */
+static bool
+take_exec(struct shell *sh)
+{
+	const pid_t pid = session_pid(sh->session);
+
+	handlers_drop_breakpoints(sh);
+	sh->at_exec = sh->booting = sh->prog_new = true;
+	if (wants_review(sh) < 0)
+		shell_print_failure(sh);
+	return hear_of(sh, EVENT_SYNC, pid) || run_again(sh, pid);
+}
+
+/* From there it has come to where all is loaded. */
+static bool
+take_started(struct shell *sh)
+{
+	const pid_t pid = session_pid(sh->session);
+	const bool is_new = sh->prog_new;
+
+	sh->at_exec = sh->prog_new = false;
+	sh->booting = true;
+	handlers_drop_breakpoints(sh);
+	if (handlers_place(sh) < 0 ||
+	    (!is_new && sh->armed && collecting_start(sh) < 0)) {
+		shell_print_failure(sh);
+		if (!is_new) {		/* as in `run`: it does not run */
+			sh->body_failed = true;
+			sh->exit_status =
+				status_of_failure(fail_last()->kind);
+			(void)target_end_session(sh);
+			return true;
+		}
+	}
+	return (is_new && hear_of(sh, EVENT_PROG_NEW, pid)) ||
+		hear_of(sh, EVENT_SYNCRTLD, pid) || run_again(sh, pid);
 }
 
 /* While it has its parent's memory nothing is put there. */
@@ -145,6 +194,9 @@ static bool
 take(struct shell *sh, const struct session_event *ev)
 {
 	target_note_experiment(sh);
+	if (ev->kind != SESSION_EVENT_NOTE)
+		str_clear(&sh->fired);
+	sh->booting = false;
 	switch (ev->kind) {
 	case SESSION_EVENT_ENDED:
 		tell_end(sh, ev);
@@ -161,6 +213,7 @@ take(struct shell *sh, const struct session_event *ev)
 		return take_signal(sh, ev);
 	case SESSION_EVENT_BEGINS:
 	case SESSION_EVENT_ENDS:
+	case SESSION_EVENT_DIES:
 	case SESSION_EVENT_ENTERS:
 	case SESSION_EVENT_RETURNS:
 		return take_wanted(sh, ev);
@@ -183,6 +236,11 @@ take(struct shell *sh, const struct session_event *ev)
 	case SESSION_EVENT_FIRED:
 		deeds_told(sh, (int)ev->value, ev->hits);
 		return false;
+	case SESSION_EVENT_SYNC:
+		shell_note(sh, "%s", ev->text);
+		return take_exec(sh);
+	case SESSION_EVENT_STARTED:
+		return take_started(sh);
 	case SESSION_EVENT_EXEC:
 	case SESSION_EVENT_MESSAGE:
 	case SESSION_EVENT_NOTE:

@@ -62,7 +62,10 @@ wanted(const struct shell *sh)
 
 		if (h->disabled)
 			continue;
-		w.programs |= h->kind == EVENT_PROG_NEW;
+		w.programs |= h->kind == EVENT_PROG_NEW ||
+			h->kind == EVENT_SYNCRTLD;
+		w.execs |= h->kind == EVENT_SYNC;
+		w.dies |= h->kind == EVENT_DIES;
 		w.begins |= h->kind == EVENT_THR_CREATE;
 		w.ends |= h->kind == EVENT_THR_EXIT;
 		if (h->kind == EVENT_SYSIN)
@@ -167,6 +170,8 @@ kind_of(const struct session_event *ev)
 		return EVENT_THR_CREATE;
 	case SESSION_EVENT_ENDS:
 		return EVENT_THR_EXIT;
+	case SESSION_EVENT_DIES:
+		return EVENT_DIES;
 	case SESSION_EVENT_ENTERS:
 		return EVENT_SYSIN;
 	default:
@@ -186,7 +191,10 @@ is_meant(struct shell *sh, struct handler *h, const struct session_event *ev)
 static void
 tell(struct shell *sh, const struct session_event *ev)
 {
-	if (ev->kind == SESSION_EVENT_BEGINS || ev->kind == SESSION_EVENT_ENDS) {
+	if (ev->kind == SESSION_EVENT_DIES)
+		sh->program_status = (int)ev->value;
+	if (ev->kind == SESSION_EVENT_BEGINS ||
+	    ev->kind == SESSION_EVENT_ENDS || ev->kind == SESSION_EVENT_DIES) {
 		shell_note(sh, "%s", ev->text);
 		return;
 	}
