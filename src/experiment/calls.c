@@ -12,6 +12,7 @@
 
 #include "format.h"
 #include "header.h"
+#include "keep.h"
 #include "writer.h"
 #include "xml.h"
 
@@ -102,6 +103,11 @@ open_file(struct experiment *exp, enum call_file file)
 	struct sink *sink = &exp->calls[file];
 	struct stat st;
 
+	if (exp->keep) {	/* declared when it is written */
+		sink->held = true;
+		sink->record = sink_packet;
+		return true;
+	}
 	if (sink->fd >= 0)
 		return true;
 	if (sink_open(sink, exp->dir_fd, files[file].name, sink_packet) < 0)
@@ -141,9 +147,9 @@ writer_calls(struct experiment *exp)
 	return res;
 }
 
-static void
-put(struct experiment *exp, enum call_file file, uint64_t time_ns,
-    const void *packet, size_t n)
+void
+writer_call(struct experiment *exp, enum call_file file, uint64_t time_ns,
+	    const void *packet, size_t n)
 {
 	struct sink *sink = &exp->calls[file];
 
@@ -186,7 +192,7 @@ experiment_heap(struct experiment *exp, const struct experiment_allocation *a)
 		.old_address = a->old_address, .calls = a->calls,
 	};
 
-	put(exp, CALL_HEAP, a->time_ns, &packet, size);
+	writer_call(exp, CALL_HEAP, a->time_ns, &packet, size);
 }
 
 void
@@ -205,7 +211,9 @@ experiment_wait(struct experiment *exp, const struct experiment_wait *w)
 		.since = (int64_t)w->since_ns, .object = w->object,
 	};
 
-	put(exp, CALL_SYNC, w->time_ns, &packet, sizeof packet);
+	if (exp->keep)
+		keep_used(exp, w->frinfo, w->time_ns);
+	writer_call(exp, CALL_SYNC, w->time_ns, &packet, sizeof packet);
 }
 
 void
@@ -227,5 +235,5 @@ experiment_io(struct experiment *exp, const struct experiment_transfer *t)
 	};
 	memset(packet.name, 0, size - sizeof packet.fixed);
 	memcpy(packet.name, t->name ? t->name : "", n);
-	put(exp, CALL_IO, t->time_ns, &packet, size);
+	writer_call(exp, CALL_IO, t->time_ns, &packet, size);
 }

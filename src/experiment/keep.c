@@ -8,6 +8,7 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -103,6 +104,23 @@ young_packet(void *arg, const unsigned char *record, size_t n, uint64_t index)
 	p->k->dropped += packet.cpu != EXPERIMENT_BOOKED;
 	if (is_cpu(packet.state))
 		p->k->dropped_cpu_ns += (uint64_t)packet.ticks * 1000;
+	return false;
+}
+
+/* A wait is of when it ended. */
+static bool
+young_wait(void *arg, const unsigned char *record, size_t n, uint64_t index)
+{
+	struct pruning *p = arg;
+	struct sync_packet packet;
+
+	(void)n, (void)index;
+	memcpy(&packet, record, sizeof packet);
+	if ((uint64_t)packet.time >= p->cut) {
+		map_put(&p->tids, (uint64_t)packet.thread, 1);
+		return true;
+	}
+	p->k->dropped_waits++;
 	return false;
 }
 
@@ -238,6 +256,7 @@ keep_prune(struct experiment *exp, uint64_t cut)
 		return;
 	p.k->cut_ns = cut;
 	keep_sift(&exp->profile, young_packet, &p);
+	keep_sift(&exp->calls[CALL_SYNC], young_wait, &p);
 	keep_sift(&exp->log, note_name, &p);
 	keep_sift(&exp->log, young_line, &p);
 	keep_sift(&exp->overview, young_sample, &p);
@@ -255,20 +274,35 @@ keep_cut(const struct keep *k, uint64_t now)
 	return now > k->span_ns ? now - k->span_ns : 0;
 }
 
+/* All packets begin alike. */
+static uint64_t
+middle_time(const struct sink *s, size_t bytes)
+{
+	struct clock_packet packet;
+
+	_Static_assert(offsetof(struct clock_packet, time) ==
+		       offsetof(struct sync_packet, time), "their times");
+	memcpy(&packet, s->buf + s->len / bytes / 2 * bytes,
+	       sizeof packet);
+	return (uint64_t)packet.time;
+}
+
 /* Too much for memory: the older half of it goes, the span is shorter, and no
  * stack is left but its. */
 static void
 prune_half(struct experiment *exp)
 {
-	struct clock_packet packet;
-	const size_t n = exp->profile.len / sizeof packet;
+	const struct sink *waits = &exp->calls[CALL_SYNC];
+	const size_t all = exp->profile.len + waits->len;
+	uint64_t middle;
 
-	if (exp->profile.len + exp->frames.len +
-	    exp->piece_count * PIECE_BYTES < exp->keep->most || !n)
+	if (all + exp->frames.len + exp->piece_count * PIECE_BYTES <
+	    exp->keep->most || !all)
 		return;
-	memcpy(&packet, exp->profile.buf + n / 2 * sizeof packet,
-	       sizeof packet);
-	keep_prune(exp, (uint64_t)packet.time);
+	middle = exp->profile.len > waits->len ?
+		middle_time(&exp->profile, sizeof(struct clock_packet)) :
+		middle_time(waits, sizeof(struct sync_packet));
+	keep_prune(exp, middle);
 	keep_prune_stacks(exp, exp->keep->cut_ns);
 }
 

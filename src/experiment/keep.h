@@ -16,6 +16,7 @@ struct keep {
 	uint64_t prune_ns, stacks_at;
 	uint64_t most;			/* bytes, whatever the span */
 	uint64_t dropped, dropped_cpu_ns;	/* samples */
+	uint64_t dropped_waits;		/* traced ones */
 	bool paused;			/* at cut_ns */
 	struct map used;		/* FRINFO -> when */
 	struct map base;		/* loss -> samples before cut_ns */

@@ -18,7 +18,7 @@ struct copying {
 	struct experiment *from, *to;
 	const struct map *stacks;	/* that are there */
 	struct overview_record *samples;
-	uint64_t line, sample, strange;
+	uint64_t line, sample, strange, strange_waits;
 };
 
 /* The same line at its time in the other one. */
@@ -167,18 +167,49 @@ copy_packet(void *arg, const unsigned char *record, size_t n, uint64_t index)
 	return true;
 }
 
+static bool
+note_wait(void *arg, const unsigned char *record, size_t n, uint64_t index)
+{
+	struct sync_packet packet;
+
+	(void)n, (void)index;
+	memcpy(&packet, record, sizeof packet);
+	map_put(arg, packet.frinfo, 1);
+	return true;
+}
+
+static bool
+copy_wait(void *arg, const unsigned char *record, size_t n, uint64_t index)
+{
+	struct copying *c = arg;
+	struct sync_packet packet;
+	uint64_t found;
+
+	(void)index;
+	memcpy(&packet, record, sizeof packet);
+	if (!map_get(c->stacks, packet.frinfo, &found)) {
+		packet.frinfo = c->to->lost_frinfo;
+		c->strange_waits++;
+	}
+	writer_call(c->to, CALL_SYNC, (uint64_t)packet.time, &packet, n);
+	return true;
+}
+
 static void
 copy_packets(struct copying *c)
 {
+	struct sink *waits = &c->from->calls[CALL_SYNC];
 	struct map wanted = { 0 }, there = { 0 };
 
 	keep_sift(&c->from->profile, note_stack, &wanted);
+	keep_sift(waits, note_wait, &wanted);
 	keep_follow(&c->from->frames, &wanted);
 	c->stacks = &wanted;
 	keep_sift(&c->from->frames, copy_frame, c);
 	keep_sift(&c->from->frames, note_frame, &there);
 	c->stacks = &there;
 	keep_sift(&c->from->profile, copy_packet, c);
+	keep_sift(waits, copy_wait, c);
 	map_fini(&wanted);
 	map_fini(&there);
 }
@@ -189,22 +220,28 @@ say_kept(struct copying *c, uint64_t now)
 {
 	const struct keep *k = c->from->keep;
 	const uint64_t start = c->to->start_ns;
-	char span[24], whole[24], dropped[24], cpu[24];
-	char *text = xasprintf("Only the last %.3f s are kept, of %.3f s "
+	char span[24], whole[24], dropped[24], cpu[24], waits[24], of[64] = "";
+	char *text;
+
+	if (k->dropped_waits)
+		(void)snprintf(of, sizeof of, ", and %" PRIu64 " traced waits",
+			       k->dropped_waits);
+	text = xasprintf("Only the last %.3f s are kept, of %.3f s "
 		"recorded: %" PRIu64 " samples before that, of %.3f s CPU "
-		"time, were dropped on purpose", (double)(now - start) / 1e9,
+		"time%s, were dropped on purpose", (double)(now - start) / 1e9,
 		(double)(now - c->from->start_ns) / 1e9, k->dropped,
-		(double)k->dropped_cpu_ns / 1e9);
+		(double)k->dropped_cpu_ns / 1e9, of);
 
 	(void)snprintf(span, sizeof span, "%" PRIu64, (now - start) / 1000);
 	(void)snprintf(whole, sizeof whole, "%" PRIu64,
 		       (now - c->from->start_ns) / 1000);
 	(void)snprintf(dropped, sizeof dropped, "%" PRIu64, k->dropped);
 	(void)snprintf(cpu, sizeof cpu, "%" PRIu64, k->dropped_cpu_ns / 1000);
+	(void)snprintf(waits, sizeof waits, "%" PRIu64, k->dropped_waits);
 	experiment_comment(c->to, start, text);
 	experiment_event(c->to, start, "sonde_kept", (const char *const[]){
 		"span_us", span, "recorded_us", whole, "dropped_samples",
-		dropped, "dropped_us", cpu, NULL });
+		dropped, "dropped_us", cpu, "dropped_waits", waits, NULL });
 	free(text);
 }
 
@@ -228,6 +265,9 @@ copy_losses(struct copying *c, uint64_t now)
 	if (c->strange)
 		experiment_loss(c->to, now, "forgotten stack", "", c->strange,
 				0);
+	if (c->strange_waits)
+		experiment_loss(c->to, now, "forgotten stack", "traced calls",
+				c->strange_waits, 0);
 }
 
 int
@@ -248,6 +288,7 @@ experiment_write_kept(struct experiment *exp, const char *path,
 	if (!c.to)
 		return -1;
 	c.to->last_uid = exp->last_uid;
+	c.to->sync_us = exp->sync_us;
 	c.samples = (struct overview_record *)exp->overview.buf;
 	say_kept(&c, time_ns);
 	if (k->paused)

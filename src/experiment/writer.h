@@ -87,6 +87,9 @@ enum writer_when { WRITER_NOW, WRITER_LATELY };
 void writer_losses(struct experiment *exp, enum writer_when when);
 /* Stacks, then what names them. -1: refused, and counted. */
 int writer_calls(struct experiment *exp);
+/* A packet into one of them. */
+void writer_call(struct experiment *exp, enum call_file file, uint64_t time_ns,
+		 const void *packet, size_t n);
 /* Charge refused weights to <Lost samples>, now that there may be room. */
 void writer_settle(struct experiment *exp);
 /* Without files yet. */

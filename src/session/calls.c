@@ -76,7 +76,9 @@ frame_of(struct calls *c, const struct trace_event *ev)
 	const uint64_t key = ev->stack + (uint64_t)ev->function;
 	uint64_t *slot = map_slot_of(&c->frames, key), at;
 
-	if (*slot || !map_get(&c->stacks, ev->stack, &at))
+	/* what is kept in memory may have forgotten it */
+	if ((*slot && experiment_has_stack(c->opt->exp, *slot)) ||
+	    !map_get(&c->stacks, ev->stack, &at))
 		return *slot;
 
 	const struct kept *k = (const void *)(uintptr_t)at;

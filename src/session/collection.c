@@ -85,8 +85,8 @@ collection_choose_path(const struct settings *s)
 static int
 may_be_kept(const struct settings *s)
 {
-	const char *what = s->heap ? "heaptrace" : s->sync ? "synctrace" :
-		s->io ? "iotrace" : s->creators ? "creators" :
+	const char *what = s->heap ? "heaptrace" : s->io ? "iotrace" :
+		s->creators ? "creators" :
 		s->children ? "recording of children" :
 		!s->profile ? "profile off" : NULL;
 
