@@ -38,14 +38,18 @@ do_one(struct collection *c, const struct session_deed *deed)
 	return 0;
 }
 
-/* One that fails is the shell's from now on, and it says why. */
+/* One that fails is the shell's from now on, and it says why. That the thread
+ * stood is told with all other stops: from when we had seen it. */
 void
 deeds_do(struct tracer *tr, struct filter *f)
 {
+	const uint64_t began = now_ns();
+
 	for (unsigned i = 0; i < f->say.deed_count; i++)
 		if (do_one(tr->col, &f->say.deeds[i]) < 0)
 			f->on = false;
 	fail_clear();
+	collection_note_stop(tr->col, now_ns() - began);
 	f->fired++;
 	if (!tr->fired_at)
 		tr->fired_at = now_ns();

@@ -244,6 +244,10 @@ cmd_detach(struct shell *sh, size_t n, char **words)
 
 	const pid_t pid = session_pid(sh->session);
 
+	if (!sh->in_body)
+		deeds_settle(sh);
+	if (!sh->session)
+		return DONE;
 	/* bodies of `when detach` still have the process */
 	if (!sh->in_body && handlers_hear(sh, EVENT_DETACH) && !sh->session)
 		return DONE;

@@ -81,3 +81,18 @@ deeds_told(struct shell *sh, int number, uint64_t times)
 		shell_note(sh, "(%d) %s   (%llu times)", h->number, h->what,
 			   (unsigned long long)times);
 }
+
+/* It comes before the answer to any question. */
+void
+deeds_settle(struct shell *sh)
+{
+	for (size_t i = 0; i < sh->handlers.len; i++) {
+		struct handler *h = sh->handlers.items[i];
+
+		if (!h->filtered)
+			continue;
+		filter_look(sh, h);
+		wait_poll(sh);
+		return;
+	}
+}

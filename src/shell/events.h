@@ -177,6 +177,8 @@ unsigned deeds_of(const struct shell *sh, const char *body,
 		  struct session_deed *deeds);
 /* A handler has done its own so many times. */
 void deeds_told(struct shell *sh, int number, uint64_t times);
+/* What was done until now is told now. */
+void deeds_settle(struct shell *sh);
 
 /* ---- loads.c: dlopen, dlclose, and handlers whose object is not loaded yet ------------ */
 

@@ -28,17 +28,24 @@ filter_is_at(const struct handler *h, uint64_t address)
 /* ---- it begins ------------------------------------------------------------- */
 
 static bool
-may_be_filtered(const struct shell *sh, const struct handler *h)
+drives_only(const struct shell *sh, const struct handler *h)
 {
 	struct session_deed deeds[SESSION_DEEDS];
-	const bool drives = h->does == DOES_RUN && h->body && !h->once &&
-		!h->longer_ns && deeds_of(sh, h->body, deeds);
 
-	return !h->filtered && !h->no_filter && !h->disabled && !h->once &&
-		!h->within && h->spots_len == 1 &&
-		(h->kind == EVENT_PLACE ? h->condition || h->count ||
-		 h->thread || drives : h->kind == EVENT_RETURNS && drives &&
-		 h->pending_len && h->pending_len <= SESSION_PENDING);
+	return h->does == DOES_RUN && h->body && deeds_of(sh, h->body, deeds);
+}
+
+static bool
+may_be_filtered(const struct shell *sh, const struct handler *h)
+{
+	if (h->filtered || h->no_filter || h->disabled || h->once ||
+	    h->within || h->spots_len != 1)
+		return false;
+	if (h->kind == EVENT_PLACE)
+		return h->condition || h->count || h->thread ||
+			drives_only(sh, h);
+	return h->kind == EVENT_RETURNS && !h->longer_ns && h->pending_len &&
+		h->pending_len <= SESSION_PENDING && drives_only(sh, h);
 }
 
 /* Where it returns to now, and lately: the last ones. */

@@ -447,6 +447,7 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 	}
 	terminal_reclaim();
 	pty_rest(sh);
+	deeds_settle(sh);
 	if (progress)
 		clear_progress();
 	if (wait_end_by_signal(sh) || sh->quitting)
