@@ -432,6 +432,10 @@ int collecting_start(struct shell *sh);
 /* -1: that file is something else. */
 int group_check(const struct shell *sh);
 
+/* ---- system.c --------------------------------------------------------------- */
+
+enum result cmd_sh(struct shell *sh, size_t n, char **words);
+
 /* ---- rc.c ------------------------------------------------------------------- */
 
 /* Settings of views: the system's, the user's, the directory's .er.rc. */
