@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Programs of the system: sh.
+ * Programs of the system: sh, and what reads a pipe.
  */
 #include "private.h"
 
@@ -66,6 +66,24 @@ exec_shell(struct shell *sh, const char *line, const struct vec *own)
 	_exit(EXIT_NOT_FOUND);
 }
 
+pid_t
+system_start(struct shell *sh, const char *line, int input)
+{
+	struct vec own = {0};
+	pid_t pid;
+
+	own_variables(sh, line, &own);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		if (input >= 0)
+			(void)dup2(input, STDIN_FILENO);
+		exec_shell(sh, line, &own);
+	}
+	vec_free_items(&own);
+	return pid < 0 ? fail_errno("fork") : pid;
+}
+
 /* The line goes to the system's shell as it was typed: quotes, pipes and
  * redirections are its own. */
 enum result
@@ -75,23 +93,17 @@ cmd_sh(struct shell *sh, size_t n, char **words)
 		sh->line && sh->line->raw ?
 		xstrdup(sh->line->raw + sh->line->rest) :
 		words_joined(n - 1, words + 1);
-	struct vec own = {0};
 	int status = -1;
+	const pid_t pid = system_start(sh, line, -1);
 
-	own_variables(sh, line, &own);
-	fflush(NULL);
-
-	const pid_t pid = fork();
-
-	if (pid == 0)
-		exec_shell(sh, line, &own);
-	vec_free_items(&own);
 	free(line);
 	if (pid < 0) {
-		fail_errno("sh: fork");
+		fail_in("sh");
 		return FAILED;
 	}
 	wait_for_child(sh, pid, &status);
+	if (wait_end_by_signal(sh))
+		return QUIT;
 	if (status == 0)
 		return DONE;
 	if (sh->tested) {
