@@ -367,7 +367,8 @@ static const char language[] =
 	"  case WORD in PATTERN|PATTERN) A;; *) B;; esac\n"
 	"  while A; do B; done        until A; do B; done\n"
 	"  for NAME in WORDS; do A; done\n"
-	"  function NAME { A; }       NAME() { A; }\n";
+	"  function NAME { A; }       NAME() { A; }\n"
+	"  A | PROGRAM    A > FILE    A >> FILE      A also { }, if, for ...\n";
 
 void
 help_language(FILE *out)

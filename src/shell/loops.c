@@ -63,7 +63,7 @@ goes_round(struct shell *sh)
 		return false;
 	}
 	sh->leaving.continues = false;
-	return !script_leaves(sh);
+	return !script_leaves(sh) && output_is_read(sh);
 }
 
 static bool

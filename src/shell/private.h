@@ -127,6 +127,8 @@ struct shell {
 	bool append;
 	FILE *out;		/* where output goes now: main_out or > file */
 	FILE *main_out;		/* stdout, stderr, or an outfile */
+	FILE *piped;		/* what a program of the system reads; NULL */
+	FILE *read_from;	/* < of what runs; NULL: standard input */
 	struct vec handlers;
 	uint64_t levels_due_ns;	/* levels.c */
 	char level[32];		/* $level: that was passed */
@@ -261,7 +263,8 @@ void wait_poll(struct shell *sh);
 /* Until fd has something to read, serving news and `when` meanwhile. false: a
  * signal for us came. */
 bool wait_readable(struct shell *sh, int fd);
-/* The same until a child of ours has ended; its wait status. */
+/* The same until a child of ours has ended; its wait status. A signal that ends
+ * us is passed on to it; wait_end_by_signal is to be asked. */
 void wait_for_child(struct shell *sh, pid_t pid, int *status);
 /* A new process: its timers begin anew. */
 void wait_reset_timers(struct shell *sh);
@@ -431,6 +434,41 @@ void dbxenv_each(const char *of, offer_fn *offer, const char *typed);
 int collecting_start(struct shell *sh);
 /* -1: that file is something else. */
 int group_check(const struct shell *sh);
+
+/* ---- system.c --------------------------------------------------------------- */
+
+enum result cmd_sh(struct shell *sh, size_t n, char **words);
+/* The system's shell runs this line (NULL: the user's shell). It sees our
+ * variables, reads from that descriptor (-1: ours), its output is ours. */
+pid_t system_start(struct shell *sh, const char *line, int input);
+
+/* ---- pipe.c ----------------------------------------------------------------- */
+
+struct piped {
+	FILE *file;		/* that we write to; NULL: there is none */
+	pid_t reader, between;
+};
+/* Start what reads. -1: nothing is started. */
+int pipe_begin(struct shell *sh, const char *line, struct piped *p);
+/* It has all; wait for its end. r: what became of who wrote. */
+enum result pipe_end(struct shell *sh, struct piped *p, enum result r);
+bool pipe_has_reader(FILE *file);
+
+/* ---- output.c ----------------------------------------------------------------- */
+
+struct output {
+	FILE *file, *in;	/* > and <; NULL */
+	FILE *old, *old_in, *old_piped;
+	const char *path;
+	struct piped piped;
+	bool is_open;
+};
+/* Until _end output goes where w says. -1: nothing has changed. */
+int output_begin(struct shell *sh, const struct words *w, struct output *o);
+/* r: what became of the command. */
+enum result output_end(struct shell *sh, struct output *o, enum result r);
+/* false: it goes to a program that reads no more. */
+bool output_is_read(const struct shell *sh);
 
 /* ---- rc.c ------------------------------------------------------------------- */
 

@@ -346,7 +346,8 @@ scan_word(struct scan *s, struct str *word)
 	str_addn(word, "", 0);
 	s->quoted = false;
 	s->cuts_len = 0;
-	while (!strchr(" \t\n;<>", scan_here(s)) && !scan_at_line_end(s)) {
+	while (!strchr(" \t\n;<>", scan_here(s)) && !scan_at_line_end(s) &&
+	       !(s->piped && scan_here(s) == '|' && s->text[s->at + 1] != '|')) {
 		const char c = scan_here(s);
 
 		if (c == '"' || c == '\'') {

@@ -14,6 +14,7 @@ struct scan {
 	void *arg;
 	bool open;		/* the text ends before what it began */
 	bool plain;		/* its words are no command */
+	bool piped;		/* | ends a word */
 	bool arms;		/* ;; is no separator: an arm of case ends */
 	bool whole;		/* values are not split at blanks */
 	bool quoted;		/* something of this word was */
@@ -37,10 +38,18 @@ int scan_skip_nested(struct scan *s, char close);
 /* What stands at s->at is added to word. -1: FAIL_USAGE is recorded. */
 int scan_word(struct scan *s, struct str *word);
 int scan_group(struct scan *s, struct str *word);
+/* Takes the word. */
+void words_push(struct words *w, char *word);
+/* At |: the line behind it, for the system's shell. tail.c */
+int scan_pipe(struct scan *s, char **line);
 /* From the opening quote to behind the closing one. */
 int scan_quoted(struct scan *s, struct str *word);
 /* Within an expression of the target's: the shell's own variables only. */
 void scan_own_variable(struct scan *s, struct str *word);
+/* rest.c: is the rest of the command's line one expression? Take it. */
+bool words_take_expression(const char *command);
+int words_expression(struct scan *s, struct words *w);
+bool words_keep_operators(const char *command);
 /* A text of which only what begins with $ is replaced. */
 int scan_variable(struct scan *s, struct str *word, bool quoted);
 

@@ -166,8 +166,8 @@ take_operator(struct script *s, const char *what, char *joined)
 	if (!*c || strchr(";\r\n#", *c))
 		return true;
 	fail(FAIL_USAGE, "'%.20s' cannot stand behind %s", c, what);
-	(void)fail_remedy("begin a new line; redirect the commands within, or "
-			  "outfile FILE");
+	(void)fail_remedy("begin a new line; > FILE and | PROGRAM may stand "
+			  "behind fi, done, esac and { COMMANDS }");
 	return script_nonsense(s, s->at);
 }
 
@@ -200,25 +200,69 @@ last_word(enum keyword k)
 	return k == IF ? "fi" : k == CASE ? "esac" : "done";
 }
 
-/* The outermost is looked at before it is run. */
+/* What stands behind it; without tail it is walked over. */
+static bool
+take_tail(struct script *s, struct words *tail)
+{
+	const size_t start = s->at;
+	struct words none;
+	struct words *w = tail ? tail : &none;
+
+	if (words_tail(s->text, &s->at, w, tail ? shell_variable : NULL,
+		       s->sh) < 0) {
+		s->open |= !s->text[s->at];
+		return script_nonsense(s, start);
+	}
+	if (!tail)
+		words_fini(w);
+	return true;
+}
+
+/* false: not all of it was run. */
+static bool
+run_elsewhere(struct script *s, enum keyword k, const struct words *tail)
+{
+	struct output o;
+	enum result r;
+
+	if (output_begin(s->sh, tail, &o) < 0) {
+		s->going = shell_judge(s->sh, FAILED);
+		return s->going && compound(s, k, false);
+	}
+	if (!compound(s, k, true)) {
+		(void)output_end(s->sh, &o, TOLD);
+		return false;
+	}
+	r = output_end(s->sh, &o, ANSWERED);
+	s->going = shell_judge(s->sh, r) && !s->sh->quitting;
+	return s->going;
+}
+
+/* It is looked at before it is run: the outermost for what is not whole, all
+ * for where their output goes. */
 static bool
 take_compound(struct script *s, enum keyword k, bool run, char *joined)
 {
 	const size_t start = s->at;
+	struct words tail = {0};
 	bool ok = true;
 
 	if (too_deep(s))
 		return false;
 	s->nested++;
-	if (run && s->nested == 1) {
-		ok = compound(s, k, false) &&
+	run = script_runs(s, run);
+	if (run) {
+		ok = compound(s, k, false) && take_tail(s, &tail) &&
 			take_operator(s, last_word(k), joined);
 		s->at = ok ? start : s->at;
 		*joined = 0;
 	}
-	ok = ok && compound(s, k, run);
+	ok = ok && (tail.out || tail.in || tail.pipe ?
+		    run_elsewhere(s, k, &tail) : compound(s, k, run));
+	words_fini(&tail);
 	s->nested--;
-	return ok && take_operator(s, last_word(k), joined);
+	return ok && take_tail(s, NULL) &&
+		take_operator(s, last_word(k), joined);
 }
 
 static bool

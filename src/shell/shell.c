@@ -346,26 +346,12 @@ execute(struct shell *sh, const struct words *w)
 }
 
 static enum result
-run_redirected(struct shell *sh, const struct words *w)
+run_elsewhere(struct shell *sh, const struct words *w)
 {
-	FILE *file = fopen(w->out, w->append ? "ae" : "we");
-	FILE *old = sh->out == sh->main_out ? NULL : sh->out;
+	struct output o;
 
-	if (!file) {
-		fail_errno("open %s", w->out);
-		return FAILED;
-	}
-	sh->out = file;
-
-	const enum result r = execute(sh, w);
-	const bool bad = ferror(file);
-
-	sh->out = old ? old : sh->main_out;	/* it may be another by now */
-	if ((fclose(file) != 0 || bad) && (r == DONE || r == ANSWERED)) {
-		fail_errno("write %s", w->out);
-		return FAILED;
-	}
-	return r;
+	return output_begin(sh, w, &o) < 0 ? FAILED :
+		output_end(sh, &o, execute(sh, w));
 }
 
 /* An unknown command must not truncate a file. */
@@ -378,6 +364,15 @@ is_known(struct shell *sh, const struct words *w, const struct command **c)
 		return true;
 	*c = shell_find_any(w->items[0]);
 	return *c;
+}
+
+/* What redirects itself may be piped all the same: `run | PROGRAM` would be
+ * the program's output, which is not ours. */
+static bool
+goes_elsewhere(const struct words *w, const struct command *c)
+{
+	return w->pipe || ((w->out || w->in) &&
+			   !(c && c->needs & REDIRECTS_ITSELF));
 }
 
 enum result
@@ -400,10 +395,18 @@ shell_run_words(struct shell *sh, const struct words *w)
 	sh->mistake = !is_known(sh, w, &c);
 	if (sh->mistake)
 		return FAILED;
+
+	if (w->pipe && c && (c->run == cmd_run || c->run == cmd_rerun)) {
+		fail(FAIL_USAGE, "%s: what the program writes does not pass "
+		     "through sonde", c->name);
+		fail_remedy("%s > FILE", c->name);
+		return FAILED;
+	}
+
 	sh->line = w;
 
-	const enum result r = w->out && !(c && c->needs & REDIRECTS_ITSELF) ?
-		run_redirected(sh, w) : execute(sh, w);
+	const enum result r = goes_elsewhere(w, c) ?
+		run_elsewhere(sh, w) : execute(sh, w);
 
 	sh->line = up;
 	return r;

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROGRESS_MS = 250 };
+enum { PROGRESS_MS = 250, CHILD_MS = 1000 };
 #define END_NS 10000000000ull	/* a killed process may be in a long write */
 
 volatile int wait_signal;
@@ -299,9 +299,17 @@ wait_for_child(struct shell *sh, pid_t pid, int *status)
 	/* Ctrl-C is the child's meanwhile */
 	while (fd >= 0 && !wait_readable(sh, fd) && wait_signal == SIGINT)
 		wait_signal = 0;
+	if (fd >= 0 && wait_signal) {	/* what ends us ends it, or not */
+		struct pollfd end = { fd, POLLIN, 0 };
+
+		(void)kill(pid, wait_signal);
+		if (poll(&end, 1, CHILD_MS) <= 0)
+			pid = -1;
+		*status = wait_signal;
+	}
 	if (fd >= 0)
 		close(fd);
-	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+	while (pid > 0 && waitpid(pid, status, 0) < 0 && errno == EINTR)
 		;
 }
 

@@ -4,7 +4,8 @@
  * backslash takes the next character as it is, and hides the end of a line;
  * { ... } is one word (its text, for the bodies of `when`); ; ends a command,
  * && and || between blanks do, # the line; what begins with $ is replaced
- * outside '...' (scan.c). > >> < name files.
+ * outside '...' (scan.c). > >> < name files; behind | a line of the system's
+ * shell stands (tail.c).
  */
 #include "private.h"
 #include "scan.h"
@@ -22,12 +23,13 @@ words_fini(struct words *w)
 	free(w->items);
 	free(w->out);
 	free(w->in);
+	free(w->pipe);
 	free(w->raw);
 	*w = (struct words){0};
 }
 
-static void
-push(struct words *w, char *word)
+void
+words_push(struct words *w, char *word)
 {
 	w->items = xgrow(w->items, &w->cap, w->len + 2, sizeof *w->items);
 	w->items[w->len++] = word;
@@ -85,7 +87,7 @@ push_pieces(struct words *w, const struct scan *s, struct str *word)
 
 	if (!s->cuts_len) {
 		if (word->len || s->quoted)
-			push(w, str_take(word));
+			words_push(w, str_take(word));
 		else
 			str_fini(word);
 		return;
@@ -94,7 +96,7 @@ push_pieces(struct words *w, const struct scan *s, struct str *word)
 		const size_t end = i < s->cuts_len ? s->cuts[i] : word->len;
 
 		if (end > from)
-			push(w, xstrndup(str_text(word) + from, end - from));
+			words_push(w, xstrndup(str_text(word) + from, end - from));
 		from = end;
 	}
 	str_fini(word);
@@ -123,7 +125,7 @@ take_next(struct scan *s, struct words *w)
 
 	if (scan_here(s) == '>' && compares(w)) {
 		s->at++;
-		push(w, xstrdup(">"));
+		words_push(w, xstrdup(">"));
 		return 0;
 	}
 	if (scan_here(s) == '>' || scan_here(s) == '<')
@@ -145,84 +147,6 @@ take_next(struct scan *s, struct words *w)
 	return 0;
 }
 
-/* ---- expressions ---------------------------------------------------------- */
-
-/* Commands of which the rest is one expression of C: < and > compare, quotes
- * and braces are its own, $ is a register. */
-static bool
-takes_expression(const char *command)
-{
-	static const char *const all[] = { "print", "whatis", "assign",
-		"display", "dis", "examine", "x", "call" };
-
-	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		if (strcmp(all[i], command) == 0)
-			return true;
-	return false;
-}
-
-/* && and || are theirs: of expressions, and of the system's shell. Prefixes of
- * names are names. */
-static bool
-keeps_operators(const char *command)
-{
-	static const char *const all[] = { "filters", "indxobj_define",
-		"mobj_define", "call", "stop", "when", "trace", "sh",
-		"alias" };
-
-	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		if (strncasecmp(all[i], command, strlen(command)) == 0)
-			return true;
-	return false;
-}
-
-/* What is called ends with its parenthesis; a redirection may follow. */
-static bool
-ends_call(const struct scan *s, int *depth)
-{
-	const char c = scan_here(s);
-
-	*depth += (c == '(') - (c == ')');
-	return *depth <= 0 && (c == '<' || c == '>');
-}
-
-static int
-take_expression(struct scan *s, struct words *w)
-{
-	const bool call = strcmp(w->items[0], "call") == 0;
-	struct str text = {0};
-	int depth = 0;
-
-	scan_skip_blanks(s);
-	while (scan_here(s) && scan_here(s) != ';' && !scan_at_line_end(s) &&
-	       !(call && ends_call(s, &depth))) {
-		const size_t start = s->at;
-
-		if (scan_here(s) == '"' || scan_here(s) == '\'') {
-			if (scan_skip_literal(s) < 0) {
-				str_fini(&text);
-				return -1;
-			}
-			str_addn(&text, s->text + start, s->at - start);
-		} else if (scan_here(s) == '$') {
-			scan_own_variable(s, &text);
-		} else if (scan_skip_continuation(s)) {
-			str_add(&text, " ");
-		} else {
-			str_addn(&text, &s->text[s->at++], 1);
-		}
-	}
-
-	size_t end = text.len;
-
-	while (end > 0 && strchr(" \t", str_text(&text)[end - 1]))
-		end--;
-	if (end > 0)
-		push(w, xstrndup(str_text(&text), end));
-	str_fini(&text);
-	return 0;
-}
-
 /* ---- commands ------------------------------------------------------------- */
 
 /* && and || after a command, between blanks. */
@@ -232,7 +156,28 @@ at_operator(const struct scan *s, const struct words *w)
 	const char *c = s->text + s->at;
 
 	return w->len && (*c == '&' || *c == '|') && c[1] == *c &&
-		strchr(" \t\r\n{[(", c[2]) && !keeps_operators(w->items[0]);
+		strchr(" \t\r\n{[(", c[2]) && !words_keep_operators(w->items[0]);
+}
+
+/* ... and perhaps what stands behind it. */
+static bool
+at_end(const struct scan *s, const struct words *w)
+{
+	return !scan_here(s) || strchr(";#", scan_here(s)) ||
+		scan_at_line_end(s) || at_operator(s, w);
+}
+
+static void
+end_command(struct scan *s, struct words *w, size_t start)
+{
+	w->raw = xstrndup(s->text + start, s->at - start);
+	if (at_operator(s, w) ||
+	    (w->pipe && scan_here(s) && strchr("&|", scan_here(s)))) {
+		w->joined = scan_here(s);
+		s->at += 2;
+	}
+	if (scan_here(s) == '#')
+		scan_skip_comment(s);
 }
 
 static int
@@ -240,33 +185,56 @@ take_command(struct scan *s, struct words *w)
 {
 	const size_t start = w->start = s->at;
 
+	s->piped = !s->plain;
 	for (;;) {
 		scan_skip_blanks(s);
-		if (!scan_here(s) || scan_here(s) == ';' ||
-		    scan_here(s) == '#' || scan_at_line_end(s) ||
-		    at_operator(s, w))
+		if (at_end(s, w))
 			break;
+		if (scan_here(s) == '|' && s->piped) {
+			if (scan_pipe(s, &w->pipe) < 0)
+				return -1;
+			break;
+		}
 		if (take_next(s, w) < 0)
 			return -1;
 		if (w->len && !w->rest) {
 			w->rest = s->at - start;
 			if (s->plain)
 				continue;
+			s->piped = !words_keep_operators(w->items[0]) ||
+				w->is_group;
 			if (strcmp(w->items[0], "sh") == 0)
 				s->vars = NULL;	/* its line is not ours */
-			if (w->len == 1 && takes_expression(w->items[0]) &&
-			    take_expression(s, w) < 0)
+			if (w->len == 1 && words_take_expression(w->items[0]) &&
+			    words_expression(s, w) < 0)
 				return -1;
 		}
 	}
-	w->raw = xstrndup(s->text + start, s->at - start);
-	if (at_operator(s, w)) {
-		w->joined = scan_here(s);
-		s->at += 2;
-	}
-	if (scan_here(s) == '#')
-		scan_skip_comment(s);
+	end_command(s, w, start);
 	return 1;
+}
+
+int
+words_tail(const char *text, size_t *at, struct words *w, words_vars *vars,
+	   void *arg)
+{
+	struct scan s = { .text = text, .at = *at, .vars = vars, .arg = arg };
+	int result = 0;
+
+	*w = (struct words){0};
+	scan_skip_blanks(&s);
+	while (result == 0 && scan_here(&s) && strchr("<>", scan_here(&s))) {
+		result = take_redirection(&s, w);
+		scan_skip_blanks(&s);
+	}
+	if (result == 0 && scan_here(&s) == '|' && text[s.at + 1] != '|')
+		result = scan_pipe(&s, &w->pipe);
+	free(s.cuts);
+	*at = s.at;
+	if (result == 0)
+		return 1;
+	words_fini(w);
+	return -1;
 }
 
 static int

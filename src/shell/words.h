@@ -19,6 +19,7 @@ struct words {
 	char *out;		/* > file or >> file; NULL none */
 	bool append;
 	char *in;		/* < file */
+	char *pipe;		/* | line of the system's shell; NULL none */
 	char *raw;		/* as typed, and where its first word ends */
 	size_t rest;
 	size_t start;		/* of the command in the text */
@@ -28,6 +29,10 @@ struct words {
 };
 
 void words_fini(struct words *w);
+/* What stands behind a statement: > < |, as of a command without words; 1, or
+ * -1: FAIL_USAGE. */
+int words_tail(const char *text, size_t *at, struct words *w, words_vars *vars,
+	       void *arg);
 /* The next command of text (up to ; or && or its end), from *at on. 1: w is
  * filled; 0: nothing is left; -1: FAIL_USAGE (open quote or brace), or what
  * vars failed for. A group in braces is one word with the braces taken off. */
