@@ -314,9 +314,11 @@ show(struct shell *sh, enum what what, pid_t tid)
 				is_hidden(sh, th[i].tid) ? ", hidden" : "");
 	}
 	free(th);
-	if (count >= 0 && !found)
+	if (count >= 0 && !found) {
 		fail(FAIL_MISSING, "process %d has no thread %d",
 		     session_pid(sh->session), (int)tid);
+		fail_remedy("threads lists them");
+	}
 	return found ? DONE : FAILED;
 }
 

@@ -59,7 +59,7 @@ extern const struct family families[];		/* ended by title NULL */
 extern const struct command target_commands[], look_commands[], thread_commands[],
 	collector_commands[], collector_subcommands[], shell_commands[],
 	event_commands[], signal_commands[], experiment_commands[], step_commands[],
-	list_commands[], data_commands[];
+	list_commands[], data_commands[], examine_commands[], name_commands[];
 
 struct source {			/* where lines come from, for messages */
 	const char *name;	/* NULL: the keyboard */
@@ -112,12 +112,13 @@ struct shell {
 	struct vec suspended;	/* pid_t *: by alone_begin */
 	struct vec hidden_threads;	/* pid_t *: from threads */
 	struct vec displays;	/* expressions (char *) */
+	uint64_t examine_next;	/* for x +; 0: nothing was looked at */
 	struct core *core;	/* instead of a process; NULL: none */
 	struct debuggee *debuggee;	/* NULL: none yet */
 	struct vec spots;	/* struct spot: breakpoints of the session */
 	struct loads *loads;	/* what the loader has; NULL: not looked */
 	char *list_file;	/* that list goes on in; NULL */
-	int list_line;
+	int list_line, list_first;	/* next; the first that was listed */
 	char *group;		/* of experiments to come (.erg), or NULL */
 	bool autostart;		/* cont runs what does not run yet */
 	size_t frames_max;	/* of a stack that where prints; 0: all */

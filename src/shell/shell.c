@@ -19,6 +19,8 @@ const struct family families[] = {
 	{ "threads", thread_commands },
 	{ "source", list_commands },
 	{ "data", data_commands },
+	{ "memory", examine_commands },
+	{ "names", name_commands },
 	{ "events", event_commands },
 	{ "signals", signal_commands },
 	{ "collecting", collector_commands },
