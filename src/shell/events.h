@@ -102,6 +102,8 @@ void source_print(const char *path, int line, FILE *out);
 char *source_named(struct shell *sh, const char *name);
 /* The thread that commands are about. */
 pid_t thread_now(const struct shell *sh);
+/* A thread by its tid: 4711, t@4711, l@4711. cmd_where.c */
+bool thread_word(const char *word, long long *tid);
 /* t@TID: it is that from now on. -1: there is none. */
 int thread_choose(struct shell *sh, const char *word);
 /* It goes on at [FILE:]LINE of its function. */

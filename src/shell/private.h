@@ -257,6 +257,9 @@ enum result wait_for_target(struct shell *sh, uint64_t deadline_ns,
 bool wait_end_by_signal(struct shell *sh);
 /* Wait, for seconds at most, until a process that we killed is gone. */
 void wait_for_end(struct shell *sh);
+/* Its process goes on, if it is that still: a body may have put another one
+ * into its place. true: the wait is over. */
+bool wait_run_again(struct shell *sh, pid_t pid);
 /* Take what has happened already; prints news; never blocks. */
 void wait_poll(struct shell *sh);
 /* Until fd has something to read, serving news and `when` meanwhile. false: a
@@ -266,6 +269,15 @@ bool wait_readable(struct shell *sh, int fd);
 void wait_for_child(struct shell *sh, pid_t pid, int *status);
 /* A new process: its timers begin anew. */
 void wait_reset_timers(struct shell *sh);
+
+/* ---- programs.c: another program in the process ------------------------------------ */
+
+/* true: the wait is over. It stands at its start; at its exec; where it has come
+ * to from there; a child does, that is followed. */
+bool program_new(struct shell *sh);
+bool program_exec(struct shell *sh);
+bool program_started(struct shell *sh);
+bool program_followed(struct shell *sh, const struct session_event *ev);
 
 /* ---- live.c: names of live addresses ----------------------------------------------- */
 
@@ -412,6 +424,7 @@ void faults_each(offer_fn *offer, const char *typed);	/* faults.c */
 /* ---- cmd_run.c, cmd_target.c ------------------------------------------------ */
 
 enum result cmd_attach(struct shell *sh, size_t n, char **words);
+enum result cmd_where(struct shell *sh, size_t n, char **words);
 enum result cmd_debug(struct shell *sh, size_t n, char **words);
 enum result cmd_rerun(struct shell *sh, size_t n, char **words);
 enum result cmd_run(struct shell *sh, size_t n, char **words);
