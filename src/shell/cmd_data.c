@@ -387,14 +387,34 @@ cmd_display(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
+/* By the expression; -1: there is none. */
+static long long
+display_of(const struct shell *sh, size_t n, char **words)
+{
+	char *text = words_joined(n - 1, words + 1);
+	long long found = -1;
+
+	for (size_t i = 0; i < sh->displays.len && found < 0; i++)
+		if (strcmp(sh->displays.items[i], text) == 0)
+			found = (long long)i + 1;
+	free(text);
+	return found;
+}
+
 static enum result
 cmd_undisplay(struct shell *sh, size_t n, char **words)
 {
 	long long number;
 
-	if (n != 2 || !str_number(words[1], 0, (long long)sh->displays.len,
-				  &number))
+	if (n < 2)
 		return USAGE;
+	if (!str_number(words[1], 0, 1 << 30, &number))
+		number = display_of(sh, n, words);
+	if (number < 0 || (size_t)number > sh->displays.len) {
+		fail(FAIL_MISSING, "undisplay: nothing like that is displayed");
+		fail_remedy("display lists them; undisplay N");
+		return FAILED;
+	}
 	for (size_t i = sh->displays.len; i-- > 0;) {
 		if (number && (size_t)number != i + 1)
 			continue;
@@ -423,7 +443,7 @@ const struct command data_commands[] = {
 	{ "regs", "[-f | -F | -x]", "print the registers of the frame (with one of\n"
 	  "  these: floats and vectors, too)",
 	  NEEDS_STANDING, cmd_regs, "regs" },
-	{ "undisplay", "N | 0", "print it no more (0: none of them)", 0,
+	{ "undisplay", "N | EXPR | 0", "print it no more (0: none of them)", 0,
 	  cmd_undisplay, "undisplay 1" },
 	{ "up", "[N]", "select the frame that called", NEEDS_STANDING, cmd_up,
 	  "up 2" },

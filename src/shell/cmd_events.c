@@ -84,6 +84,10 @@ cmd_tracei(struct shell *sh, size_t n, char **words)
 static enum result
 cmd_stop(struct shell *sh, size_t n, char **words)
 {
+	/* in bodies of dbx's when; there is no window to be updated */
+	if (n == 2 && (strcmp(words[1], "-update") == 0 ||
+		       strcmp(words[1], "-noupdate") == 0))
+		n = 1;
 	if (n > 1)
 		return add_words(sh, n, words, DOES_STOP);
 	if (!target_alive(sh)) {
@@ -346,15 +350,16 @@ cmd_status(struct shell *sh, size_t n, char **words)
 	}
 
 	const bool again = n == 2 && strcmp(words[1], "-s") == 0;
+	const bool hidden = n == 2 && strcmp(words[1], "-h") == 0;
 
-	if (n != 1 && !again)
+	if (n != 1 && !again && !hidden)
 		return USAGE;
 	if (!sh->handlers.len && !again)
 		fputs("No handlers.\n", sh->out);
 	for (size_t i = 0; i < sh->handlers.len; i++) {
 		struct handler *h = sh->handlers.items[i];
 
-		if (h->hidden && !again)
+		if (h->hidden && !again && !hidden)
 			continue;
 		if (again)
 			fprintf(sh->out, "%s%s\n", h->what,
@@ -374,7 +379,8 @@ const struct command event_commands[] = {
 	{ "handler", "-enable|-disable|-reset N...|all, -count N [LIMIT]",
 	  "switch handlers off and on; their counts of hits", 0, cmd_handler,
 	  "handler -disable 1" },
-	{ "status", "[-h N | -s]", "list handlers of events (-s: as commands)",
+	{ "status", "[-h [N] | -s]", "list handlers of events (-h: one, or hidden\n"
+	  "  ones, too; -s: as commands)",
 	  0, cmd_status, "status" },
 	{ "stop", "[EVENT [MODIFIERS]]", "stop the process now, or at an event "
 	  "(see when)", 0, cmd_stop, "stop in main" },
