@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Commands for what a stopped program holds: print, whatis, whereis, assign,
- * locals, display, frame, up, down, examine, regs.
+ * locals, display, frame, up, down, regs.
  */
 #include "private.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* What was said so far is of use, too. */
-static enum result
+enum result
 say(struct shell *sh, struct str *out, int r)
 {
 	if (out->len) {
@@ -23,7 +23,7 @@ say(struct shell *sh, struct str *out, int r)
 	return r < 0 ? FAILED : DONE;
 }
 
-static struct debug *
+struct debug *
 need_debug(struct shell *sh, const char *command)
 {
 	if (sh->core || target_alive(sh))
@@ -35,38 +35,142 @@ need_debug(struct shell *sh, const char *command)
 
 /* ---- print ---------------------------------------------------------------- */
 
-/* "-f x EXPR", "-fx EXPR", "/x EXPR". */
+/* "-f x EXPR", "-fx EXPR", "-f%x EXPR", "/x EXPR". NULL: it is none, told. */
 static const char *
 take_format(const char *text, char *format)
 {
+	const bool dbx = strncmp(text, "-f", 2) == 0 && text[2];
+
 	*format = '\0';
-	if (strncmp(text, "-f", 2) == 0 && text[2])
+	if (dbx)
 		text += 2 + strspn(text + 2, " \t");
 	else if (*text == '/')
 		text++;
 	else
 		return text;
+	if (*text == '%' && isdigit((unsigned char)text[1])) {
+		fail(FAIL_USAGE, "print -f: widths are not known");
+		fail_remedy("print -f x EXPR: a letter of x d u o t c f s a");
+		return NULL;
+	}
+	text += *text == '%';
+	text += strspn(text, "lhL");
 	*format = *text ? *text++ : '\0';
+	if (*format && strchr("iXpeg", *format))
+		*format = "dxaff"[strchr("iXpeg", *format) - "iXpeg"];
 	return text + strspn(text, " \t");
+}
+
+/* dbx's options, of which the answer is what it is anyway: inherited and static
+ * members are shown, no name stands before the value. NULL: refused. */
+static const char *
+skip_options(const char *text)
+{
+	static const char *const known[] = { "-r ", "+r ", "+d ", "-s ", "+s ",
+					     "-S ", "+S ", "-l ", "-L ", "-p ",
+					     "+p " };
+	size_t i;
+
+	do {
+		if (strncmp(text, "-d ", 3) == 0) {
+			fail(FAIL_USAGE, "print -d: the type of a value is the "
+			     "one that was declared");
+			fail_remedy("print *(DERIVED *)POINTER; its table, "
+				    "_vptr, tells which");
+			return NULL;
+		}
+		for (i = 0; i < ARRAY_LEN(known); i++)
+			if (strncmp(text, known[i], 3) == 0)
+				break;
+		if (i < ARRAY_LEN(known))
+			text += 3 + strspn(text + 3, " \t");
+	} while (i < ARRAY_LEN(known));
+	return text;
+}
+
+/* The < of a template: its > is followed by what can follow a name. */
+static const char *
+end_of_template(const char *text)
+{
+	int depth = 0;
+
+	for (const char *at = text; *at && !strchr(";&|=\"'", *at); at++) {
+		depth += (*at == '<') - (*at == '>');
+		if (depth)
+			continue;
+		at++;
+		at += strspn(at, " \t");
+		return strncmp(at, "::", 2) == 0 || strchr("(*>", *at) ? at :
+			text + 1;
+	}
+	return text + 1;
+}
+
+/* The comma between two expressions, or the end. */
+static char *
+end_of_expression(char *text)
+{
+	int depth = 0;
+	char quote = '\0';
+
+	for (char *at = text; *at; at++) {
+		if (quote && *at == '\\' && at[1])
+			at++;
+		else if (quote)
+			quote = *at == quote ? '\0' : quote;
+		else if (strchr("\"'", *at))
+			quote = *at;
+		else if (strchr("([{", *at))
+			depth++;
+		else if (strchr(")]}", *at))
+			depth--;
+		else if (*at == '<')
+			at = text + (end_of_template(at) - text) - 1;
+		else if (*at == ',' && !depth)
+			return at;
+	}
+	return text + strlen(text);
 }
 
 static enum result
 cmd_print(struct shell *sh, size_t n, char **words)
 {
 	struct debug *d = need_debug(sh, "print");
-	struct str out = {0};
-	char *text, format;
+	char *text, *at, format;
 	const char *rest;
 	enum result r = USAGE;
 
 	if (!d)
 		return FAILED;
 	text = words_joined(n - 1, words + 1);
-	rest = take_format(text, &format);
-	if (*rest)
-		r = say(sh, &out, debug_print(d, rest, format, &out));
+	rest = skip_options(text);
+	rest = rest ? take_format(rest, &format) : NULL;
+	at = rest ? text + (rest - text) : NULL;
+	while (at && *at && (r == USAGE || r == DONE)) {
+		struct str out = {0};
+		char *end = end_of_expression(at);
+		const bool more = *end;
+
+		*end = '\0';
+		r = say(sh, &out, debug_print(d, at, format, &out));
+		at = end + more;
+	}
 	free(text);
-	return r;
+	return rest ? r : FAILED;
+}
+
+/* -n, -e: of a name, of an expression; so it is anyway. -r: with what a class
+ * inherits, as -t. */
+static const char *
+whatis_options(const char *text, bool *members)
+{
+	*members = false;
+	while (*text == '-' && text[1] && strchr("ntre", text[1]) &&
+	       text[2] == ' ') {
+		*members |= text[1] == 't' || text[1] == 'r';
+		text += 3 + strspn(text + 3, " \t");
+	}
+	return text;
 }
 
 static enum result
@@ -81,11 +185,12 @@ cmd_whatis(struct shell *sh, size_t n, char **words)
 		return FAILED;
 	text = words_joined(n - 1, words + 1);
 
-	const bool members = strncmp(text, "-t ", 3) == 0;
+	bool members;
+	const char *of = whatis_options(text, &members);
 
-	if (*text)
-		r = say(sh, &out, members ? debug_ptype(d, text + 3, &out) :
-			debug_whatis(d, text, &out));
+	if (*of)
+		r = say(sh, &out, members ? debug_ptype(d, of, &out) :
+			debug_whatis(d, of, &out));
 	free(text);
 	return r;
 }
@@ -172,6 +277,13 @@ select_frame(struct shell *sh, struct debug *d, long long n)
 	return show_frame(sh, d);
 }
 
+/* dbx's -h: hidden frames, too; here none is hidden. */
+static bool
+is_hidden_too(size_t n, char **words)
+{
+	return n > 1 && strcmp(words[n - 1], "-h") == 0;
+}
+
 static enum result
 move_frame(struct shell *sh, size_t n, char **words, int sign)
 {
@@ -180,6 +292,7 @@ move_frame(struct shell *sh, size_t n, char **words, int sign)
 
 	if (!d)
 		return FAILED;
+	n -= is_hidden_too(n, words);
 	if (n > 2 || (n == 2 && !str_number(words[1], 0, FRAMES_MOST, &by)))
 		return USAGE;
 	return select_frame(sh, d, (long long)debug_selected(d) + sign * by);
@@ -202,6 +315,9 @@ static enum result
 cmd_frame(struct shell *sh, size_t n, char **words)
 {
 	struct debug *d = need_debug(sh, "frame");
+
+	n -= is_hidden_too(n, words);
+
 	const char *word = n == 2 ? words[1] : "+0";
 	const int sign = *word == '+' ? 1 : *word == '-' ? -1 : 0;
 	long long number;
@@ -214,120 +330,14 @@ cmd_frame(struct shell *sh, size_t n, char **words)
 			    sign * number : number);
 }
 
-/* ---- memory and registers ------------------------------------------------- */
-
-static void
-cut_blanks(char *text)
-{
-	size_t len = strlen(text);
-
-	while (len > 0 && isspace((unsigned char)text[len - 1]))
-		text[--len] = '\0';
-}
-
-/* "/10", "/10i", "/x": at the end of a word or alone; what is before it stays.
- * false: no such thing. */
-static bool
-take_count(char *text, long long *count, char *letter)
-{
-	char *slash = strrchr(text, '/');
-	char *end;
-
-	if (!slash)
-		return true;
-	*slash = '\0';
-	if (isdigit((unsigned char)slash[1])) {
-		errno = 0;
-		*count = strtoll(slash + 1, &end, 10);
-		if (errno || *count < 1 || *count > 100000)
-			return false;
-	} else {
-		end = slash + 1;
-	}
-	if (*end && !end[1])
-		*letter = *end;
-	else if (*end)
-		return false;
-	cut_blanks(text);
-	return true;
-}
-
-/* dbx's letters, as gdb's format and size. */
-static const struct { char letter, format; unsigned size; } formats[] = {
-	{ 'X', 'x', 4 }, { 'x', 'x', 2 }, { 'D', 'd', 4 }, { 'd', 'd', 2 },
-	{ 'O', 'o', 4 }, { 'o', 'o', 2 }, { 'b', 'o', 1 }, { 'c', 'c', 1 },
-	{ 'g', 'x', 8 }, { 'F', 'f', 8 }, { 'f', 'f', 4 }, { 's', 's', 0 },
-	{ 'a', 'a', 8 },
-};
-
-static enum result
-examine(struct shell *sh, struct debug *d, const char *text, char letter,
-	long long count)
-{
-	struct str out = {0};
-	uint64_t addr, size, next;
-
-	if (debug_address(d, text, &addr, &size) < 0)
-		return FAILED;
-	if (letter == 'i')
-		return say(sh, &out, debug_examine(d, addr, (size_t)count, 'i',
-						   0, &out, &next));
-	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
-		if (formats[i].letter != letter)
-			continue;
-		return say(sh, &out, debug_examine(d, addr, (size_t)count,
-						   formats[i].format,
-						   formats[i].size, &out,
-						   &next));
-	}
-	fail(FAIL_USAGE, "examine: format '%c' is not known", letter);
-	fail_remedy("i s c a b x X d D o O g f F, as in x main /8i");
-	return FAILED;
-}
-
-static enum result
-cmd_examine(struct shell *sh, size_t n, char **words)
-{
-	struct debug *d = need_debug(sh, "examine");
-	long long count = 1;
-	char letter = 'X', *text;
-	enum result r = USAGE;
-
-	if (!d)
-		return FAILED;
-	text = words_joined(n - 1, words + 1);
-	if (take_count(text, &count, &letter))
-		r = examine(sh, d, *text ? text : "$pc", letter, count);
-	free(text);
-	return r;
-}
-
-static enum result
-cmd_dis(struct shell *sh, size_t n, char **words)
-{
-	struct debug *d;
-	long long count = 10;
-	char letter = 'i', *text;
-	enum result r = USAGE;
-
-	/* then it is short for the table of the experiment */
-	if (!sh->core && !target_alive(sh)) {
-		words[0] = (char *)"disasm";
-		return view_run(sh, n, words);
-	}
-	d = debuggee_now(sh);
-	text = words_joined(n - 1, words + 1);
-	if (take_count(text, &count, &letter) && letter == 'i')
-		r = examine(sh, d, *text ? text : "$pc", 'i', count);
-	free(text);
-	return r;
-}
+/* ---- registers ------------------------------------------------------------- */
 
 static enum result
 cmd_regs(struct shell *sh, size_t n, char **words)
 {
 	struct debug *d = need_debug(sh, "regs");
-	const bool floats = n == 2 && strcasecmp(words[1], "-f") == 0;
+	const bool floats = n == 2 && (strcasecmp(words[1], "-f") == 0 ||
+				       strcmp(words[1], "-x") == 0);
 	struct str out = {0};
 
 	if (!d)
@@ -377,14 +387,34 @@ cmd_display(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
+/* By the expression; -1: there is none. */
+static long long
+display_of(const struct shell *sh, size_t n, char **words)
+{
+	char *text = words_joined(n - 1, words + 1);
+	long long found = -1;
+
+	for (size_t i = 0; i < sh->displays.len && found < 0; i++)
+		if (strcmp(sh->displays.items[i], text) == 0)
+			found = (long long)i + 1;
+	free(text);
+	return found;
+}
+
 static enum result
 cmd_undisplay(struct shell *sh, size_t n, char **words)
 {
 	long long number;
 
-	if (n != 2 || !str_number(words[1], 0, (long long)sh->displays.len,
-				  &number))
+	if (n < 2)
 		return USAGE;
+	if (!str_number(words[1], 0, 1 << 30, &number))
+		number = display_of(sh, n, words);
+	if (number < 0 || (size_t)number > sh->displays.len) {
+		fail(FAIL_MISSING, "undisplay: nothing like that is displayed");
+		fail_remedy("display lists them; undisplay N");
+		return FAILED;
+	}
 	for (size_t i = sh->displays.len; i-- > 0;) {
 		if (number && (size_t)number != i + 1)
 			continue;
@@ -399,34 +429,28 @@ cmd_undisplay(struct shell *sh, size_t n, char **words)
 const struct command data_commands[] = {
 	{ "assign", "LEFT = RIGHT", "give a variable or a register a value",
 	  NEEDS_STANDING | REDIRECTS_ITSELF, cmd_assign, "assign n = 3" },
-	{ "dis", "[ADDRESS] [/COUNT]", "print instructions, from where the "
-	  "thread stands", REDIRECTS_ITSELF, cmd_dis,
-	  "dis main /5" },
 	{ "display", "[EXPR]", "print an expression at each stop; without: "
 	  "all of them now", REDIRECTS_ITSELF, cmd_display, "display *node" },
 	{ "down", "[N]", "select the frame that was called",
 	  NEEDS_STANDING, cmd_down, "down" },
-	{ "examine", "[ADDRESS] [/[COUNT][FORMAT]]", "print memory (FORMAT: "
-	  "i s c a x X g d D o O b f F)",
-	  REDIRECTS_ITSELF, cmd_examine, "examine main /8i" },
 	{ "frame", "[N | +N | -N]", "select a frame, and print it",
 	  NEEDS_STANDING, cmd_frame, "frame 2" },
 	{ "locals", "", "print arguments and variables of the frame",
 	  NEEDS_STANDING, cmd_dump_locals, "locals" },
-	{ "print", "[-f FORMAT] EXPR", "print an expression's value (FORMAT: "
-	  "x d u o t c f s a)", REDIRECTS_ITSELF, cmd_print,
+	{ "print", "[-f FORMAT] EXPR[, EXPR...]", "print the values of expressions\n"
+	  "  (FORMAT: x d u o t c f s a)", REDIRECTS_ITSELF, cmd_print,
 	  "print list->next->name" },
-	{ "regs", "[-f]", "print the registers of the frame (-f: floats, too)",
+	{ "regs", "[-f | -F | -x]", "print the registers of the frame (with one of\n"
+	  "  these: floats and vectors, too)",
 	  NEEDS_STANDING, cmd_regs, "regs" },
-	{ "undisplay", "N | 0", "print it no more (0: none of them)", 0,
+	{ "undisplay", "N | EXPR | 0", "print it no more (0: none of them)", 0,
 	  cmd_undisplay, "undisplay 1" },
 	{ "up", "[N]", "select the frame that called", NEEDS_STANDING, cmd_up,
 	  "up 2" },
-	{ "whatis", "[-t] EXPR|TYPE", "print a type (-t: with its members)",
+	{ "whatis", "[-t | -r | -n | -e] EXPR|TYPE", "print a type (-t, -r: with its\n"
+	  "  members)",
 	  REDIRECTS_ITSELF, cmd_whatis, "whatis list" },
 	{ "whereis", "NAME", "list all that has this name", 0, cmd_whereis,
 	  "whereis main" },
-	{ "x", "[ADDRESS] [/[COUNT][FORMAT]]", "the same as examine",
-	  REDIRECTS_ITSELF, cmd_examine, "x main /8i" },
 	{ 0 }
 };

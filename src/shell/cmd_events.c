@@ -44,9 +44,50 @@ cmd_trace(struct shell *sh, size_t n, char **words)
 	return add_words(sh, n, words, DOES_TRACE);
 }
 
+/* stopi, wheni, tracei of dbx: `at` an address, which ours is by its &. */
+static enum result
+add_at_address(struct shell *sh, size_t n, char **words, const char *command,
+	       enum handler_does does)
+{
+	char *w[WORDS_MOST + 1], *address = NULL;
+	enum result r;
+
+	if (n < 3 || n > WORDS_MOST)
+		return USAGE;
+	memcpy(w, words, (n + 1) * sizeof *w);
+	w[0] = (char *)command;
+	if (strcmp(w[1], "at") == 0 && *w[2] != '&')
+		w[2] = address = xasprintf("&%s", w[2]);
+	r = add_words(sh, n, w, does);
+	free(address);
+	return r;
+}
+
+static enum result
+cmd_stopi(struct shell *sh, size_t n, char **words)
+{
+	return add_at_address(sh, n, words, "stop", DOES_STOP);
+}
+
+static enum result
+cmd_wheni(struct shell *sh, size_t n, char **words)
+{
+	return add_at_address(sh, n, words, "when", DOES_RUN);
+}
+
+static enum result
+cmd_tracei(struct shell *sh, size_t n, char **words)
+{
+	return add_at_address(sh, n, words, "trace", DOES_TRACE);
+}
+
 static enum result
 cmd_stop(struct shell *sh, size_t n, char **words)
 {
+	/* in bodies of dbx's when; there is no window to be updated */
+	if (n == 2 && (strcmp(words[1], "-update") == 0 ||
+		       strcmp(words[1], "-noupdate") == 0))
+		n = 1;
 	if (n > 1)
 		return add_words(sh, n, words, DOES_STOP);
 	if (!target_alive(sh)) {
@@ -59,6 +100,12 @@ cmd_stop(struct shell *sh, size_t n, char **words)
 		return FAILED;
 	shell_note(sh, "process %d is stopped", session_pid(sh->session));
 	return DONE;
+}
+
+static bool
+is_number(const char *word)
+{
+	return *word && word[strspn(word, "0123456789")] == '\0';
 }
 
 static struct handler *
@@ -93,27 +140,6 @@ delete_all(struct shell *sh, bool temporary)
 	}
 }
 
-/* "$firedhandlers" is one word. A handler with -temp may be gone by itself. */
-static int
-delete_numbers(struct shell *sh, char *word)
-{
-	char *numbers = xstrdup(word), *rest = NULL;
-	const bool many = strchr(word, ' ') || !*word;
-	int r = 0;
-
-	for (char *one = strtok_r(numbers, " ", &rest); one && r == 0;
-	     one = strtok_r(NULL, " ", &rest)) {
-		struct handler *h = handler_of_word(sh, "delete", one);
-
-		if (h)
-			handler_remove(sh, h);
-		else if (!many)
-			r = -1;
-	}
-	free(numbers);
-	return r;
-}
-
 static enum result
 cmd_delete(struct shell *sh, size_t n, char **words)
 {
@@ -121,6 +147,7 @@ cmd_delete(struct shell *sh, size_t n, char **words)
 		return USAGE;
 	for (size_t i = 1; i < n; i++) {
 		const bool all = strcmp(words[i], "all") == 0 ||
+			strcmp(words[i], "-all") == 0 ||
 			strcmp(words[i], "0") == 0;
 
 		if (all || strcmp(words[i], "-temp") == 0) {
@@ -128,8 +155,14 @@ cmd_delete(struct shell *sh, size_t n, char **words)
 			continue;
 		}
 
-		if (delete_numbers(sh, words[i]) < 0)
+		if (!is_number(words[i]))
+			return USAGE;
+
+		struct handler *h = handler_of_word(sh, "delete", words[i]);
+
+		if (!h)
 			return FAILED;
+		handler_remove(sh, h);
 	}
 	return DONE;
 }
@@ -185,8 +218,10 @@ cmd_clear(struct shell *sh, size_t n, char **words)
 	free(line.place);
 	free(line.spots);
 	vec_fini(&line.searched);
-	if (r == 0 && !any)
-		r = fail(FAIL_MISSING, "clear: nothing waits there");
+	if (r == 0 && !any) {
+		fail(FAIL_MISSING, "clear: nothing waits there");
+		r = fail_remedy("status lists handlers; delete N");
+	}
 	return r < 0 ? FAILED : DONE;
 }
 
@@ -315,15 +350,16 @@ cmd_status(struct shell *sh, size_t n, char **words)
 	}
 
 	const bool again = n == 2 && strcmp(words[1], "-s") == 0;
+	const bool hidden = n == 2 && strcmp(words[1], "-h") == 0;
 
-	if (n != 1 && !again)
+	if (n != 1 && !again && !hidden)
 		return USAGE;
 	if (!sh->handlers.len && !again)
 		fputs("No handlers.\n", sh->out);
 	for (size_t i = 0; i < sh->handlers.len; i++) {
 		struct handler *h = sh->handlers.items[i];
 
-		if (h->hidden && !again)
+		if (h->hidden && !again && !hidden)
 			continue;
 		if (again)
 			fprintf(sh->out, "%s%s\n", h->what,
@@ -343,12 +379,17 @@ const struct command event_commands[] = {
 	{ "handler", "-enable|-disable|-reset N...|all, -count N [LIMIT]",
 	  "switch handlers off and on; their counts of hits", 0, cmd_handler,
 	  "handler -disable 1" },
-	{ "status", "[-h N | -s]", "list handlers of events (-s: as commands)",
+	{ "status", "[-h [N] | -s]", "list handlers of events (-h: one, or hidden\n"
+	  "  ones, too; -s: as commands)",
 	  0, cmd_status, "status" },
 	{ "stop", "[EVENT [MODIFIERS]]", "stop the process now, or at an event "
 	  "(see when)", 0, cmd_stop, "stop in main" },
+	{ "stopi", "at ADDRESS [MODIFIERS]", "the same as stop at &ADDRESS", 0,
+	  cmd_stopi, "stopi at 0x401000" },
 	{ "trace", "EVENT [MODIFIERS]", "tell of an event (see when)", 0,
 	  cmd_trace, "trace in parse" },
+	{ "tracei", "at ADDRESS [MODIFIERS]", "the same as trace at &ADDRESS", 0,
+	  cmd_tracei, "tracei at 0x401000" },
 	{ "when", "EVENT [MODIFIERS] { COMMANDS }",
 	  "run commands at an event; the process goes on. Of only collector\n"
 	  "  resume, pause and sample record in, at and returns stop one thread.\n"
@@ -363,5 +404,7 @@ const struct command event_commands[] = {
 	  "  MODIFIERS: -if EXPR, -in FUNCTION, -temp, -count N|infinity,\n"
 	  "  -thread TID, -lwp TID, -disable, -hidden, -perm, -resumeone, -trap",
 	  0, cmd_when, "when timer 30 { collector disable; quit }" },
+	{ "wheni", "at ADDRESS [MODIFIERS] { COMMANDS }", "the same as when at "
+	  "&ADDRESS", 0, cmd_wheni, "wheni at 0x401000 { regs }" },
 	{ 0 }
 };

@@ -5,8 +5,6 @@
  */
 #include "private.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +17,7 @@ list_at(struct shell *sh, const char *file, int line)
 {
 	free(sh->list_file);
 	sh->list_file = xstrdup(file);
-	sh->list_line = line > 0 ? line : 1;
+	sh->list_line = sh->list_first = line > 0 ? line : 1;
 }
 
 /* Around the line where a function, or the thread, is. */
@@ -81,37 +79,129 @@ list_lines(struct shell *sh, int last)
 	return FAILED;
 }
 
+/* So many lines from there on; - and -w can go back beyond the first. */
+static enum result
+list_from(struct shell *sh, long long first, long long count)
+{
+	if (first < 1)
+		first = 1;
+	sh->list_line = sh->list_first = (int)first;
+	return list_lines(sh, (int)(first + count - 1));
+}
+
+/* + or -, perhaps with a number: what comes next, what was before. */
+static bool
+is_move(const char *word, long long *count)
+{
+	*count = LIST_LINES;
+	return (*word == '+' || *word == '-') &&
+		(!word[1] || str_number(word + 1, 1, 100000, count));
+}
+
+/* -w, -wN: the window around the place. */
+static bool
+is_window(const char *word, long long *count)
+{
+	if (strncmp(word, "-w", 2) != 0)
+		return false;
+	*count = LIST_LINES + 1;
+	return !word[2] || str_number(word + 2, 1, 100000, count);
+}
+
+/* N, N,M, N,+K, FILE:N ...; last 0: one place alone. false: no such thing. */
+static bool
+take_lines(struct shell *sh, const char *word, long long *first,
+	   long long *last)
+{
+	const char *colon = strrchr(word, ':');
+	const char *numbers = colon && colon[-1] != ':' ? colon + 1 : word;
+	const char *comma = strchr(numbers, ',');
+	char *start = xstrndup(numbers, comma ? (size_t)(comma - numbers) :
+			       strlen(numbers));
+	const bool plus = comma && comma[1] == '+';
+	bool good = str_number(start, 1, 1 << 30, first);
+
+	*last = 0;
+	if (good && comma)
+		good = str_number(comma + 1 + plus, plus ? 0 : *first, 1 << 30,
+				  last);
+	if (good && plus)
+		*last += *first;
+	if (good && numbers != word) {
+		char *name = xstrndup(word, (size_t)(numbers - 1 - word));
+		char *file = source_named(sh, name);
+
+		list_at(sh, file, 1);
+		free(file);
+		free(name);
+	}
+	free(start);
+	return good;
+}
+
+/* FUNCTION, FUNCTION,+K */
+static enum result
+list_named(struct shell *sh, char *name, long long window)
+{
+	char *comma = strstr(name, ",+");
+	long long count = LIST_LINES;
+
+	if (comma && str_number(comma + 2, 0, 100000, &count)) {
+		*comma = '\0';
+		count++;
+	} else {
+		comma = NULL;
+	}
+	if (list_function(sh, name) < 0)
+		return FAILED;
+	if (window)
+		return list_from(sh, sh->list_line + LIST_LINES / 2 -
+				 window / 2, window);
+	return list_from(sh, sh->list_line + (comma ? LIST_LINES / 2 : 0),
+			 count);
+}
+
+static enum result
+no_instructions(void)
+{
+	fail(FAIL_USAGE, "list -i: lines and instructions are not mixed");
+	fail_remedy("dis, dis -a FUNCTION");
+	return FAILED;
+}
+
 static enum result
 cmd_list(struct shell *sh, size_t n, char **words)
 {
-	char *comma = n == 2 ? strchr(words[1], ',') : NULL;
-	long long first, last;
+	long long first, last, count, window = 0;
 
+	if (n > 1 && (strcmp(words[1], "-i") == 0 ||
+		      strcmp(words[1], "-instr") == 0))
+		return no_instructions();
+	if (n > 1 && is_window(words[1], &window)) {
+		words++;
+		n--;
+	}
 	if (n > 2)
 		return USAGE;
-	if (n == 1) {
-		if (!sh->list_file && list_here(sh) < 0)
+	if ((n == 1 && (window || !sh->list_file)) ||
+	    (n == 2 && !sh->list_file && strchr("+-0123456789", *words[1]))) {
+		if (list_here(sh) < 0)
 			return FAILED;
-		return list_lines(sh, sh->list_line + LIST_LINES - 1);
 	}
-	if (isdigit((unsigned char)words[1][0])) {
-		char *start = xstrndup(words[1], comma ? (size_t)
-				       (comma - words[1]) : strlen(words[1]));
-		const bool good = str_number(start, 1, 1 << 30, &first) &&
-			(!comma || str_number(comma + 1, first, 1 << 30,
-					      &last));
-
-		free(start);
-		if (!good)
-			return USAGE;
-		if (!sh->list_file && list_here(sh) < 0)
-			return FAILED;
-		sh->list_line = (int)first;
-		return list_lines(sh, (int)(comma ? last : first));
-	}
-	if (list_function(sh, words[1]) < 0)
-		return FAILED;
-	return list_lines(sh, sh->list_line + LIST_LINES - 1);
+	if (n == 1 && window)
+		return list_from(sh, sh->list_line + LIST_LINES / 2 -
+				 window / 2, window);
+	if (n == 1)
+		return list_from(sh, sh->list_line, LIST_LINES);
+	if (is_move(words[1], &count))
+		return list_from(sh, *words[1] == '+' ? sh->list_line :
+				 (sh->list_first ? sh->list_first :
+				  sh->list_line) - count, count);
+	if (!take_lines(sh, words[1], &first, &last))
+		return list_named(sh, words[1], window);
+	if (window)
+		return list_from(sh, first - window / 2, window);
+	return list_from(sh, first, last ? last - first + 1 : 1);
 }
 
 /* ---- file, func, dump ---------------------------------------------------- */
@@ -159,9 +249,12 @@ cmd_file(struct shell *sh, size_t n, char **words)
 
 	if (n > 2)
 		return USAGE;
-	if (n == 2)
-		list_at(sh, words[1], 1);
-	else if (!sh->list_file && !selected(sh, &f))
+	if (n == 2) {
+		char *file = source_named(sh, words[1]);
+
+		list_at(sh, file, 1);
+		free(file);
+	} else if (!sh->list_file && !selected(sh, &f))
 		return FAILED;
 	if (n == 1)
 		fprintf(sh->out, "%s\n", sh->list_file ? sh->list_file :
@@ -227,7 +320,9 @@ const struct command list_commands[] = {
 	  NEEDS_SEEN, cmd_file, "file main.c" },
 	{ "func", "[FUNCTION]", "tell which function is looked at, or choose "
 	  "one", 0, cmd_func, "func main" },
-	{ "list", "[N[,M] | FUNCTION]", "print lines of the source",
+	{ "list", "[-w[N]] [[FILE:]N[,M|,+K] | FUNCTION[,+K] | +[N] | -[N]]",
+	  "print lines of the source (-w: around it; + and -: what comes next,\n"
+	  "  what was before)",
 	  NEEDS_TARGET, cmd_list, "list main" },
 	{ 0 }
 };

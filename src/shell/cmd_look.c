@@ -240,16 +240,24 @@ call_option(struct shell *sh, const char *word, size_t n)
 	return i < ARRAY_LEN(options);
 }
 
-/* dbx's -lang LANGUAGE, behind the call. */
+/* dbx's -lang LANGUAGE, in front of the call or behind it. */
 static int
-cut_language(char *text)
+cut_language(char **text)
 {
-	char *at = strstr(text, ") -lang ");
+	static const char option[] = "-lang ", behind[] = ") -lang ";
+	const bool first = str_starts(*text, option);
+	char *at = first ? *text + sizeof option - 1 : strstr(*text, behind);
 
 	if (!at)
 		return 0;
-	at[1] = '\0';
-	at += strlen(") -lang ");
+	if (first) {
+		*text = at + strcspn(at, " ");
+		if (**text)
+			*(*text)++ = '\0';
+	} else {
+		at[1] = '\0';
+		at += sizeof behind - 1;
+	}
 	if (strcmp(at, "c") == 0 || strcmp(at, "c++") == 0)
 		return 0;
 	fail(FAIL_USAGE, "call -lang %s: only C and C++ are known", at);
@@ -280,7 +288,7 @@ cmd_call(struct shell *sh, size_t n, char **words)
 	enum result r = USAGE;
 
 	text = cut_options(sh, whole);
-	if (cut_language(text) < 0)
+	if (cut_language(&text) < 0)
 		r = FAILED;
 	else if (*text)
 		r = session_state(sh->session) == SESSION_STOPPED ?

@@ -42,7 +42,8 @@ take_attach(size_t n, char **words, struct attaching *a)
 	a->program = count == 2 ? rest[pid_first] : NULL;
 	if (a->program && strcmp(a->program, "-") == 0)
 		a->program = NULL;
-	return true;
+	/* two processes */
+	return !a->program || a->program[strspn(a->program, "0123456789")];
 }
 
 /* Of a program that is named, too: is it that? */

@@ -6,6 +6,7 @@
  */
 #include "private.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -183,10 +184,18 @@ find_place(struct shell *sh, struct handler *h)
 }
 
 static int
-find_address(struct handler *h)
+find_address(struct shell *sh, struct handler *h)
 {
+	const bool named = !isdigit((unsigned char)h->place[1]);
+	const uint64_t begins = named ?
+		live_address(live_of(sh), h->place + 1) : 0;
 	char *end;
 
+	if (named) {
+		if (begins)
+			add_spot(h, begins);
+		return begins ? 0 : -1;
+	}
 	errno = 0;
 
 	const uint64_t addr = strtoull(h->place + 1, &end, 0);
@@ -284,7 +293,7 @@ event_find(struct shell *sh, struct handler *h)
 
 	h->spots_len = 0;
 	if (h->at_line)
-		return *h->place == '&' ? find_address(h) : find_place(sh, h);
+		return *h->place == '&' ? find_address(sh, h) : find_place(sh, h);
 	if (h->of_name || h->of_file)
 		return find_all(sh, h);
 	addr = live_address(live_of(sh), h->place);

@@ -19,11 +19,25 @@ add_numbers(struct shell *sh)
 	}
 }
 
+/* One with -temp is there no more. */
+static void
+add_fired(struct shell *sh)
+{
+	char *fired = xstrdup(str_text(&sh->fired)), *rest = NULL;
+
+	for (char *one = strtok_r(fired, " ", &rest); one;
+	     one = strtok_r(NULL, " ", &rest))
+		if (handler_numbered(sh, atoi(one)))
+			str_addf(&sh->value, "%s%s", sh->value.len ? " " : "",
+				 one);
+	free(fired);
+}
+
 static bool
 of_handlers(struct shell *sh, const char *name)
 {
 	if (strcmp(name, "firedhandlers") == 0)
-		str_add(&sh->value, str_text(&sh->fired));
+		add_fired(sh);
 	else if (strcmp(name, "newhandlerid") == 0 && sh->next_handler > 1)
 		str_addf(&sh->value, "%d", sh->next_handler - 1);
 	else if (strcmp(name, "handlers") == 0)

@@ -148,7 +148,7 @@ is_code_place(const char *place)
 	const char *colon = strrchr(place, ':');
 	long long line;
 
-	return *place == '&' ||
+	return (*place == '&' && place[1]) ||
 		str_number(colon ? colon + 1 : place, 1, 1 << 30, &line);
 }
 

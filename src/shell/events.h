@@ -97,8 +97,13 @@ char *place_function(const struct place *p);	/* for people; caller frees */
 /* The text of a line; NULL: it cannot be read. The caller frees it. */
 char *source_line(const char *path, int line);
 void source_print(const char *path, int line, FILE *out);
+/* The path of a source that was compiled, by its end; else the name itself. The
+ * caller frees it. cmd_names.c */
+char *source_named(struct shell *sh, const char *name);
 /* The thread that commands are about. */
 pid_t thread_now(const struct shell *sh);
+/* A thread by its tid: 4711, t@4711, l@4711. cmd_where.c */
+bool thread_word(const char *word, long long *tid);
 /* t@TID: it is that from now on. -1: there is none. */
 int thread_choose(struct shell *sh, const char *word);
 /* It goes on at [FILE:]LINE of its function. */
@@ -115,6 +120,10 @@ void debuggee_free(struct shell *sh);
 /* Is that function on the stack? */
 bool debuggee_is_in(struct debug *d, const char *function);
 
+/* Of a process or a core file; NULL: there is none. Takes out, and prints what
+ * it has. cmd_data.c */
+struct debug *need_debug(struct shell *sh, const char *command);
+enum result say(struct shell *sh, struct str *out, int r);
 /* Expressions of display, at a stop. */
 void displays_show(struct shell *sh);		/* cmd_data.c */
 /* ---- post_mortem.c: core files --------------------------------------------------------- */

@@ -91,6 +91,63 @@ match(struct search *s, const struct command *table)
 	return false;
 }
 
+/* Commands of dbx that are none here, and what does their work. */
+static const struct {
+	const char *name, *why, *fix;
+} of_dbx[] = {
+	{ "bind", "keys are bound by readline", "~/.inputrc" },
+	{ "check", "memory is not checked", "collector heaptrace on, then "
+	  "leaks; or valgrind" },
+	{ "commands", "lists are one", "help" },
+	{ "dalias", "there is one kind of alias", "alias" },
+	{ "edit", "no editor is started", "sh vi FILE" },
+	{ "fix", "a program is not changed while it runs", "make, then run" },
+	{ "fixed", "a program is not changed while it runs", "make, then run" },
+	{ "intercept", "types of exceptions are not told apart", "stop throw" },
+	{ "kalias", "there is one kind of alias", "alias" },
+	{ "language", "C and C++ are one language here", "print EXPR" },
+	{ "loadobjects", "the list has another name", "loadobject -list" },
+	{ "macro", "macros of the preprocessor are not known",
+	  "print what it stands for" },
+	{ "replay", "a session cannot be run again", "script FILE" },
+	{ "restore", "a session cannot be run again", "status -s > FILE, "
+	  "then . FILE" },
+	{ "rprint", "inherited members are always shown", "print EXPR" },
+	{ "rtc", "memory is not checked", "collector heaptrace on, then leaks" },
+	{ "save", "a session cannot be run again", "status -s > FILE" },
+	{ "scopes", "frames are what can be chosen", "where, then frame N" },
+	{ "showblock", "memory is not checked", "collector heaptrace on, then "
+	  "heap" },
+	{ "showleaks", "memory is not checked", "collector heaptrace on, then "
+	  "leaks" },
+	{ "showmemuse", "memory is not checked", "collector heaptrace on, then "
+	  "heap" },
+	{ "suppress", "memory is not checked", "collector heaptrace on, then "
+	  "leaks" },
+	{ "uncheck", "memory is not checked", "collector heaptrace off" },
+	{ "unintercept", "types of exceptions are not told apart",
+	  "delete N, of stop throw" },
+	{ "unsuppress", "memory is not checked", "collector heaptrace on, then "
+	  "leaks" },
+	{ "use", "sources are found by the paths that they were compiled with",
+	  "pathmap FROM TO" },
+	{ "vitem", "arrays are not drawn", "print ARRAY" },
+};
+
+static bool
+is_of_dbx(const struct search *s)
+{
+	for (size_t i = 0; !s->in->fits && i < ARRAY_LEN(of_dbx); i++) {
+		if (strcmp(of_dbx[i].name, s->word) != 0)
+			continue;
+		fail(FAIL_USAGE, "%s, of dbx, is not here: %s", s->word,
+		     of_dbx[i].why);
+		fail_remedy("%s", of_dbx[i].fix);
+		return true;
+	}
+	return false;
+}
+
 static const struct command *
 result_of(struct search *s)
 {
@@ -98,6 +155,9 @@ result_of(struct search *s)
 		fail(FAIL_USAGE, "'%s' is ambiguous: %s", s->word,
 		     str_text(&s->candidates));
 		fail_remedy("write more of the one that is meant");
+	} else if (!s->found && is_of_dbx(s)) {
+		str_fini(&s->candidates);
+		return NULL;
 	} else if (!s->found) {
 		fail(FAIL_USAGE, "'%s' is no command", s->word);
 		if (s->near.name)

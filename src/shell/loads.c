@@ -10,6 +10,7 @@
  */
 #include "private.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,7 +215,7 @@ static bool
 is_of_code(const struct handler *h)
 {
 	return (h->kind == EVENT_PLACE || h->kind == EVENT_RETURNS) &&
-		*h->place != '&';
+		(*h->place != '&' || !isdigit((unsigned char)h->place[1]));
 }
 
 static bool

@@ -59,7 +59,7 @@ extern const struct family families[];		/* ended by title NULL */
 extern const struct command target_commands[], look_commands[], thread_commands[],
 	collector_commands[], collector_subcommands[], shell_commands[],
 	event_commands[], signal_commands[], experiment_commands[], step_commands[],
-	list_commands[], data_commands[];
+	list_commands[], data_commands[], examine_commands[], name_commands[];
 
 struct source {			/* where lines come from, for messages */
 	const char *name;	/* NULL: the keyboard */
@@ -112,12 +112,13 @@ struct shell {
 	struct vec suspended;	/* pid_t *: by alone_begin */
 	struct vec hidden_threads;	/* pid_t *: from threads */
 	struct vec displays;	/* expressions (char *) */
+	uint64_t examine_next;	/* for x +; 0: nothing was looked at */
 	struct core *core;	/* instead of a process; NULL: none */
 	struct debuggee *debuggee;	/* NULL: none yet */
 	struct vec spots;	/* struct spot: breakpoints of the session */
 	struct loads *loads;	/* what the loader has; NULL: not looked */
 	char *list_file;	/* that list goes on in; NULL */
-	int list_line;
+	int list_line, list_first;	/* next; the first that was listed */
 	char *group;		/* of experiments to come (.erg), or NULL */
 	bool autostart;		/* cont runs what does not run yet */
 	size_t frames_max;	/* of a stack that where prints; 0: all */
@@ -258,6 +259,9 @@ enum result wait_for_target(struct shell *sh, uint64_t deadline_ns,
 bool wait_end_by_signal(struct shell *sh);
 /* Wait, for seconds at most, until a process that we killed is gone. */
 void wait_for_end(struct shell *sh);
+/* Its process goes on, if it is that still: a body may have put another one
+ * into its place. true: the wait is over. */
+bool wait_run_again(struct shell *sh, pid_t pid);
 /* Take what has happened already; prints news; never blocks. */
 void wait_poll(struct shell *sh);
 /* Until fd has something to read, serving news and `when` meanwhile. false: a
@@ -268,6 +272,15 @@ bool wait_readable(struct shell *sh, int fd);
 void wait_for_child(struct shell *sh, pid_t pid, int *status);
 /* A new process: its timers begin anew. */
 void wait_reset_timers(struct shell *sh);
+
+/* ---- programs.c: another program in the process ------------------------------------ */
+
+/* true: the wait is over. It stands at its start; at its exec; where it has come
+ * to from there; a child does, that is followed. */
+bool program_new(struct shell *sh);
+bool program_exec(struct shell *sh);
+bool program_started(struct shell *sh);
+bool program_followed(struct shell *sh, const struct session_event *ev);
 
 /* ---- live.c: names of live addresses ----------------------------------------------- */
 
@@ -414,6 +427,7 @@ void faults_each(offer_fn *offer, const char *typed);	/* faults.c */
 /* ---- cmd_run.c, cmd_target.c ------------------------------------------------ */
 
 enum result cmd_attach(struct shell *sh, size_t n, char **words);
+enum result cmd_where(struct shell *sh, size_t n, char **words);
 enum result cmd_debug(struct shell *sh, size_t n, char **words);
 enum result cmd_rerun(struct shell *sh, size_t n, char **words);
 enum result cmd_run(struct shell *sh, size_t n, char **words);

@@ -19,6 +19,8 @@ const struct family families[] = {
 	{ "threads", thread_commands },
 	{ "source", list_commands },
 	{ "data", data_commands },
+	{ "memory", examine_commands },
+	{ "names", name_commands },
 	{ "events", event_commands },
 	{ "signals", signal_commands },
 	{ "collecting", collector_commands },
@@ -215,13 +217,14 @@ shell_command(struct shell *sh, size_t n, char **words)
 
 	words[0] = (char *)c->name;	/* prefixes are spelled out */
 
-	const uint64_t moves = sh->session ? session_moves(sh->session) : 0;
+	const struct session *before = sh->session;
+	const uint64_t moves = before ? session_moves(before) : 0;
 	const enum result r = c->run(sh, n, words);
 
 	words[0] = typed;
 	if (c->needs & LETS_RUN && !sh->in_body && sh->session &&
 	    session_state(sh->session) == SESSION_STOPPED &&
-	    session_moves(sh->session) != moves)
+	    (sh->session != before || session_moves(sh->session) != moves))
 		(void)handlers_hear(sh, EVENT_STOPS);
 	if (r == USAGE)
 		shell_print_usage(sh, c);

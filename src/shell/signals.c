@@ -203,6 +203,20 @@ cmd_ignore(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
+/* What stands before a signal does not get it. */
+static enum result
+cmd_cancel(struct shell *sh, size_t n, char **words)
+{
+	(void)words;
+	if (n != 1)
+		return USAGE;
+	if (session_deliver(sh->session, thread_now(sh), 0) == 0)
+		return DONE;
+	fail_in("cancel");
+	fail_remedy("when sig SIGNAL { cancel }");
+	return FAILED;
+}
+
 int
 signal_check(const char *command, const char *word)
 {
@@ -218,6 +232,8 @@ signal_check(const char *command, const char *word)
 }
 
 const struct command signal_commands[] = {
+	{ "cancel", "", "do not deliver the signal that the thread stands before",
+	  NEEDS_TARGET | NEEDS_STOPPED, cmd_cancel, "when sig USR1 { cancel }" },
 	{ "catch", "[SIGNAL...]", "stop before a thread gets it; alone: list "
 	  "them (stop sig)", 0, cmd_catch, "catch USR1" },
 	{ "ignore", "[SIGNAL...]", "stop at it no more; alone: list those that\n"

@@ -63,10 +63,8 @@ tell_end(struct shell *sh, const struct session_event *ev)
 	shell_note(sh, "%s", ev->text);
 }
 
-/* Its process goes on, if it is that still: a body may have put another one
- * into its place. true: the wait is over. */
-static bool
-run_again(struct shell *sh, pid_t pid)
+bool
+wait_run_again(struct shell *sh, pid_t pid)
 {
 	if (!sh->session || session_pid(sh->session) != pid ||
 	    session_state(sh->session) == SESSION_ENDED)
@@ -87,7 +85,7 @@ take_breakpoint(struct shell *sh, const struct session_event *ev)
 	sh->judged = ev->hits;
 	over = handlers_meet(sh, ev->breakpoint, ev->tid);
 	sh->judged = 0;
-	return over || run_again(sh, pid);
+	return over || wait_run_again(sh, pid);
 }
 
 static bool
@@ -96,7 +94,7 @@ take_signal(struct shell *sh, const struct session_event *ev)
 	const pid_t pid = session_pid(sh->session);
 
 	return signals_meet(sh, ev) ||
-		run_again(sh, pid);
+		wait_run_again(sh, pid);
 }
 
 static bool
@@ -104,89 +102,7 @@ take_wanted(struct shell *sh, const struct session_event *ev)
 {
 	const pid_t pid = session_pid(sh->session);
 
-	return wants_meet(sh, ev) || run_again(sh, pid);
-}
-
-/* What cannot be placed in the new program is told; it runs nonetheless. */
-static bool
-place_again(struct shell *sh)
-{
-	handlers_drop_breakpoints(sh);
-	if (handlers_place(sh) < 0)
-		shell_print_failure(sh);
-	return run_again(sh, session_pid(sh->session));
-}
-
-/* Bodies may put another process in its place. true: the wait is over. */
-static bool
-hear_of(struct shell *sh, enum event_kind kind, pid_t pid)
-{
-	return handlers_hear(sh, kind) || !sh->session ||
-		session_pid(sh->session) != pid;
-}
-
-static bool
-take_program(struct shell *sh)
-{
-	const pid_t pid = session_pid(sh->session);
-
-	handlers_drop_breakpoints(sh);
-	if (handlers_place(sh) < 0)
-		shell_print_failure(sh);
-	sh->booting = true;
-	return hear_of(sh, EVENT_PROG_NEW, pid) ||
-		hear_of(sh, EVENT_SYNCRTLD, pid) || run_again(sh, pid);
-}
-
-/* It has executed another program, of which nothing has run. */
-static bool
-take_exec(struct shell *sh)
-{
-	const pid_t pid = session_pid(sh->session);
-
-	handlers_drop_breakpoints(sh);
-	sh->at_exec = sh->booting = sh->prog_new = true;
-	if (wants_review(sh) < 0)
-		shell_print_failure(sh);
-	return hear_of(sh, EVENT_SYNC, pid) || run_again(sh, pid);
-}
-
-/* From there it has come to where all is loaded. */
-static bool
-take_started(struct shell *sh)
-{
-	const pid_t pid = session_pid(sh->session);
-	const bool is_new = sh->prog_new;
-
-	sh->at_exec = sh->prog_new = false;
-	sh->booting = true;
-	handlers_drop_breakpoints(sh);
-	if (handlers_place(sh) < 0 ||
-	    (!is_new && sh->armed && collecting_start(sh) < 0)) {
-		shell_print_failure(sh);
-		if (!is_new) {		/* as in `run`: it does not run */
-			sh->body_failed = true;
-			sh->exit_status =
-				status_of_failure(fail_last()->kind);
-			(void)target_end_session(sh);
-			return true;
-		}
-	}
-	return (is_new && hear_of(sh, EVENT_PROG_NEW, pid)) ||
-		hear_of(sh, EVENT_SYNCRTLD, pid) || run_again(sh, pid);
-}
-
-/* While it has its parent's memory nothing is put there. */
-static bool
-take_followed(struct shell *sh, const struct session_event *ev)
-{
-	sh->thread = 0;
-	if (!ev->signal)
-		return place_again(sh);
-	handlers_drop_breakpoints(sh);
-	if (wants_review(sh) < 0)
-		shell_print_failure(sh);
-	return run_again(sh, session_pid(sh->session));
+	return wants_meet(sh, ev) || wait_run_again(sh, pid);
 }
 
 /* true: the target no longer runs, or will not stop. */
@@ -229,18 +145,18 @@ take(struct shell *sh, const struct session_event *ev)
 		return true;
 	case SESSION_EVENT_FOLLOWED:
 		shell_note(sh, "%s", ev->text);
-		return take_followed(sh, ev);
+		return program_followed(sh, ev);
 	case SESSION_EVENT_NEW_PROGRAM:
 		shell_note(sh, "%s", ev->text);
-		return take_program(sh);
+		return program_new(sh);
 	case SESSION_EVENT_FIRED:
 		deeds_told(sh, (int)ev->value, ev->hits);
 		return false;
 	case SESSION_EVENT_SYNC:
 		shell_note(sh, "%s", ev->text);
-		return take_exec(sh);
+		return program_exec(sh);
 	case SESSION_EVENT_STARTED:
-		return take_started(sh);
+		return program_started(sh);
 	case SESSION_EVENT_EXEC:
 	case SESSION_EVENT_MESSAGE:
 	case SESSION_EVENT_NOTE:
