@@ -365,6 +365,19 @@ scale_of_rests(const struct inject *e)
 	return (double)left / (double)rests;
 }
 
+/* A tick has a whole interval, of which a part may have been before a pause, and
+ * is booked: what is too much is had in advance of what comes. */
+static void
+settle(const struct inject *e, struct thread *th)
+{
+	const uint64_t used = inject_used(e, th);
+
+	if (th->booked_ns < used)
+		th->booked_ns = used;
+	if (th->booked_ns > used + e->opt->interval_ns)
+		th->booked_ns = used + e->opt->interval_ns;
+}
+
 void
 inject_book_threads(struct inject *e)
 {
@@ -381,7 +394,7 @@ inject_book_threads(struct inject *e)
 		th->ticked = false;
 		if (e->final) {
 			inject_forget_samples(e, th);
-			th->booked_ns = inject_used(e, th);
+			settle(e, th);
 		}
 		pending += pending_of(e, th);
 	}
