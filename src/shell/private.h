@@ -67,6 +67,7 @@ struct source {			/* where lines come from, for messages */
 	bool is_script;		/* quit ends it alone */
 	bool is_over;		/* it has said so */
 	bool is_body;		/* of a function or `when`, not of a file */
+	int taken;		/* lines of it, by `read` */
 	struct source *up;
 };
 
@@ -190,6 +191,7 @@ void functions_each(const struct shell *sh, offer_fn *visit,
 		    const char *typed);
 /* Of statements, and commands of the language; false: it is none of these. */
 void help_language(FILE *out);
+void builtins_each(offer_fn *offer, const char *typed);
 bool help_word(FILE *out, const char *name);
 /* The file that is read, whatever body runs; NULL: the keyboard. */
 struct source *shell_file(const struct shell *sh);
