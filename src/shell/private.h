@@ -486,6 +486,15 @@ enum result output_end(struct shell *sh, struct output *o, enum result r);
 /* false: it goes to a program that reads no more. */
 bool output_is_read(const struct shell *sh);
 
+/* ---- dbx_line.c ------------------------------------------------------------- */
+
+/* NULL: it is no option of dbx's. */
+const char *dbx_option_instead(char letter);
+/* The pid in - PID, or in PROGRAM PID if that runs the program; NULL. */
+const char *dbx_process(int n, char **words);
+/* -r. false: it has ended by itself, and so do we. */
+bool dbx_run(struct shell *sh);
+
 /* ---- rc.c ------------------------------------------------------------------- */
 
 /* Settings of views: the system's, the user's, the directory's .er.rc. */
