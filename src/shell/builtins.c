@@ -201,15 +201,6 @@ do_bracket(struct shell *sh, size_t n, char **words)
 	return FAILED;
 }
 
-static enum result
-do_double(struct shell *sh, size_t n, char **words)
-{
-	(void)sh, (void)n, (void)words;
-	fail(FAIL_USAGE, "[[ ]] is not in this language, nor in dbx's");
-	fail_remedy("[ A = B ], or (( A == B )) for numbers");
-	return FAILED;
-}
-
 /* ---- the rest ------------------------------------------------------------- */
 
 static enum result
@@ -235,8 +226,13 @@ static enum result
 do_set(struct shell *sh, size_t n, char **words)
 {
 	if (n > 1) {
-		fail(FAIL_USAGE, "set alone lists the variables");
-		fail_remedy("%s=VALUE sets one; assign sets one of the "
+		fail(FAIL_USAGE, "set alone lists the variables; its options "
+		     "and arrays are not there");
+		if (strcmp(words[1], "-e") == 0)
+			fail_remedy("a file ends at its first failure; COMMAND "
+				    "|| true goes on");
+		else
+			fail_remedy("%s=VALUE sets one; assign sets one of the "
 			    "program's", var_is_name(words[1], strlen(
 			    words[1])) ? words[1] : "NAME");
 		return FAILED;
@@ -328,7 +324,6 @@ do_return(struct shell *sh, size_t n, char **words)
 const struct builtin builtins[] = {
 	{ ":", "", "nothing, successfully", do_true },
 	{ "[", "TEST ]", "see test", do_bracket },
-	{ "[[", "", "is not there: [ ] and (( )) are", do_double },
 	{ "break", "[N]", "leave the loop (N: so many)", do_leave },
 	{ "continue", "[N]", "go on with the loop's next round", do_leave },
 	{ "echo", "[-n] [WORDS]", "write words", do_echo },
@@ -345,13 +340,31 @@ const struct builtin builtins[] = {
 	{ 0 }
 };
 
+static const char *const language_words[] = { "language", "if", "then",
+	"elif", "else", "fi", "case", "esac", "while", "until", "for", "do",
+	"done", "function" };
+
 const struct builtin *
 builtin_find(const char *name)
 {
 	for (const struct builtin *b = builtins; b->name; b++)
 		if (strcmp(b->name, name) == 0)
 			return b;
-	return NULL;
+	for (const struct builtin *b = ksh_words; b->name; b++)
+		if (strcmp(b->name, name) == 0)
+			return b;
+	return builtin_absent(name);
+}
+
+void
+builtins_each(offer_fn *offer, const char *typed)
+{
+	for (const struct builtin *b = builtins; b->name; b++)
+		offer(b->name, typed);
+	for (const struct builtin *b = ksh_words; b->name; b++)
+		offer(b->name, typed);
+	for (size_t i = 1; i < ARRAY_LEN(language_words); i++)
+		offer(language_words[i], typed);
 }
 
 /* ---- help ----------------------------------------------------------------- */
@@ -376,22 +389,21 @@ help_language(FILE *out)
 	fputs(language, out);
 	fputs("commands of the language:\n", out);
 	for (const struct builtin *b = builtins; b->name; b++)
-		if (strcmp(b->name, "[[") != 0)
-			fprintf(out, "  %-18s %s\n", b->name, b->help);
+		fprintf(out, "  %-18s %s\n", b->name, b->help);
+	for (const struct builtin *b = ksh_words; b->name; b++)
+		fprintf(out, "  %-18s %s\n", b->name, b->help);
 }
 
 bool
 help_word(FILE *out, const char *name)
 {
-	static const char *const words[] = { "language", "if", "then", "elif",
-		"else", "fi", "case", "esac", "while", "until", "for", "do", "done",
-		"function" };
 	const struct builtin *b = builtin_find(name);
 
-	if (b)
+	if (b && *b->name)
 		fprintf(out, "%s%s%s\n  %s\n", name, *b->args ? " " : "",
 			b->args, b->help);
-	else if (index_in(name, words, ARRAY_LEN(words)) >= 0)
+	else if (index_in(name, language_words,
+			  ARRAY_LEN(language_words)) >= 0)
 		help_language(out);
 	else
 		return false;

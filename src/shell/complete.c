@@ -37,6 +37,7 @@ offer_commands(const char *typed)
 	for (const struct family *f = families; f->title; f++)
 		offer_table(f->commands, typed);
 	offer_table(shell_view_commands(), typed);
+	builtins_each(offer, typed);
 	functions_each(shell_here, offer, typed);
 	for (size_t i = 0; i < shell_here->aliases.len; i += 2)
 		offer(shell_here->aliases.items[i], typed);

@@ -74,6 +74,18 @@ remember(const char *line)
 		add_history(line);
 }
 
+/* In the text of an alias !:1 is its own. */
+static int
+is_alias(char *line, int at)
+{
+	const size_t n = strspn(line, " \t");
+
+	(void)at;
+	return str_starts(line + n, "alias ") ||
+		str_starts(line + n, "dalias ") ||
+		str_starts(line + n, "kalias ");
+}
+
 /* !! and !n as in csh; readline's own library does it. */
 static char *
 expand_history(char *line)
@@ -204,6 +216,8 @@ shell_interact(struct shell *sh)
 	rl_change_environment = 0;	/* of the window's size we ask itself */
 	complete_install(sh);
 	using_history();
+	history_quotes_inhibit_expansion = 1;
+	history_inhibit_expansion_function = is_alias;
 	stifle_history(HISTORY_MAX);
 	if (file)
 		(void)read_history(file);	/* the first time there is none */

@@ -19,7 +19,7 @@
 struct options {
 	const char *file, *rc, *pid;
 	char *commands;		/* of all -c, a line each */
-	bool echo, quiet, batch;
+	bool echo, quiet, batch, run, as_program;
 	char **words, **rest;
 	int rest_count;
 	struct params params;	/* of --args, for -x and -c */
@@ -30,8 +30,8 @@ print_usage(FILE *out)
 {
 	fputs("usage: sonde [PROGRAM [ARGUMENTS]] | sonde -p PID | "
 	      "sonde EXP.er...\n"
-	      "         [-c COMMANDS] [-x FILE] [-s RCFILE] [-e] [-q] "
-	      "[--batch]\n"
+	      "         [-c COMMANDS] [-x FILE] [-s RCFILE] [-e] [-q] [-r] "
+	      "[-B] [--batch]\n"
 	      "         [--args WORDS...]\n", out);
 	for (const struct verb *v = verb_table; v->name; v++)
 		fprintf(out, "       sonde %s %s\n", v->name, v->args);
@@ -84,18 +84,29 @@ take_option(struct options *o, int letter)
 	case 'b':
 		o->batch = true;
 		return -1;
+	case 'r':
+		o->run = true;
+		return -1;
+	case 'B':
+		o->quiet = o->as_program = true;
+		return -1;
+	case 'S':		/* there is no start-up file of all users */
+		return -1;
 	case 'h':
 		print_usage(stdout);
 		return 0;
 	case 'V':
 		printf("sonde %s\n", VERSION);
 		return 0;
-	default:
-		fprintf(stderr, "sonde: option '%s' is unknown or lacks its "
-			"value\n  fix: sonde --help lists the options\n",
-			option_wrong(o->words));
-		return EXIT_USAGE;
 	}
+
+	const char *wrong = option_wrong(o->words);
+	const char *instead = wrong[2] ? NULL : dbx_option_instead(wrong[1]);
+
+	fprintf(stderr, "sonde: option '%s' is unknown or lacks its value\n"
+		"  fix: %s\n", wrong,
+		instead ? instead : "sonde --help lists the options");
+	return EXIT_USAGE;
 }
 
 /*
@@ -120,7 +131,7 @@ parse(struct options *o, int argc, char **argv)
 	o->words = argv;
 	o->rest = xcalloc((size_t)argc + 1, sizeof *o->rest);
 	while (status < 0 && optind < argc) {
-		const int letter = getopt_long(argc, argv, "+c:x:s:p:eqhV",
+		const int letter = getopt_long(argc, argv, "+c:x:s:p:eqhVrBS",
 					       longs, NULL);
 
 		if (letter == 'a') {
@@ -237,6 +248,11 @@ take_subject(struct shell *sh, const struct options *o)
 	}
 	if (!o->rest_count)
 		return 0;
+
+	const char *pid = dbx_process(o->rest_count, o->rest);
+
+	if (pid)
+		return target_attach(sh, pid, false);
 	if (core_is_one(o->rest[o->rest_count - 1]) && o->rest_count <= 2)
 		return post_mortem_begin(sh, o->rest[o->rest_count - 1],
 					 o->rest_count == 2 &&
@@ -273,7 +289,9 @@ run_commands(struct shell *sh, struct options *o)
 	}
 	if (o->file || o->commands)
 		sh->params = &o->params;
-	if (o->file)
+	if (o->run)
+		going = dbx_run(sh);
+	if (going && o->file)
 		going = shell_run_file(sh, o->file);
 	if (going && o->commands) {
 		if (sh->echo)
@@ -306,6 +324,8 @@ run_shell(struct shell *sh, struct options *o)
 		if (!sh->exit_status)
 			sh->exit_status = status;
 	}
+	if (o->as_program && !sh->exit_status && sh->program_status >= 0)
+		return status_of_program(sh->program_status);
 	return sh->exit_status;
 }
 

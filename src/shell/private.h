@@ -67,6 +67,7 @@ struct source {			/* where lines come from, for messages */
 	bool is_script;		/* quit ends it alone */
 	bool is_over;		/* it has said so */
 	bool is_body;		/* of a function or `when`, not of a file */
+	int taken;		/* lines of it, by `read` */
 	struct source *up;
 };
 
@@ -190,6 +191,7 @@ void functions_each(const struct shell *sh, offer_fn *visit,
 		    const char *typed);
 /* Of statements, and commands of the language; false: it is none of these. */
 void help_language(FILE *out);
+void builtins_each(offer_fn *offer, const char *typed);
 bool help_word(FILE *out, const char *name);
 /* The file that is read, whatever body runs; NULL: the keyboard. */
 struct source *shell_file(const struct shell *sh);
@@ -483,6 +485,15 @@ int output_begin(struct shell *sh, const struct words *w, struct output *o);
 enum result output_end(struct shell *sh, struct output *o, enum result r);
 /* false: it goes to a program that reads no more. */
 bool output_is_read(const struct shell *sh);
+
+/* ---- dbx_line.c ------------------------------------------------------------- */
+
+/* NULL: it is no option of dbx's. */
+const char *dbx_option_instead(char letter);
+/* The pid in - PID, or in PROGRAM PID if that runs the program; NULL. */
+const char *dbx_process(int n, char **words);
+/* -r. false: it has ended by itself, and so do we. */
+bool dbx_run(struct shell *sh);
 
 /* ---- rc.c ------------------------------------------------------------------- */
 

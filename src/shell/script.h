@@ -29,8 +29,16 @@ struct builtin {
 	enum result (*run)(struct shell *sh, size_t n, char **words);
 };
 extern const struct builtin builtins[];		/* ended by name NULL */
+extern const struct builtin ksh_words[];	/* kshwords.c: likewise */
+/* What refuses a word that is not there; NULL: it is none of these. */
+const struct builtin *builtin_absent(const char *name);
 /* By its whole name; NULL: none. */
 const struct builtin *builtin_find(const char *name);
+
+/* ---- alias.c -------------------------------------------------------------- */
+
+/* What is run for the line w of an alias. NULL: a failure. */
+char *alias_text(const char *alias, const struct words *w);
 
 /* ---- functions.c ------------------------------------------------------------- */
 

@@ -254,8 +254,10 @@ static enum result
 run_alias(struct shell *sh, const struct words *w, const char *alias)
 {
 	const struct expansion mine = { w->items[0], sh->expanding };
-	char *text = xasprintf("%s%s", alias, w->raw + w->rest);
+	char *text = alias_text(alias, w);
 
+	if (!text)
+		return FAILED;
 	sh->expanding = &mine;
 
 	const bool going = shell_run_text(sh, text);

@@ -53,7 +53,8 @@ run_stream(struct shell *sh, FILE *file, const char *name, bool is_script)
 	sh->body_failed = false;
 	while (going && (going = next_line_is_there(sh, file, from_pipe)) &&
 	       (n = getline(&line, &cap, file)) >= 0) {
-		number++;
+		number += 1 + here.taken;
+		here.taken = 0;
 		if (!text.len)
 			here.line = number;
 		str_addn(&text, line, (size_t)n);
