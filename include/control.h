@@ -432,6 +432,9 @@ void target_let_children_go(struct target *t);
 /* Or: one of them instead, which is held; the old one is let go, and closed.
  * NULL: nothing has changed. */
 struct target *target_follow(struct target *old, pid_t child);
+/* Or: one of them is a target as well, which is held; the old one stands as it
+ * did. NULL: nothing has changed. */
+struct target *target_adopt(struct target *old, pid_t child);
 
 /* ---- breakpoints -------------------------------------------------------- */
 

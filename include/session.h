@@ -197,6 +197,9 @@ enum session_event_kind { SESSION_EVENT_NONE, SESSION_EVENT_STOPPED,
 			   * signal: not 0 until it executes a program it
 			   * has its parent's memory */
 			  SESSION_EVENT_FOLLOWED,
+			  /* the same, but the parent stays the target, and
+			   * stands; the child is that of other */
+			  SESSION_EVENT_BOTH,
 			  SESSION_EVENT_TRACER_GONE };
 struct session_event {
 	enum session_event_kind kind;
@@ -209,6 +212,7 @@ struct session_event {
 	uint64_t hits;		/* of a filter, this one, which it lets through,
 				 * included; 0: it was not asked */
 	char text[512];		/* one sentence; the receipt when it ended */
+	struct session *other;	/* the child's: whose the event is has it */
 };
 /* Signals (bit n - 1 is n) of which an event comes, while all stand, before a
  * thread gets them. */
@@ -226,10 +230,11 @@ struct session_wants {
 	unsigned char execs;	/* ... and before anything: SYNC */
 };
 /* FOLLOW_ASK: SESSION_EVENT_FORK, value: the child, which stands as well. */
-enum session_follow_mode { FOLLOW_PARENT, FOLLOW_CHILD, FOLLOW_ASK };
+enum session_follow_mode { FOLLOW_PARENT, FOLLOW_CHILD, FOLLOW_ASK,
+			   FOLLOW_BOTH };
 /* After that event: the child is let go; or the parent is, and then an
- * SESSION_EVENT_FOLLOWED comes. */
-int session_follow(struct session *s, bool child);
+ * SESSION_EVENT_FOLLOWED comes; or none is: SESSION_EVENT_BOTH. */
+int session_follow(struct session *s, enum session_follow_mode whom);
 int session_want(struct session *s, const struct session_wants *w);
 /* session_cont, but that this thread gets another signal than is due to it, or
  * one though none is; 0: none. */

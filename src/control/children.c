@@ -75,7 +75,7 @@ target_let_children_go(struct target *t)
 }
 
 struct target *
-target_follow(struct target *old, pid_t child)
+target_adopt(struct target *old, pid_t child)
 {
 	const struct hold *was = pack_find(&old->pack, child);
 	struct target *t = was && was->stopped ? target_open(child) : NULL;
@@ -89,6 +89,16 @@ target_follow(struct target *old, pid_t child)
 	t->held = true;
 	t->no_traps = old->no_traps;
 	pack_drop(&old->pack, child);
+	return t;
+}
+
+struct target *
+target_follow(struct target *old, pid_t child)
+{
+	struct target *t = target_adopt(old, child);
+
+	if (!t)
+		return NULL;
 	(void)target_release_all(old);
 	target_close(old);
 	return t;

@@ -51,6 +51,7 @@ enum {
 	ERRAND_LIMIT_MS = 1000,
 	LOOK_S = 2,
 	ERRAND_NAP_NS = 20 * NS_PER_US,
+	GUARDS_MAX = 64,
 };
 
 struct guard_page {
@@ -66,14 +67,16 @@ struct guard_page {
 	struct trap_text notes[NOTES_MAX];
 };
 
-/* One for all targets of this process, and one target at a time. */
+/* Each for one target at a time; the first is started early, the others when
+ * there are more targets with traps. */
 static struct guard {
-	struct guard_page *page;	/* NULL: none was started */
+	struct guard_page *page;
 	pid_t pid;			/* 0: it has ended */
 	int mine;			/* the turn that we hold */
 	unsigned errands;
 	const struct target *watched;
-} guard;
+} guards[GUARDS_MAX];
+static size_t guard_count;
 
 /* ---- in the guardian ---------------------------------------------------- */
 
@@ -101,7 +104,8 @@ open_memory(struct guard_page *page)
 static void
 become_guardian(void)
 {
-	const struct sched_param first = { .sched_priority = 1 };
+	/* before the tracer, which may be on its way out at priority 1 */
+	const struct sched_param first = { .sched_priority = 2 };
 	sigset_t all;
 
 	sigfillset(&all);
@@ -237,10 +241,13 @@ init_locks(struct guard_page *page)
 int
 guard_start(void)
 {
-	struct guard_page *page = mmap(NULL, sizeof *page,
-				       PROT_READ | PROT_WRITE,
-				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct guard_page *page;
 
+	if (guard_count == GUARDS_MAX)
+		return fail(FAIL_GENERAL, "there are %d guardians already",
+			    GUARDS_MAX);
+	page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return fail_errno("map the guardian's page");
 	if (init_locks(page) < 0) {
@@ -254,69 +261,93 @@ guard_start(void)
 
 	if (pid == 0)
 		stand_guard(page);
-	guard = (struct guard){ .page = page, .pid = pid > 0 ? pid : 0 };
+	guards[guard_count++] = (struct guard){
+		.page = page, .pid = pid > 0 ? pid : 0,
+	};
 	return pid < 0 ? fail_errno("fork the guardian") : 0;
 }
 
 static bool
-guardian_ended(void)
+guardian_ended(struct guard *g)
 {
-	if (guard.pid && waitpid(guard.pid, NULL, WNOHANG | WAIT_FLAGS) != 0)
-		guard.pid = 0;
-	return !guard.pid;
+	if (g->pid && waitpid(g->pid, NULL, WNOHANG | WAIT_FLAGS) != 0)
+		g->pid = 0;
+	return !g->pid;
 }
 
 /* Give the turn away. false: it is not there to take it. */
 static bool
-send_errand(enum errand errand)
+send_errand(struct guard *g, enum errand errand)
 {
 	struct timespec limit;
 
-	if (guardian_ended())
+	if (guardian_ended(g))
 		return false;
 	clock_gettime(CLOCK_MONOTONIC, &limit);
 	limit.tv_sec += ERRAND_LIMIT_MS / 1000;
-	guard.page->errand = errand;
-	if (pthread_mutex_clocklock(&guard.page->turn[!guard.mine],
+	g->page->errand = errand;
+	if (pthread_mutex_clocklock(&g->page->turn[!g->mine],
 				    CLOCK_MONOTONIC, &limit))
 		return false;
-	(void)pthread_mutex_unlock(&guard.page->turn[guard.mine]);
-	guard.mine = !guard.mine;
-	guard.errands++;
+	(void)pthread_mutex_unlock(&g->page->turn[g->mine]);
+	g->mine = !g->mine;
+	g->errands++;
 	return true;
 }
 
 static bool
-errand_done(void)
+errand_done(struct guard *g)
 {
 	const struct timespec nap = { .tv_nsec = ERRAND_NAP_NS };
 	const uint64_t deadline = deadline_in_ms(ERRAND_LIMIT_MS);
 
-	while (atomic_load(&guard.page->done) != guard.errands) {
-		if (now_ns() > deadline || guardian_ended())
+	while (atomic_load(&g->page->done) != g->errands) {
+		if (now_ns() > deadline || guardian_ended(g))
 			return false;
 		(void)nanosleep(&nap, NULL);
 	}
 	return true;
 }
 
+/* NULL: none. */
+static struct guard *
+guard_of(const struct target *t)
+{
+	for (size_t i = 0; i < guard_count; i++)
+		if (guards[i].watched == t)
+			return &guards[i];
+	return NULL;
+}
+
+/* One that has nothing to take out. NULL: there can be none more. */
+static struct guard *
+idle_guard(void)
+{
+	for (size_t i = 0; i < guard_count; i++)
+		if (!guards[i].watched || !guards[i].watched->traps)
+			return &guards[i];
+	return guard_start() < 0 ? NULL : &guards[guard_count - 1];
+}
+
 int
 guard_watch(struct target *t, const struct trap_text *text)
 {
-	struct guard_page *page = guard.page;
+	struct guard *g = guard_of(t);
+	struct guard_page *page;
 
-	if (!page || guard.watched == t)
+	if (!guard_count || g)
 		return 0;
-	if (guard.watched && guard.watched->traps)
-		return fail(FAIL_GENERAL, "the guardian watches process %d",
-			    (int)guard.watched->pid);
-	guard.watched = NULL;
+	g = idle_guard();
+	if (!g)
+		return -1;
+	page = g->page;
+	g->watched = NULL;
 	page->pid = t->pid;
 	page->tid = target_live_thread(t);
 	if (page->tid < 0)
 		return -1;
 	page->notes[0] = *text;
-	if (!send_errand(ERRAND_WATCH) || !errand_done()) {
+	if (!send_errand(g, ERRAND_WATCH) || !errand_done(g)) {
 		fail(FAIL_GENERAL, "the guardian process does not answer: "
 		     "nobody would take the traps out of process %d should "
 		     "we be killed", (int)t->pid);
@@ -327,17 +358,18 @@ guard_watch(struct target *t, const struct trap_text *text)
 	if (page->error)
 		return fail_errno("guardian: open the memory of process %d",
 				  (int)t->pid);
-	guard.watched = t;
+	g->watched = t;
 	return 0;
 }
 
 int
 guard_note(const struct target *t, const struct trap_text *text)
 {
-	struct guard_page *page = guard.page;
+	struct guard *g = guard_of(t);
+	struct guard_page *page = g ? g->page : NULL;
 	const size_t n = page ? atomic_load(&page->planted) : 0;
 
-	if (!page || t != guard.watched)
+	if (!page)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		if (memcmp(&page->notes[i], text, sizeof *text) == 0)
@@ -353,43 +385,54 @@ guard_note(const struct target *t, const struct trap_text *text)
 void
 guard_clear(const struct target *t)
 {
-	if (guard.page && t == guard.watched)
-		atomic_store(&guard.page->planted, 0);
+	const struct guard *g = guard_of(t);
+
+	if (g)
+		atomic_store(&g->page->planted, 0);
 }
 
+/* Nobody works for us in two targets at a time. */
 void
 guard_schedule(pid_t tid, const struct schedule *before)
 {
-	if (!guard.page)
+	struct guard_page *page = guards[0].page;
+
+	if (!page)
 		return;
-	atomic_store(&guard.page->scheduled, 0);
+	atomic_store(&page->scheduled, 0);
 	if (!tid)
 		return;
-	guard.page->schedule = *before;
-	atomic_store(&guard.page->scheduled, tid);
+	page->schedule = *before;
+	atomic_store(&page->scheduled, tid);
 }
 
 void
 guard_forget(const struct target *t)
 {
+	struct guard *g = guard_of(t);
+
 	guard_clear(t);
-	if (t == guard.watched)
-		guard.watched = NULL;
+	if (g)
+		g->watched = NULL;
+}
+
+static void
+end_guardian(struct guard *g)
+{
+	int status;
+
+	/* One that was stopped ends when it goes on. One that is late finds
+	 * the lock that we hold at our end: its page stays. */
+	if (!send_errand(g, ERRAND_END))
+		return;
+	(void)wait_status(g->pid, deadline_in_ms(ERRAND_LIMIT_MS), &status);
+	munmap(g->page, sizeof *g->page);
 }
 
 void
 guard_end(void)
 {
-	int status;
-
-	if (!guard.page)
-		return;
-	/* One that was stopped ends when it goes on. One that is late finds
-	 * the lock that we hold at our end: its page stays. */
-	if (send_errand(ERRAND_END)) {
-		(void)wait_status(guard.pid, deadline_in_ms(ERRAND_LIMIT_MS),
-				  &status);
-		munmap(guard.page, sizeof *guard.page);
-	}
-	guard = (struct guard){ 0 };
+	while (guard_count)
+		end_guardian(&guards[--guard_count]);
+	guards[0] = (struct guard){ 0 };
 }

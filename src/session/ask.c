@@ -39,6 +39,9 @@ client_queue_event(struct session *s, struct wire_message *m)
 		ev->kind == SESSION_EVENT_SYNC ||
 		ev->kind == SESSION_EVENT_STARTED ||
 		ev->kind == SESSION_EVENT_FOLLOWED;
+	if (ev->kind == SESSION_EVENT_BOTH)
+		ev->other = client_of_child(s, wire_recv_fd(s->fd),
+					    (pid_t)ev->value);
 	vec_push(&s->events, ev);
 }
 
@@ -345,9 +348,9 @@ session_want(struct session *s, const struct session_wants *w)
 }
 
 int
-session_follow(struct session *s, bool child)
+session_follow(struct session *s, enum session_follow_mode whom)
 {
-	return client_ask_simple(s, WIRE_FOLLOW, child);
+	return client_ask_simple(s, WIRE_FOLLOW, whom);
 }
 
 static const char *
@@ -391,8 +394,10 @@ session_detach(struct session *s, enum session_leave how, char **receipt)
 	wire_fini(&answer);
 	s->held = s->collecting = s->paused = false;
 	/* the tracer that keeps recording is not ours to wait for any more */
-	if (how == LEAVE_RECORDING)
+	if (how == LEAVE_RECORDING) {
 		s->tracer = 0;
+		s->tracing->kept = true;
+	}
 	return 0;
 }
 

@@ -46,7 +46,71 @@ start_tracer(void)
 	s->fd = pair[0];
 	s->tracer = pid;
 	s->status = -1;
+	s->tracing = xcalloc(1, sizeof *s->tracing);
+	s->tracing->sessions = 1;
 	return s;
+}
+
+struct session *
+client_of_child(struct session *s, int fd, pid_t child)
+{
+	struct session *new;
+
+	if (fd < 0)
+		return NULL;
+	new = xcalloc(1, sizeof *new);
+	new->fd = fd;
+	new->tracer = s->tracer;
+	new->tracing = s->tracing;
+	new->tracing->sessions++;
+	new->pid = child;
+	new->name = s->name ? xstrdup(s->name) : NULL;
+	new->launched = s->launched;
+	new->held = true;
+	new->status = -1;
+	new->serve_fd = s->serve_fd;
+	new->serve = s->serve;
+	new->serve_arg = s->serve_arg;
+	return new;
+}
+
+/* Until this target is let go: its tracer process has others. */
+static void
+hear_out(int fd)
+{
+	char rest[64];
+	ssize_t n;
+
+	(void)shutdown(fd, SHUT_WR);
+	do {
+		n = recv(fd, rest, sizeof rest, MSG_TRUNC);
+	} while (n > 0 || (n < 0 && errno == EINTR));
+}
+
+static void
+close_tracing(struct session *s)
+{
+	struct tracing *t = s->tracing;
+	const bool last = --t->sessions == 0;
+	const bool ends = last && !t->kept;
+
+	if (s->tracer > 0 && !ends)
+		hear_out(s->fd);
+	close(s->fd);
+	if (s->tracer > 0 && ends)
+		while (waitpid(s->tracer, NULL, 0) < 0 && errno == EINTR)
+			;
+	if (last)
+		free(t);
+}
+
+static void
+drop_events(struct session *s)
+{
+	for (size_t i = 0; i < s->events.len; i++)
+		session_close(((struct session_event *)
+			       s->events.items[i])->other);
+	vec_free_items(&s->events);
 }
 
 void
@@ -54,11 +118,8 @@ session_close(struct session *s)
 {
 	if (!s)
 		return;
-	close(s->fd);
-	if (s->tracer > 0)
-		while (waitpid(s->tracer, NULL, 0) < 0 && errno == EINTR)
-			;
-	vec_free_items(&s->events);
+	drop_events(s);
+	close_tracing(s);
 	if (s->left)		/* it may run on */
 		(void)waitpid(s->left, NULL, WNOHANG);
 	free(s->name);
@@ -315,6 +376,7 @@ note_event(struct session *s, struct session_event *ev)
 	case SESSION_EVENT_ENTERS:
 	case SESSION_EVENT_RETURNS:
 	case SESSION_EVENT_FORK:
+	case SESSION_EVENT_BOTH:
 		s->held = true;
 		break;
 	case SESSION_EVENT_FOLLOWED:

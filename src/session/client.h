@@ -8,8 +8,15 @@
 
 #include "private.h"
 
+/* A tracer process has a session for each of its targets. */
+struct tracing {
+	unsigned sessions;
+	bool kept;		/* one of them records on without us */
+};
+
 struct session {
 	int fd;
+	struct tracing *tracing;
 	pid_t tracer, pid;
 	pid_t left;		/* launched, and its child is followed */
 	char *name, *experiment, *look, *salvaged;
@@ -36,6 +43,9 @@ int client_ask_word(struct session *s, struct wire_message *request,
 int client_await_message(struct session *s, struct wire_message *answer);
 /* 0, or the failure that it brings. */
 int client_judge(struct wire_message *answer);
+/* Of a child that is a target as well; takes the descriptor. NULL: none came,
+ * and the tracer is gone. */
+struct session *client_of_child(struct session *s, int fd, pid_t child);
 void client_queue_event(struct session *s, struct wire_message *m);
 /* Records that failure; returns -1. */
 int client_tracer_gone(struct session *s);

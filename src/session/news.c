@@ -259,6 +259,19 @@ tracer_follow(struct tracer *tr, pid_t child)
 	return 0;
 }
 
+static void
+tell_child_goes(struct tracer *tr, pid_t child)
+{
+	struct session_event out = { .kind = SESSION_EVENT_NOTE };
+
+	(void)snprintf(out.text, sizeof out.text, "process %d has forked "
+		       "process %d, which is let go: %s",
+		       (int)target_pid(tr->target), (int)child,
+		       tr->call_count ? "a function that was called from here "
+		       "did that" : fail_last()->reason);
+	tracer_send_event(tr, &out);
+}
+
 /* It has a child, which stands as well as the parent does. */
 static void
 on_fork(struct tracer *tr, const struct event *ev)
@@ -272,6 +285,12 @@ on_fork(struct tracer *tr, const struct event *ev)
 		return;
 	if (tr->follow == FOLLOW_CHILD && tracer_follow(tr, child) == 0)
 		return;
+	/* what a function that we called has forked can go nowhere */
+	if (tr->follow == FOLLOW_BOTH && !tr->call_count &&
+	    tracer_both(tr, child) == 0)
+		return;
+	if (tr->follow == FOLLOW_BOTH)
+		tell_child_goes(tr, child);
 	if (tr->follow != FOLLOW_ASK) {
 		target_let_children_go(tr->target);
 		(void)tracer_go_on(tr);

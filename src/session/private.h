@@ -53,6 +53,9 @@ int wire_send(int fd, const struct wire_message *m);
 /* 1: m is filled (it is wire_init'ed here); 0: the other side is gone;
  * -1: failure. Waits. */
 int wire_recv(int fd, struct wire_message *m);
+/* A descriptor; the other side knows that it comes. -1: failure. */
+int wire_send_fd(int fd, int sent);
+int wire_recv_fd(int fd);
 /* The failure just recorded, as a message; and back into fail_last(). */
 void wire_put_failure(struct wire_message *m);
 int wire_take_failure(struct wire_message *m);
@@ -69,8 +72,12 @@ struct way_back;
 
 enum { CONTROLS_MAX = 8, BREAKPOINTS_MAX = 256, CALLS_MAX = 8 };
 
+/* One target of this process, and who asks for it. */
 struct tracer {
+	struct tracer *next, **siblings;	/* of this process; the first */
+	struct pollfd *fds;	/* its slots of this round; NULL: it is new */
 	int shell, signals, listener;
+	int parted;		/* the shell's, which waits for our end; -1 */
 	int controls[CONTROLS_MAX];
 	struct target *target;
 	struct look_back *look;		/* since we came; NULL: no target */
@@ -103,6 +110,14 @@ struct tracer {
 	bool execs;		/* ... and at its exec */
 	pid_t forked;		/* a child that stands; 0: none */
 };
+
+/* ---- tracer.c, siblings.c --------------------------------------------------- */
+
+struct tracer *tracer_new(int shell, int signals);
+/* Of two that stand at a fork both are ours: the child is a target too, with
+ * a tracer of its own in this process, which the shell is told of. The parent
+ * stands until it is let run. -1: nothing has changed. */
+int tracer_both(struct tracer *tr, pid_t child);
 
 /* ---- requests.c ------------------------------------------------------------ */
 

@@ -173,7 +173,8 @@ do_deliver(struct tracer *tr, struct wire_message *in,
 static int
 do_follow(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
-	const bool child = wire_take(in);
+	const enum session_follow_mode whom =
+		(enum session_follow_mode)wire_take(in);
 	const pid_t forked = tr->forked;
 
 	(void)out;
@@ -182,8 +183,10 @@ do_follow(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	if (!forked)
 		return fail(FAIL_USAGE, "process %d does not stand at a fork",
 			    (int)target_pid(tr->target));
-	if (child)
+	if (whom == FOLLOW_CHILD)
 		return tracer_follow(tr, forked);
+	if (whom == FOLLOW_BOTH)
+		return tracer_both(tr, forked);
 	tr->forked = 0;
 	target_let_children_go(tr->target);
 	return 0;

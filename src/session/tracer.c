@@ -2,7 +2,8 @@
 /*
  * The tracer process: one loop over the shell's requests, the target's life,
  * the clocks and our own signals. It makes all ptrace calls and owns the
- * experiment, so that the shell may die at any moment:
+ * experiment, so that the shell may die at any moment. A child of the target
+ * that stays ours is one more target (siblings.c); each has its own:
  *
  *	shell gone        the experiment is closed, the target let go, the end;
  *	                  after `detach -keep` recording goes on until somebody
@@ -32,13 +33,15 @@ enum { POLL_MAX = 4096, OWN_PRIORITY = -15 };
 
 /* Signals for us ask for an orderly end; SIGCHLD says a tracee has news. */
 static void
-on_signals(struct tracer *tr)
+on_signals(struct tracer *all)
 {
 	struct signalfd_siginfo si;
+	bool stopping = false;
 
-	while (read(tr->signals, &si, sizeof si) == (ssize_t)sizeof si)
-		if (si.ssi_signo != SIGCHLD)
-			tr->stopping = true;
+	while (read(all->signals, &si, sizeof si) == (ssize_t)sizeof si)
+		stopping |= si.ssi_signo != SIGCHLD;
+	for (struct tracer *tr = all; stopping && tr; tr = tr->next)
+		tr->stopping = true;
 }
 
 static bool
@@ -66,15 +69,29 @@ poll_timeout(const struct tracer *tr)
 	return look >= 0 && look < work ? look : work;
 }
 
-enum { SLOT_SIGNALS, SLOT_SHELL, SLOT_TARGET, SLOT_LISTENER, SLOT_CONTROLS,
+static int
+poll_timeout_all(const struct tracer *all)
+{
+	int least = -1;
+
+	for (const struct tracer *tr = all; tr; tr = tr->next) {
+		const int ms = poll_timeout(tr);
+
+		if (ms >= 0 && (least < 0 || ms < least))
+			least = ms;
+	}
+	return least;
+}
+
+enum { SLOT_SHELL, SLOT_TARGET, SLOT_LISTENER, SLOT_CONTROLS,
        SLOT_CLOCKS = SLOT_CONTROLS + CONTROLS_MAX };
 
 static size_t
-fill_poll(struct tracer *tr, struct pollfd *fds)
+fill_poll(struct tracer *tr, struct pollfd *fds, size_t max)
 {
 	const bool alive = tr->target && !target_gone(tr->target);
 
-	fds[SLOT_SIGNALS] = (struct pollfd){ tr->signals, POLLIN, 0 };
+	tr->fds = fds;
 	fds[SLOT_SHELL] = (struct pollfd){ tr->shell, POLLIN, 0 };
 	fds[SLOT_TARGET] = (struct pollfd){
 		alive ? target_pidfd(tr->target) : -1, POLLIN, 0 };
@@ -83,19 +100,41 @@ fill_poll(struct tracer *tr, struct pollfd *fds)
 		fds[SLOT_CONTROLS + i] = (struct pollfd){
 			tr->controls[i], POLLIN, 0 };
 	return SLOT_CLOCKS + (tr->col ? collection_pollfds(tr->col,
-				fds + SLOT_CLOCKS, POLL_MAX - SLOT_CLOCKS) : 0);
+				fds + SLOT_CLOCKS, max - SLOT_CLOCKS) : 0);
 }
 
+/* The signals, then everybody's. Clocks get what is left. */
+static size_t
+fill_all(struct tracer *all, struct pollfd *fds)
+{
+	size_t n = 1, reserved = 0;
+
+	fds[0] = (struct pollfd){ all->signals, POLLIN, 0 };
+	for (const struct tracer *tr = all; tr; tr = tr->next)
+		reserved += SLOT_CLOCKS;
+	for (struct tracer *tr = all; tr; tr = tr->next) {
+		reserved -= SLOT_CLOCKS;
+		n += fill_poll(tr, fds + n, POLL_MAX - n - reserved);
+	}
+	return n;
+}
+
+/* Who waits for our end sees it by this socket's, unless it has gone. */
 static void
 drop_shell(struct tracer *tr)
 {
-	close(tr->shell);
+	if (tr->keep)
+		close(tr->shell);
+	else
+		tr->parted = tr->shell;
 	tr->shell = -1;
 }
 
 static void
-serve_all(struct tracer *tr, const struct pollfd *fds)
+serve_all(struct tracer *tr)
 {
+	const struct pollfd *fds = tr->fds;
+
 	if (fds[SLOT_SHELL].revents && !request_serve(tr, tr->shell, false))
 		drop_shell(tr);
 	if (fds[SLOT_LISTENER].revents && tr->listener >= 0)
@@ -116,13 +155,15 @@ serve_all(struct tracer *tr, const struct pollfd *fds)
  * second 17 cost the target without this, 1 with it (2 CPUs, busy).
  */
 static bool
-wake_first(const struct tracer *tr)
+wake_first(const struct tracer *all)
 {
 	const struct sched_param first = { .sched_priority = 1 };
+	const struct tracer *tr = all;
 
-	return tr->target && target_has_traps(tr->target) &&
-		!target_held(tr->target) &&
-		sched_getscheduler(0) == SCHED_OTHER &&
+	while (tr && !(tr->target && target_has_traps(tr->target) &&
+		       !target_held(tr->target)))
+		tr = tr->next;
+	return tr && sched_getscheduler(0) == SCHED_OTHER &&
 		sched_setscheduler(0, SCHED_FIFO, &first) == 0;
 }
 
@@ -135,34 +176,115 @@ share_again(void)
 	(void)sched_setscheduler(0, SCHED_OTHER, &none);
 }
 
+/* nobody can ask once its status is taken */
 static void
-run(struct tracer *tr)
+note_children(struct tracer *all, bool signals)
+{
+	for (struct tracer *tr = all; tr; tr = tr->next)
+		if (tr->col && (tr->fds[SLOT_TARGET].revents || signals))
+			collection_note_children(tr->col);
+}
+
+/* One that has come since then has no slots yet. */
+static void
+work(struct tracer *tr)
+{
+	if (deeds_due_ms(tr) == 0)
+		deeds_tell(tr);
+	if (tr->col && !collection_work(tr->col))
+		tracer_on_collection_end(tr);
+	if (tr->target && !tr->end_told &&
+	    ((tr->fds && tr->fds[SLOT_TARGET].revents) ||
+	     target_gone(tr->target)))
+		tracer_on_target_end(tr);
+	if (tr->fds)
+		serve_all(tr);
+}
+
+/* ---- the end of one, or all ----------------------------------------------- */
+
+/* Our disk may keep us, and nobody is there any more to say `cont`. */
+static void
+let_go(struct tracer *all, bool everybody)
+{
+	for (struct tracer *tr = all; tr; tr = tr->next)
+		if ((everybody || !work_left(tr)) && !tr->at_start)
+			(void)tracer_release(tr);
+}
+
+static void
+close_descriptors(struct tracer *tr)
+{
+	if (tr->shell >= 0)
+		close(tr->shell);
+	for (int i = 0; i < CONTROLS_MAX; i++)
+		if (tr->controls[i] >= 0)
+			close(tr->controls[i]);
+	if (tr->parted >= 0)
+		close(tr->parted);
+}
+
+static void
+end_tracer(struct tracer *tr)
+{
+	tracer_end_collection(tr, NULL);
+	(void)tracer_release(tr);
+	look_back_free(tr->look);
+	free(tr->way);
+	target_close(tr->target);
+	for (size_t i = 0; i < BREAKPOINTS_MAX; i++)
+		filter_drop(tr, i);
+	free(tr->last_receipt);
+	close_descriptors(tr);
+	free(tr);
+}
+
+/* Those that have nothing to do any more; or everybody. */
+static void
+end_some(struct tracer **all, bool everybody)
+{
+	struct tracer **at = all;
+
+	let_go(*all, everybody);
+	while (*at) {
+		struct tracer *tr = *at;
+
+		if (!everybody && work_left(tr)) {
+			at = &tr->next;
+			continue;
+		}
+		*at = tr->next;
+		end_tracer(tr);
+	}
+}
+
+static void
+run(struct tracer **all)
 {
 	static struct pollfd fds[POLL_MAX];
 
-	while (work_left(tr)) {
-		const size_t n = fill_poll(tr, fds);
-		const bool first = wake_first(tr);
-
-		if (poll(fds, n, poll_timeout(tr)) < 0 && errno != EINTR)
+	for (;;) {
+		end_some(all, false);
+		if (!*all)
 			return;
-		/* nobody can ask once its status is taken */
-		if (tr->col && (fds[SLOT_TARGET].revents ||
-				fds[SLOT_SIGNALS].revents))
-			collection_note_children(tr->col);
-		if (fds[SLOT_SIGNALS].revents)
-			on_signals(tr);
-		tracer_pump_events(tr);
-		if (first)
+
+		const size_t n = fill_all(*all, fds);
+		const bool first = wake_first(*all);
+
+		if (poll(fds, n, poll_timeout_all(*all)) < 0 && errno != EINTR)
+			return;
+		note_children(*all, fds[0].revents);
+		if (fds[0].revents)
+			on_signals(*all);
+		for (struct tracer *tr = *all; tr; tr = tr->next)
+			tracer_pump_events(tr);
+		/* a hit of another would wait until this one is served */
+		if (first && !(*all)->next)
 			share_again();
-		if (deeds_due_ms(tr) == 0)
-			deeds_tell(tr);
-		if (tr->col && !collection_work(tr->col))
-			tracer_on_collection_end(tr);
-		if (tr->target && !tr->end_told &&
-		    (fds[SLOT_TARGET].revents || target_gone(tr->target)))
-			tracer_on_target_end(tr);
-		serve_all(tr, fds);
+		for (struct tracer *tr = *all; tr; tr = tr->next)
+			work(tr);
+		if (first && (*all)->next)
+			share_again();
 	}
 }
 
@@ -220,30 +342,35 @@ close_inherited(int socket)
 	(void)close_range((unsigned)socket + LIBRARIES + 1, ~0u, 0);
 }
 
+struct tracer *
+tracer_new(int shell, int signals)
+{
+	struct tracer *tr = xcalloc(1, sizeof *tr);
+
+	tr->shell = shell;
+	tr->signals = signals;
+	tr->listener = tr->parted = -1;
+	for (int i = 0; i < CONTROLS_MAX; i++)
+		tr->controls[i] = -1;
+	return tr;
+}
+
 void
 tracer_main(int socket)
 {
-	struct tracer tr = { .shell = socket, .listener = -1 };
+	struct tracer *all;
 
 	(void)setsid();
 	(void)setpriority(PRIO_PROCESS, 0, OWN_PRIORITY); /* where permitted */
 	(void)prctl(PR_SET_NAME, "sonde-tracer");
 	close_inherited(socket);
-	for (int i = 0; i < CONTROLS_MAX; i++)
-		tr.controls[i] = -1;
-	tr.signals = open_signals();
+	all = tracer_new(socket, open_signals());
+	all->siblings = &all;
 	if (guard_start() < 0)
 		fail_clear();	/* breakpoints go unguarded */
-	if (tr.signals >= 0)
-		run(&tr);
-	/* our disk may keep us, and nobody is there any more to say `cont` */
-	if (!tr.at_start)
-		(void)tracer_release(&tr);
-	tracer_end_collection(&tr, NULL);
-	(void)tracer_release(&tr);
-	look_back_free(tr.look);
-	free(tr.way);
-	target_close(tr.target);
+	if (all->signals >= 0)
+		run(&all);
+	end_some(&all, true);
 	guard_end();
 	_exit(0);
 }

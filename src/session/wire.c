@@ -170,6 +170,60 @@ wire_recv(int fd, struct wire_message *m)
 	return 1;
 }
 
+union descriptor {
+	char room[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr align;
+};
+
+int
+wire_send_fd(int fd, int sent)
+{
+	union descriptor d = { .room = {0} };
+	struct iovec byte = { .iov_base = (void *)"", .iov_len = 1 };
+	const struct msghdr msg = {
+		.msg_iov = &byte, .msg_iovlen = 1, .msg_control = d.room,
+		.msg_controllen = sizeof d.room,
+	};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+	ssize_t done;
+
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof sent);
+	memcpy(CMSG_DATA(head), &sent, sizeof sent);
+	do {
+		done = sendmsg(fd, &msg, MSG_NOSIGNAL);
+	} while (done < 0 && errno == EINTR);
+	if (done >= 0)
+		return 0;
+	(void)fail_errno("send a descriptor to the other side");
+	(void)shutdown(fd, SHUT_RDWR);	/* it waits for that */
+	return -1;
+}
+
+int
+wire_recv_fd(int fd)
+{
+	union descriptor d;
+	char text;
+	struct iovec byte = { .iov_base = &text, .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &byte, .msg_iovlen = 1, .msg_control = d.room,
+		.msg_controllen = sizeof d.room,
+	};
+	const struct cmsghdr *head;
+	ssize_t n;
+	int got = -1;
+
+	do {
+		n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	head = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+	if (head && head->cmsg_type == SCM_RIGHTS)
+		memcpy(&got, CMSG_DATA(head), sizeof got);
+	return got < 0 ? fail(FAIL_GENERAL, "no descriptor came") : got;
+}
+
 void
 wire_put_failure(struct wire_message *m)
 {

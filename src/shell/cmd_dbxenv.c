@@ -21,13 +21,21 @@ struct variable {
 
 static const char *const follow_modes[] = {
 	[FOLLOW_PARENT] = "parent", [FOLLOW_CHILD] = "child",
-	[FOLLOW_ASK] = "ask",
+	[FOLLOW_ASK] = "ask", [FOLLOW_BOTH] = "both",
 };
 
 static char *
 get_follow(const struct shell *sh)
 {
 	return xstrdup(follow_modes[sh->follow]);
+}
+
+static void
+review(struct shell *sh, void *arg)
+{
+	(void)arg;
+	if (wants_review(sh) < 0)
+		shell_print_failure(sh);
 }
 
 static enum set_result
@@ -39,18 +47,14 @@ set_follow(struct shell *sh, const char *value)
 		if (strcmp(value, follow_modes[i]) != 0)
 			continue;
 		sh->follow = (enum session_follow_mode)i;
-		if (wants_review(sh) == 0)
+		if (wants_review(sh) == 0) {
+			processes_each(sh, review, NULL);
 			return IS_SET;
+		}
 		sh->follow = before;
 		return SET_FAILED;
 	}
-	if (strcmp(value, "both") != 0)
-		return NO_VALUE;
-	fail(FAIL_USAGE, "dbxenv: a sonde has one process under control, "
-	     "not two");
-	fail_remedy("dbxenv follow_fork_mode ask; at the fork: cont -follow "
-		    "parent, and attach to the child by another sonde");
-	return SET_FAILED;
+	return NO_VALUE;
 }
 
 static enum set_result
@@ -106,7 +110,7 @@ set_io(struct shell *sh, const char *value)
 }
 
 static const struct variable variables[] = {
-	{ "follow_fork_mode", "parent|child|ask", "who is kept at a fork", get_follow, set_follow },
+	{ "follow_fork_mode", "parent|child|ask|both", "who is kept at a fork", get_follow, set_follow },
 	{ "run_autostart", "on|off", "cont runs the program if none runs", get_autostart, set_autostart },
 	{ "run_io", "stdio|pty", "run: on our terminal, or on its own", get_io, set_io },
 	{ "stack_max_size", "FRAMES", "what where prints of a stack; 0: all", get_stack, set_stack },

@@ -230,8 +230,8 @@ set_disabled(struct shell *sh, struct handler *h, bool disabled)
 {
 	h->disabled = disabled;
 	if (!disabled)
-		return handler_place(sh, h);
-	handler_unplace(sh, h);
+		return handler_place_all(sh, h);
+	handler_unplace_all(sh, h);
 	return 0;
 }
 

@@ -52,6 +52,14 @@ cmd_debug(struct shell *sh, size_t n, char **words)
 			post_mortem_begin(sh, words[n - 1], n == 3 &&
 					  strcmp(words[1], "-") != 0 ?
 					  words[1] : NULL) < 0 ? FAILED : DONE;
+	if (n == 3 && strcmp(words[1], "-") == 0 && processes_others(sh)) {
+		const pid_t pid = target_find(words[2]);
+
+		if (pid < 0)
+			return FAILED;
+		if (process_is_ours(sh, pid))
+			return cmd_attach(sh, 2, words + 1);
+	}
 	if (strcmp(words[1], "-") != 0 && target_check_program(words[1]) < 0)
 		return FAILED;
 	if (target_end_session(sh) == FAILED)

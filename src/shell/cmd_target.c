@@ -71,6 +71,15 @@ check_runs(const char *word, const char *program)
 	return fail_remedy("attach %d", (int)pid);
 }
 
+/* Under the prompt already, beside others. */
+static bool
+is_ours(const struct shell *sh, const char *word)
+{
+	const pid_t pid = processes_others(sh) ? target_find(word) : -1;
+
+	return pid > 0 && process_is_ours(sh, pid);
+}
+
 enum result
 cmd_attach(struct shell *sh, size_t n, char **words)
 {
@@ -78,11 +87,14 @@ cmd_attach(struct shell *sh, size_t n, char **words)
 
 	if (!take_attach(n, words, &a))
 		return USAGE;
+	const bool had = is_ours(sh, a.pid);
+
 	if (a.program && check_runs(a.pid, a.program) < 0)
 		return FAILED;
 	if (target_attach(sh, a.pid, a.hold) < 0)
 		return FAILED;
-	(void)handlers_hear(sh, EVENT_ATTACH);
+	if (!had)
+		(void)handlers_hear(sh, EVENT_ATTACH);
 	return DONE;
 }
 
@@ -130,9 +142,18 @@ cont_started(struct shell *sh, bool alone, pid_t signalled, int signal)
 static enum result
 cont_follow(struct shell *sh, const char *whom)
 {
-	const bool child = strcmp(whom, "child") == 0;
+	static const struct {
+		const char *name;
+		enum session_follow_mode mode;
+	} modes[] = {
+		{ "parent", FOLLOW_PARENT }, { "child", FOLLOW_CHILD },
+		{ "both", FOLLOW_BOTH },
+	};
+	size_t i = 0;
 
-	if (!child && strcmp(whom, "parent") != 0)
+	while (i < ARRAY_LEN(modes) && strcmp(whom, modes[i].name) != 0)
+		i++;
+	if (i == ARRAY_LEN(modes))
 		return USAGE;
 	if (!target_alive(sh) ||
 	    session_state(sh->session) != SESSION_STOPPED) {
@@ -140,10 +161,11 @@ cont_follow(struct shell *sh, const char *whom)
 		fail_remedy("dbxenv follow_fork_mode ask");
 		return FAILED;
 	}
-	if (session_follow(sh->session, child) < 0)
+	if (session_follow(sh->session, modes[i].mode) < 0)
 		return FAILED;
 	run_forget_interrupt();
-	return child ? run_wait_started(sh) : cont_started(sh, false, 0, 0);
+	return modes[i].mode != FOLLOW_PARENT ? run_wait_started(sh) :
+		cont_started(sh, false, 0, 0);
 }
 
 /* cont at [FILE:]LINE [TID]: from that line of its function on. */
@@ -289,6 +311,7 @@ cmd_detach(struct shell *sh, size_t n, char **words)
 	sh->session = NULL;
 	sh->thread = 0;
 	(void)handlers_hear(sh, EVENT_GONE);
+	processes_settle(sh);
 	sh->wait_over = true;
 	return DONE;
 }
@@ -332,6 +355,8 @@ cmd_kill(struct shell *sh, size_t n, char **words)
 		return FAILED;
 	if (sig == SIGKILL)
 		wait_for_end(sh);
+	if (!sh->home)		/* else that comes when its news are served */
+		processes_settle(sh);
 	return DONE;
 }
 
@@ -339,9 +364,9 @@ const struct command target_commands[] = {
 	{ "attach", "[-stop] [-r] PID|NAME | PROGRAM|- PID | -p PID PROGRAM",
 	  "attach to a running process; it runs on (-stop: stop it)", 0,
 	  cmd_attach, "attach 4711" },
-	{ "cont", "[-resumeone | -sig SIGNAL | -nosig | at LINE |\n       -follow parent|child] [t@TID]", "resume; wait for an "
+	{ "cont", "[-resumeone | -sig SIGNAL | -nosig | at LINE |\n       -follow parent|child|both] [t@TID]", "resume; wait for an "
 	  "event or the end\n  (-resumeone: alone; -sig: with this signal instead "
-	  "of the one that is due,\n  -nosig: with none; at: from that line on; -follow: of two that "
+	  "of the one that is due,\n  -nosig: with none; at: from that line on;\n  -follow: of two that "
 	  "stand at a fork, see dbxenv)", LETS_RUN, cmd_cont, "cont" },
 	{ "debug", "[PROGRAM [ARGUMENTS] | - [PID]]",
 	  "choose the program that run starts", 0, cmd_debug,
@@ -351,6 +376,10 @@ const struct command target_commands[] = {
 	  "detach -keep" },
 	{ "kill", "[SIGNAL | -l]", "kill the process, or send it a signal "
 	  "(-l: list them)", 0, cmd_kill, "kill TERM" },
+	{ "process", "[PID]", "make another process under the prompt current;\n  "
+	  "alone: which is", 0, cmd_process, "process 4711" },
+	{ "processes", "", "list the processes under the prompt\n  (dbxenv "
+	  "follow_fork_mode both)", 0, cmd_processes, "processes" },
 	{ "rerun", "[ARGUMENTS] [< FILE] [> FILE]", "start the program anew, "
 	  "with these arguments only", REDIRECTS_ITSELF | LETS_RUN, cmd_rerun,
 	  "rerun -n 5" },

@@ -223,7 +223,8 @@ offer_argument(const struct words *before, const char *typed)
 	static const char *const off[] = { "off", NULL };
 	static const char *const cont[] = { "-resumeone", "-sig", "-nosig",
 		"-follow", NULL };
-	static const char *const follow[] = { "parent", "child", NULL };
+	static const char *const follow[] = { "parent", "child", "both",
+		NULL };
 	static const char *const all[] = { "-all", NULL };
 	const char *first = full_name(before, 0);
 	const char *last = full_name(before, before->len - 1);
@@ -240,6 +241,8 @@ offer_argument(const struct words *before, const char *typed)
 		offer_words(timer, typed);
 	else if (strcmp(last, "experiment") == 0)
 		offer_experiments(typed);
+	else if (strcmp(first, "process") == 0)
+		processes_offer(shell_here, offer, typed);
 	else if (strcmp(first, "attach") == 0)
 		offer_processes(typed);
 	else if (strcmp(first, "where") == 0)

@@ -314,7 +314,7 @@ event_make(struct shell *sh, const char *command, const struct event *e,
 	h->count = e->count;
 	h->thread = (pid_t)thread;
 	h->period_ns = period;
-	if (handler_place(sh, h) < 0) {
+	if (handler_place_all(sh, h) < 0) {
 		handler_remove(sh, h);
 		return FAILED;
 	}

@@ -290,6 +290,9 @@ void handler_free(struct handler *h);
 /* Into the process there is; without one it waits. -1: it cannot be. */
 int handler_place(struct shell *sh, struct handler *h);
 void handler_unplace(struct shell *sh, struct handler *h);
+/* The same in all processes under the prompt. */
+int handler_place_all(struct shell *sh, struct handler *h);
+void handler_unplace_all(struct shell *sh, struct handler *h);
 void handlers_drop_breakpoints(struct shell *sh);
 /* Insert the breakpoints of handlers into a new process. -1: one could not
  * be; the others are. */

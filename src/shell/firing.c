@@ -41,8 +41,12 @@ stop_here(struct shell *sh)
 	    session_stop(sh->session) < 0)
 		shell_print_failure(sh);
 	if (session_state(sh->session) == SESSION_STOPPED &&
-	    place_now(sh, thread_now(sh), &p) == 0)
+	    place_now(sh, thread_now(sh), &p) == 0) {
+		if (sh->home)
+			fprintf(sh->out, "process %d ",
+				session_pid(sh->session));
 		place_print(sh, &p);
+	}
 	fail_clear();
 	return true;
 }

@@ -92,6 +92,21 @@ handler_unplace(struct shell *sh, struct handler *h)
 		fail_clear();	/* it has ended */
 }
 
+static void
+unplace(struct shell *sh, void *h)
+{
+	handler_unplace(sh, h);
+}
+
+static void
+review(struct shell *sh, void *arg)
+{
+	(void)arg;
+	loads_review(sh);
+	if (signals_review(sh) < 0 || wants_review(sh) < 0)
+		fail_clear();
+}
+
 void
 handler_remove(struct shell *sh, struct handler *h)
 {
@@ -102,13 +117,14 @@ handler_remove(struct shell *sh, struct handler *h)
 	if (i == sh->handlers.len)
 		return;
 	handler_unplace(sh, h);
+	processes_each(sh, unplace, h);
+	processes_forget(sh, h->number);
 	handler_free(h);
 	sh->handlers.len--;
 	memmove(&sh->handlers.items[i], &sh->handlers.items[i + 1],
 		(sh->handlers.len - i) * sizeof *sh->handlers.items);
-	loads_review(sh);
-	if (signals_review(sh) < 0 || wants_review(sh) < 0)
-		fail_clear();
+	review(sh, NULL);
+	processes_each(sh, review, NULL);
 }
 
 /* The process is gone: functions are sought again in the next one. */
@@ -218,6 +234,36 @@ handler_place(struct shell *sh, struct handler *h)
 	if (event_find(sh, h) == 0)
 		return take_spots(sh, h);
 	return fail_last()->kind == FAIL_MISSING ? wait_for_load(sh, h) : -1;
+}
+
+/* What is watched is data of the current one. */
+static void
+place_in_other(struct shell *sh, void *arg)
+{
+	struct handler *h = arg;
+
+	if (h->kind == EVENT_CHANGE || h->kind == EVENT_ACCESS ||
+	    handler_place(sh, h) == 0)
+		return;
+	fail_in("(%d) %s: process %d", h->number, h->what,
+		session_pid(sh->session));
+	shell_print_failure(sh);
+}
+
+int
+handler_place_all(struct shell *sh, struct handler *h)
+{
+	if (handler_place(sh, h) < 0)
+		return -1;
+	processes_each(sh, place_in_other, h);
+	return 0;
+}
+
+void
+handler_unplace_all(struct shell *sh, struct handler *h)
+{
+	handler_unplace(sh, h);
+	processes_each(sh, unplace, h);
 }
 
 int

@@ -168,11 +168,10 @@ sleep_until(struct pollfd *fds, nfds_t count)
 static void
 wait_for_input(struct shell *sh)
 {
-	struct pollfd fds[2] = {
-		{ STDIN_FILENO, POLLIN, 0 },
-		{ sh->session ? session_fd(sh->session) : -1, POLLIN, 0 },
-	};
-	const int n = sleep_until(fds, 2);
+	struct pollfd fds[1 + PROCESSES_MAX] = { { STDIN_FILENO, POLLIN, 0 } };
+	const nfds_t count = 1 + processes_pollfds(sh, fds + 1, PROCESSES_MAX);
+	const int n = sleep_until(fds, count);
+	short news = 0;
 
 	if (wait_signal == SIGINT) {
 		on_interrupt();
@@ -187,14 +186,16 @@ wait_for_input(struct shell *sh)
 		rl_check_signals();	/* the window has another size */
 		return;
 	}
-	if (fds[1].revents) {
+	for (nfds_t i = 1; i < count; i++)
+		news |= fds[i].revents;
+	if (news) {
 		rl_clear_visible_line();
 		wait_poll(sh);
 		rl_set_prompt(prompt(sh));
 		rl_forced_update_display();
 		/* a tracer that is gone stays readable */
 		if (session_state(sh->session) == SESSION_ENDED ||
-		    (fds[1].revents & POLLHUP)) {
+		    session_lost(sh->session)) {
 			session_close(sh->session);
 			sh->session = NULL;
 			rl_set_prompt(prompt(sh));

@@ -117,6 +117,9 @@ struct shell {
 	struct core *core;	/* instead of a process; NULL: none */
 	struct debuggee *debuggee;	/* NULL: none yet */
 	struct vec spots;	/* struct spot: breakpoints of the session */
+	struct vec processes;	/* struct process: others under the prompt */
+	pid_t home;		/* the current one, while news of another are
+				 * served; 0 */
 	struct loads *loads;	/* what the loader has; NULL: not looked */
 	char *list_file;	/* that list goes on in; NULL */
 	int list_line, list_first;	/* next; the first that was listed */
@@ -283,6 +286,46 @@ bool program_new(struct shell *sh);
 bool program_exec(struct shell *sh);
 bool program_started(struct shell *sh);
 bool program_followed(struct shell *sh, const struct session_event *ev);
+/* ... and its parent stays under the prompt. */
+bool program_both(struct shell *sh, const struct session_event *ev);
+
+/* ---- processes.c: several under the prompt --------------------------------------- */
+
+enum { PROCESSES_MAX = 80 };	/* more than a tracer process has targets */
+
+bool processes_others(const struct shell *sh);
+bool process_is_ours(const struct shell *sh, pid_t pid);
+/* Commands are about that one from now on. -1: it is not ours. */
+int process_choose(struct shell *sh, pid_t pid);
+/* A child that is ours, too, is current from now on; takes its session. */
+void process_add(struct shell *sh, struct session *child);
+/* There is no current one: another takes its place. false: there is none. */
+bool processes_next(struct shell *sh);
+/* If the current one has ended, and there is another: that, which is told. */
+void processes_settle(struct shell *sh);
+/* Each but the current one, while it is current. */
+typedef void process_fn(struct shell *sh, void *arg);
+void processes_each(struct shell *sh, process_fn *visit, void *arg);
+/* A handler goes that is in none of them any more. */
+void processes_forget(struct shell *sh, int number);
+/* session_wait for any of them, and whose the event is. */
+int processes_wait(struct shell *sh, int ms, struct session_event *ev,
+		   struct session **whose);
+nfds_t processes_pollfds(const struct shell *sh, struct pollfd *fds,
+			 nfds_t max);
+/* That event; true: the wait is over. Of another one only if that stands. */
+bool process_serve(struct shell *sh, struct session *whose,
+		   bool (*take)(struct shell *sh,
+				const struct session_event *ev),
+		   const struct session_event *ev);
+/* session_stopped_itself of any of them, and which: whom `run` has started is
+ * not always current. */
+int processes_halted(const struct shell *sh, pid_t *pid);
+const char *process_state(const struct session *s);
+void processes_offer(const struct shell *sh, offer_fn *offer,
+		     const char *typed);
+enum result cmd_processes(struct shell *sh, size_t n, char **words);
+enum result cmd_process(struct shell *sh, size_t n, char **words);
 
 /* ---- live.c: names of live addresses ----------------------------------------------- */
 

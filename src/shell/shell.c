@@ -66,6 +66,8 @@ shell_fini(struct shell *sh)
 	viewer_free(sh->viewer);
 	live_free(sh->live);
 	session_close(sh->session);
+	sh->session = NULL;
+	vec_fini(&sh->processes);	/* they have been let go */
 	(void)shell_set_output(sh, stdout);	/* it has been flushed */
 	free(sh->experiment);
 	free(sh->group);
@@ -127,6 +129,20 @@ shell_print_failure(struct shell *sh)
 		fprintf(stderr, "  fix: %s\n", f->remedy);
 }
 
+/* Of a process that is not current, unless the text says so itself. */
+static void
+tell_whose(const struct shell *sh, const char *text)
+{
+	char *whose;
+
+	if (!sh->home || !sh->session)
+		return;
+	whose = xasprintf("process %d", session_pid(sh->session));
+	if (!str_starts(text, whose))
+		fprintf(stderr, "%s: ", whose);
+	free(whose);
+}
+
 void
 shell_note(struct shell *sh, const char *fmt, ...)
 {
@@ -139,6 +155,7 @@ shell_note(struct shell *sh, const char *fmt, ...)
 	va_start(ap, fmt);
 	text = str_tame(xvasprintf(fmt, ap));
 	va_end(ap);
+	tell_whose(sh, text);
 	fprintf(stderr, "%s\n", text);
 	free(text);
 }

@@ -88,3 +88,19 @@ program_followed(struct shell *sh, const struct session_event *ev)
 		shell_print_failure(sh);
 	return wait_run_again(sh, session_pid(sh->session));
 }
+
+/* The parent goes on, and is not current any more; of one that is not, its
+ * child is neither, and runs. */
+bool
+program_both(struct shell *sh, const struct session_event *ev)
+{
+	const pid_t parent = session_pid(sh->session);
+
+	(void)until_end(sh);
+	alone_end(sh);
+	(void)wait_run_again(sh, parent);
+	if (!ev->other)		/* told by the next event: the tracer is gone */
+		return false;
+	process_add(sh, ev->other);
+	return program_followed(sh, ev);
+}

@@ -34,15 +34,13 @@ let_go(struct shell *sh, char **receipt)
 	return DONE;
 }
 
-enum result
-target_end_session(struct shell *sh)
+/* The current one; the file of its terminal stays open. */
+static enum result
+end_session(struct shell *sh)
 {
 	char *receipt = NULL;
 	enum result r = DONE;
 
-	post_mortem_end(sh);
-	if (!sh->session)
-		return DONE;
 	debuggee_free(sh);
 
 	const bool recorded = target_is_recorded(sh);
@@ -55,11 +53,26 @@ target_end_session(struct shell *sh)
 	handlers_drop_breakpoints(sh);
 	session_close(sh->session);
 	sh->session = NULL;
-	pty_close(sh);
 	sh->thread = 0;
 	return r;
 }
 
+enum result
+target_end_session(struct shell *sh)
+{
+	enum result r = DONE;
+
+	post_mortem_end(sh);
+	while (sh->session) {
+		const enum result one = end_session(sh);
+
+		if (one != DONE)
+			r = one;
+		(void)processes_next(sh);
+	}
+	pty_close(sh);
+	return r;
+}
 void
 target_note_experiment(struct shell *sh)
 {
@@ -109,6 +122,18 @@ target_find(const char *word)
 	return found;
 }
 
+/* It is under the prompt. */
+static int
+choose(struct shell *sh, pid_t pid, bool hold)
+{
+	if (process_choose(sh, pid) < 0 ||
+	    (hold && session_stop(sh->session) < 0))
+		return -1;
+	shell_note(sh, "process %d (%s) is current; it is %s", (int)pid,
+		   session_name(sh->session), process_state(sh->session));
+	return 0;
+}
+
 int
 target_attach(struct shell *sh, const char *word, bool hold)
 {
@@ -119,6 +144,9 @@ target_attach(struct shell *sh, const char *word, bool hold)
 	if (pid == getpid())
 		return fail(FAIL_UNSUITABLE, "process %d is this sonde itself",
 			    pid);
+	if (target_alive(sh) && processes_others(sh) &&
+	    process_is_ours(sh, pid))
+		return choose(sh, pid, hold);
 	if (target_alive(sh)) {
 		fail(FAIL_USAGE, "process %d is the target already",
 		     session_pid(sh->session));

@@ -62,8 +62,8 @@ terminal_reclaim(void)
 bool
 terminal_serve(struct shell *sh)
 {
-	const int sig = sh->own_group ? session_stopped_itself(sh->session) : 0;
-	const pid_t pid = session_pid(sh->session);
+	pid_t pid = 0;
+	const int sig = sh->own_group ? processes_halted(sh, &pid) : 0;
 
 	switch (sig) {
 	case SIGTTIN:

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROGRESS_MS = 250, CHILD_MS = 1000 };
+enum { PROGRESS_MS = 250, OTHERS_MS = 20, CHILD_MS = 1000 };
 #define END_NS 10000000000ull	/* a killed process may be in a long write */
 
 volatile int wait_signal;
@@ -146,6 +146,9 @@ take(struct shell *sh, const struct session_event *ev)
 	case SESSION_EVENT_FOLLOWED:
 		shell_note(sh, "%s", ev->text);
 		return program_followed(sh, ev);
+	case SESSION_EVENT_BOTH:
+		shell_note(sh, "%s", ev->text);
+		return program_both(sh, ev);
 	case SESSION_EVENT_NEW_PROGRAM:
 		shell_note(sh, "%s", ev->text);
 		return program_new(sh);
@@ -178,10 +181,11 @@ take(struct shell *sh, const struct session_event *ev)
 void
 wait_poll(struct shell *sh)
 {
+	struct session *whose;
 	struct session_event ev;
 
-	while (sh->session && session_wait(sh->session, 0, &ev) == 1)
-		(void)take(sh, &ev);
+	while (sh->session && processes_wait(sh, 0, &ev, &whose) == 1)
+		(void)process_serve(sh, whose, take, &ev);
 }
 
 /* News may come while we wait for something else, and a thread may stand
@@ -190,18 +194,20 @@ bool
 wait_readable(struct shell *sh, int fd)
 {
 	while (!wait_signal) {
-		struct pollfd fds[2] = {
-			{ fd, POLLIN, 0 },
-			{ sh->session ? session_fd(sh->session) : -1,
-			  POLLIN, 0 },
-		};
-		if (poll(fds, 2, PROGRESS_MS) <= 0)
+		struct pollfd fds[1 + PROCESSES_MAX] = { { fd, POLLIN, 0 } };
+		const nfds_t n = 1 + processes_pollfds(sh, fds + 1,
+						       PROCESSES_MAX);
+		short news = 0;
+
+		if (poll(fds, n, PROGRESS_MS) <= 0)
 			continue;
-		if (fds[1].revents & POLLIN)
+		for (nfds_t i = 1; i < n; i++)
+			news |= fds[i].revents;
+		if (news & POLLIN)
 			wait_poll(sh);
 		if (fds[0].revents)
 			return true;
-		if (fds[1].revents & POLLHUP)	/* a tracer that is gone */
+		if (news & POLLHUP)	/* a tracer that is gone */
 			(void)poll(fds, 1, PROGRESS_MS);
 	}
 	return false;
@@ -316,6 +322,9 @@ timeout_ms(struct shell *sh, uint64_t deadline_ns)
 	/* also without progress: a signal may come just before we sleep */
 	if (ms < 0 || ms > PROGRESS_MS)
 		ms = PROGRESS_MS;
+	/* beside the terminal only the current process is looked at */
+	if (sh->pty && processes_others(sh) && ms > OTHERS_MS)
+		ms = OTHERS_MS;
 	return ms;
 }
 
@@ -333,6 +342,7 @@ wait_end_by_signal(struct shell *sh)
 enum result
 wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 {
+	struct session *whose;
 	struct session_event ev;
 	bool over = false;
 
@@ -345,7 +355,8 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 			break;
 
 		const int ms = timeout_ms(sh, deadline_ns);
-		const int got = session_wait(sh->session, sh->pty ? 0 : ms, &ev);
+		const int got = processes_wait(sh, sh->pty ? 0 : ms, &ev,
+					       &whose);
 
 		if (!got && sh->pty)
 			pty_serve(sh, ms);
@@ -361,7 +372,7 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 		}
 		if (got)
 			pty_rest(sh);	/* bodies may ask */
-		over = got ? take(sh, &ev) : false;
+		over = got ? process_serve(sh, whose, take, &ev) : false;
 		if (!over && sh->session)
 			over = terminal_serve(sh);
 		if (!over)
