@@ -278,7 +278,7 @@ void wait_for_child(struct shell *sh, pid_t pid, int *status);
 /* A new process: its timers begin anew. */
 void wait_reset_timers(struct shell *sh);
 
-/* ---- programs.c: another program in the process ------------------------------------ */
+/* ---- successor.c: another program in the process ------------------------- */
 
 /* true: the wait is over. It stands at its start; at its exec; where it has come
  * to from there; a child does, that is followed. */

@@ -94,10 +94,9 @@ static const struct field handler_fields[] = {
 static void
 exchange_fields(void *here, void *kept, const struct field *fields, size_t n)
 {
-	enum { LARGEST = 256 };
-	char between[LARGEST];
+	/* more than any field has */
+	char between[sizeof(struct process) + sizeof(struct placement)];
 
-	_Static_assert(sizeof(struct session_wants) <= LARGEST, "it fits");
 	for (size_t i = 0; i < n; i++) {
 		char *a = (char *)here + fields[i].here;
 		char *b = (char *)kept + fields[i].kept;
