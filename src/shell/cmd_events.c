@@ -391,8 +391,9 @@ const struct command event_commands[] = {
 	{ "tracei", "at ADDRESS [MODIFIERS]", "the same as trace at &ADDRESS", 0,
 	  cmd_tracei, "tracei at 0x401000" },
 	{ "when", "EVENT [MODIFIERS] { COMMANDS }",
-	  "run commands at an event; the process goes on. Of only collector\n"
-	  "  resume, pause and sample record in, at and returns stop one thread.\n"
+	  "run commands at an event; the process goes on\n"
+	  "  COMMANDS that are all collector resume, pause and sample record stop\n"
+	  "  but one thread, at in, at and returns.\n"
 	  "  EVENT: in FUNCTION, at FILE:LINE, at &ADDRESS, returns FUNCTION,\n"
 	  "  infunction NAME, infile FILE,\n"
 	  "  change EXPR[, SIZE], access r|w|rw ADDRESS[, SIZE], timer SECONDS,\n"

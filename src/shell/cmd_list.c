@@ -321,8 +321,8 @@ const struct command list_commands[] = {
 	{ "func", "[FUNCTION]", "tell which function is looked at, or choose "
 	  "one", 0, cmd_func, "func main" },
 	{ "list", "[-w[N]] [[FILE:]N[,M|,+K] | FUNCTION[,+K] | +[N] | -[N]]",
-	  "print lines of the source (-w: around it; + and -: what comes next,\n"
-	  "  what was before)",
+	  "print lines of the source (-w: around it; +, -: what comes\n"
+	  "  next, what was before)",
 	  NEEDS_TARGET, cmd_list, "list main" },
 	{ 0 }
 };
