@@ -18,8 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALONE_MS = 100, FRAMES_LOOKED_AT = 256 };
-#define LIMIT_NS	UINT64_C(30000000000)
+enum {
+	ALONE_MS = 100,
+	FRAMES_LOOKED_AT = 256,
+	NS_PER_S = 1000 * 1000 * 1000,
+};
 
 /* ---- is it safe here? ------------------------------------------------------- */
 
@@ -188,8 +191,8 @@ run_all(struct shell *sh, struct session_call_news *news)
 	sh->call_waits = true;
 	run_forget_interrupt();
 	if (session_cont(sh->session) == 0)
-		r = wait_for_target(sh, now_ns() + LIMIT_NS, false) == FAILED ?
-			-1 : 0;
+		r = wait_for_target(sh, now_ns() + (uint64_t)sh->call_seconds *
+				    NS_PER_S, false) == FAILED ? -1 : 0;
 	if (r == 0 && target_alive(sh) &&
 	    session_state(sh->session) == SESSION_RUNNING)
 		r = session_stop(sh->session);

@@ -98,6 +98,23 @@ set_stack(struct shell *sh, const char *value)
 }
 
 static char *
+get_call(const struct shell *sh)
+{
+	return xasprintf("%u", sh->call_seconds);
+}
+
+static enum set_result
+set_call(struct shell *sh, const char *value)
+{
+	long long n;
+
+	if (!str_number(value, 1, 24 * 3600, &n))
+		return NO_VALUE;
+	sh->call_seconds = (unsigned)n;
+	return IS_SET;
+}
+
+static char *
 get_io(const struct shell *sh)
 {
 	return xstrdup(sh->run_pty ? "pty" : "stdio");
@@ -110,6 +127,7 @@ set_io(struct shell *sh, const char *value)
 }
 
 static const struct variable variables[] = {
+	{ "call_timeout", "SECONDS", "those that call waits for its function", get_call, set_call },
 	{ "follow_fork_mode", "parent|child|ask|both", "who is kept at a fork", get_follow, set_follow },
 	{ "run_autostart", "on|off", "cont runs the program if none runs", get_autostart, set_autostart },
 	{ "run_io", "stdio|pty", "run: on our terminal, or on its own", get_io, set_io },

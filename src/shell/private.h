@@ -125,6 +125,7 @@ struct shell {
 	int list_line, list_first;	/* next; the first that was listed */
 	char *group;		/* of experiments to come (.erg), or NULL */
 	bool autostart;		/* cont runs what does not run yet */
+	unsigned call_seconds;	/* that a called function may run */
 	size_t frames_max;	/* of a stack that where prints; 0: all */
 	bool armed;		/* collect from the next run on */
 	char **program;		/* name and arguments, NULL none */

@@ -35,6 +35,7 @@ shell_init(struct shell *sh)
 	*sh = (struct shell){
 		.out = stdout, .main_out = stdout,
 		.next_handler = 1, .program_status = -1, .call = -1,
+		.call_seconds = 30,
 		.interactive = isatty(STDIN_FILENO),
 		.viewer = viewer_new(),
 	};
