@@ -18,6 +18,7 @@ AS=()			# what makes a command an ordinary user's
 OURS=()			# process ids that cleanup may end
 LC_ALL=C
 export LC_ALL TOP BUILD SONDE SERVERS
+export SONDE_BUILDDIR=$BUILD PATH=$TOP/tests/oracle:$PATH
 # Nobody's settings but the test's.
 export XDG_CONFIG_HOME=$TMP/config XDG_STATE_HOME=$TMP/state NO_COLOR=1
 unset CLICOLOR_FORCE DEBUGINFOD_URLS
