@@ -130,14 +130,11 @@ fill_function(struct debug *d, struct type *t, size_t n)
 	t->is_method = t->field_len > 0 && t->fields[0].is_artificial;
 }
 
-/* Flags are an enum whose values share no bits: each single, or a run of
- * them. */
+/* Flags are an enum of single bits, and nothing (as gdb 13 takes it). */
 static bool
 is_flag(uint64_t value)
 {
-	const uint64_t run = value == 0 ? 0 : value >> __builtin_ctzll(value);
-
-	return (run & (run + 1)) == 0;
+	return (value & (value - 1)) == 0;
 }
 
 static void

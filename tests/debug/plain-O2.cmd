@@ -13,6 +13,7 @@ whatis vla
 print flex
 print *flex
 print fl2
+print no_mode
 print un
 print ratio
 print cd

@@ -8,6 +8,7 @@
 #include <complex.h>
 enum color { RED, GREEN = 5, BLUE };
 enum flags { FA = 1, FB = 2, FC = 4, FD = 8 };
+enum mode { MA, MB, MC, MBOTH };
 struct bits { unsigned a : 3; int b : 5; unsigned long c : 40; bool d : 1; enum color e : 4; };
 union u { int i; float f; unsigned char b[4]; };
 struct node { int value; struct node *next; const char *name; };
@@ -36,7 +37,7 @@ __attribute__((noinline)) static int stop_here(struct big *b, int n, char **name
 	struct big copy = *b;
 	struct flex *flex = malloc(sizeof *flex + 3 * sizeof(int));
 	enum color c = GREEN, odd = (enum color)9;
-	enum flags fl = FA | FC, fl2 = (enum flags)(FB | 32), fl0 = 0;
+	enum flags fl = FA | FC, fl2 = (enum flags)(FB | 32), fl0 = 0; enum mode no_mode = (enum mode)112;
 	union u un = { .f = 1.0f };
 	unsigned char uc = 200; signed char sc = -5; char ch = 'x';
 	short sh = -300; unsigned short us = 65000; long l = -123456789012L; unsigned long long ull = ~0ULL;
@@ -56,7 +57,7 @@ __attribute__((noinline)) static int stop_here(struct big *b, int n, char **name
 	{ int n = 77; int shadow = n; in_static += shadow - 77; 
 	puts("stop"); 
 	}
-	return vla[n - 1] + list->value + copy.x + c + odd + fl + fl2 + fl0 + un.i + uc + sc + ch + sh + us + (int)l + (int)ull + (int)f + (int)ld + yes + (int)big + (int)ubig + (int)crealf(cf) + (int)creal(cd) + cb(1) + (vp != 0) + **pp + (null_text != 0) + repeats[0] + few[0] + parr[0][0] + esc[0] + (bad != 0) + (badnode != 0) + (badtext != 0) + vi + ci + *cp + (int)inf + (int)nan + wide[0] + (self != 0) + (int)ratio + names[0][0];
+	return vla[n - 1] + list->value + copy.x + c + odd + fl + fl2 + fl0 + no_mode + un.i + uc + sc + ch + sh + us + (int)l + (int)ull + (int)f + (int)ld + yes + (int)big + (int)ubig + (int)crealf(cf) + (int)creal(cd) + cb(1) + (vp != 0) + **pp + (null_text != 0) + repeats[0] + few[0] + parr[0][0] + esc[0] + (bad != 0) + (badnode != 0) + (badtext != 0) + vi + ci + *cp + (int)inf + (int)nan + wide[0] + (self != 0) + (int)ratio + names[0][0];
 }
 int main(int argc, char **argv)
 {

@@ -33,6 +33,7 @@ print *flex->data@3
 print c
 print odd
 print fl2
+print no_mode
 print uc
 print ch
 print ull
