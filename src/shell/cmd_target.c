@@ -378,8 +378,9 @@ const struct command target_commands[] = {
 	  "(-l: list them)", 0, cmd_kill, "kill TERM" },
 	{ "process", "[PID]", "make another process under the prompt current;\n  "
 	  "alone: which is", 0, cmd_process, "process 4711" },
-	{ "processes", "", "list the processes under the prompt\n  (dbxenv "
-	  "follow_fork_mode both)", 0, cmd_processes, "processes" },
+	{ "processes", "", "list the processes under the prompt (dbxenv\n  "
+	  "follow_fork_mode both); without one: of the experiment", 0,
+	  cmd_processes, "processes" },
 	{ "rerun", "[ARGUMENTS] [< FILE] [> FILE]", "start the program anew, "
 	  "with these arguments only", REDIRECTS_ITSELF | LETS_RUN, cmd_rerun,
 	  "rerun -n 5" },

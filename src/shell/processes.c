@@ -468,13 +468,10 @@ list_one(struct shell *sh, const struct session *s, bool current)
 enum result
 cmd_processes(struct shell *sh, size_t n, char **words)
 {
-	(void)words;
 	if (n != 1)
 		return USAGE;
-	if (!sh->session) {
-		fputs("No process.\n", sh->out);
-		return DONE;
-	}
+	if (!target_alive(sh))		/* then it is the table of the experiment */
+		return view_run(sh, n, words);
 	list_one(sh, sh->session, true);
 	for (size_t i = 0; i < sh->processes.len; i++)
 		list_one(sh, ((struct process *)
@@ -491,8 +488,10 @@ cmd_process(struct shell *sh, size_t n, char **words)
 		return USAGE;
 	if (n == 2 && process_choose(sh, (pid_t)pid) < 0)
 		return FAILED;
-	if (!sh->session)
-		return cmd_processes(sh, 1, words);
+	if (!sh->session) {
+		fputs("No process.\n", sh->out);
+		return DONE;
+	}
 	fprintf(sh->out, "process %d (%s) is current; it is %s\n",
 		session_pid(sh->session), session_name(sh->session),
 		process_state(sh->session));
