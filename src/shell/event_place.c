@@ -148,8 +148,8 @@ find_line(struct shell *sh, struct handler *h, const char *file, int line)
 
 	live_each_object(live_of(sh), seek_line, &first);
 	if (first.next == INT_MAX) {
-		fail(FAIL_MISSING, "process %d has no code of %s:%d",
-		     session_pid(sh->session), file, line);
+		live_fail_missing(live_of(sh),
+				  xasprintf("code of %s:%d", file, line));
 		return fail_remedy("compile it with -g; loadobject lists what "
 				   "is loaded");
 	}
@@ -279,8 +279,9 @@ find_all(struct shell *sh, struct handler *h)
 	live_each_object(live_of(sh), gather_object, &g);
 	if (h->spots_len)
 		return 0;
-	fail(FAIL_MISSING, "process %d has no function %s'%s'",
-	     session_pid(sh->session), h->of_file ? "of file " : "", h->place);
+	live_fail_missing(live_of(sh),
+			  xasprintf("function %s'%s'", h->of_file ?
+				    "of file " : "", h->place));
 	return fail_remedy(h->of_file ? "compile it with -g; loadobject lists "
 			   "what is loaded" : "loadobject lists what is loaded; "
 			   "a stripped object has only exported names");

@@ -7,9 +7,12 @@
  */
 #include "private.h"
 
+#include <elf.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 struct object {
 	char *path;
@@ -214,11 +217,48 @@ live_address(struct live *l, const char *function)
 				return addr;
 		}
 	}
-	fail(FAIL_MISSING, "process %d has no function '%s'",
-	     session_pid(l->session), function);
+	live_fail_missing(l, xasprintf("function '%s'", function));
 	fail_remedy("loadobject lists what is loaded; a stripped object has "
 		    "only exported names");
 	return 0;
+}
+
+static bool
+is_program(const struct live *l, const struct module *m)
+{
+	char *link = xasprintf("/proc/%d/exe", l->living);
+	char path[PATH_MAX];
+	const ssize_t n = readlink(link, path, sizeof path);
+
+	free(link);
+	return n > 0 && (size_t)n == strlen(m->path) &&
+		memcmp(path, m->path, (size_t)n) == 0;
+}
+
+int
+live_fail_missing(struct live *l, char *what)
+{
+	const char *unread = NULL;
+
+	for (size_t i = 0; i < l->mods.len; i++) {
+		const struct module *m = &l->mods.items[i];
+
+		if (m->path[0] != '/' || !is_new_object(l, i) ||
+		    symfile_machine(symbols_of(l, m)) != EM_NONE)
+			continue;
+		unread = symfile_trouble(symbols_of(l, m));
+		if (!is_program(l, m))
+			continue;
+		fail(FAIL_GENERAL, "process %d: %s: %s",
+		     session_pid(l->session), what, unread);
+		free(what);
+		return -1;
+	}
+	fail(FAIL_MISSING, "process %d has no %s%s%s%s",
+	     session_pid(l->session), what, unread ? " (" : "",
+	     unread ? unread : "", unread ? ")" : "");
+	free(what);
+	return -1;
 }
 
 uint64_t

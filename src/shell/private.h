@@ -343,6 +343,9 @@ struct live_place {
 bool live_find(struct live *l, uint64_t addr, struct live_place *out);
 /* Run-time address of a function by name; 0: FAIL_MISSING is recorded. */
 uint64_t live_address(struct live *l, const char *function);
+/* That it has not what is named (takes it), and what could not be read, where it
+ * may be. FAIL_MISSING, or FAIL_GENERAL where that is the program. -1. */
+int live_fail_missing(struct live *l, char *what);
 /* The run-time address of an ELF address of an object; 0: not mapped. */
 uint64_t live_run_time(struct live *l, struct symfile *sf, uint64_t vaddr);
 /* Each object that has code, until visit is false. */
