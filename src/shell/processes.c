@@ -470,8 +470,12 @@ cmd_processes(struct shell *sh, size_t n, char **words)
 {
 	if (n != 1)
 		return USAGE;
-	if (!target_alive(sh))		/* then it is the table of the experiment */
-		return view_run(sh, n, words);
+	if (!target_alive(sh) && (sh->viewed.len || sh->experiment))
+		return view_run(sh, n, words);	/* those of the experiment */
+	if (!sh->session) {
+		fputs("No process.\n", sh->out);
+		return DONE;
+	}
 	list_one(sh, sh->session, true);
 	for (size_t i = 0; i < sh->processes.len; i++)
 		list_one(sh, ((struct process *)
