@@ -102,6 +102,13 @@ is_defined(const struct report *r, const char *name)
 	return false;
 }
 
+/* What follows it at once, whatever its name ends in: -script rep.er test.1.er */
+static bool
+is_script(const struct step *s)
+{
+	return s->n == 0 && strcmp(s->name, "script") == 0;
+}
+
 static int
 take_step(struct report *r, int *at, int argc, char **argv)
 {
@@ -131,7 +138,8 @@ take_step(struct report *r, int *at, int argc, char **argv)
 		.name = defined ? argv[*at] + 1 : (char *)c->name,
 		.words = argv + *at, .is_view = is_view(c->name),
 	};
-	while (++*at < argc && !is_experiment_name(argv[*at]) &&
+	while (++*at < argc && (!is_experiment_name(argv[*at]) ||
+				is_script(s)) &&
 	       (argv[*at][0] != '-' || is_argument(c->name, argv[*at])))
 		s->n++;
 	s->n++;
