@@ -130,7 +130,7 @@ size_t births_pollfds(const struct births *b, struct pollfd *fds, size_t max);
  * is born; CLOCK_EXIT; CLOCK_LOST. final: everything. */
 void births_drain(struct births *b, bool final, clock_sink sink, void *arg);
 
-/* ---- signals: perf overflow -> a signal to that very thread --------------- */
+/* ---- signals: perf overflow -> a signal to that very thread -------------- */
 
 struct signal_clock;
 /* task-clock per thread, user mode only, F_SETSIG signo (0: told later),

@@ -136,7 +136,7 @@ int inject_call(struct target *t, uint64_t function, const uint64_t *args,
 		size_t nargs, const struct inject_limits *limits,
 		uint64_t *result, struct inject_report *report);
 
-/* ---- interlude.c: a function called by a thread that stands --------------- */
+/* ---- interlude.c: a function called by a thread that stands -------------- */
 
 struct interlude;
 
@@ -210,7 +210,7 @@ struct inject_unhooked {
 int inject_unhook(struct target *t, struct inject_unhooked *n,
 		  struct inject_report *report);
 
-/* ---- tracing.c: calls of functions of the program --------------------------- */
+/* ---- tracing.c: calls of functions of the program ------------------------ */
 
 struct tracing;
 
@@ -279,7 +279,7 @@ int tracing_close(struct tracing *tr, trace_sink sink, void *arg,
 		  struct tracing_counts *counts,
 		  struct inject_report *report);
 
-/* ---- salvage.c: records that a killed visit did not take ------------------ */
+/* ---- salvage.c: records that a killed visit did not take ----------------- */
 
 struct salvage;
 

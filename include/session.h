@@ -373,7 +373,7 @@ int session_call(struct session *s, uint64_t address, const uint64_t *args,
  * `sonde stop EXP.er`. receipt: caller frees. */
 int session_stop_experiment(const char *path, char **receipt);
 
-/* ---- ask_debug.c: a target that stands ------------------------------------ */
+/* ---- ask_debug.c: a target that stands ----------------------------------- */
 
 /* All n bytes (16 MB at most), or -1. A target that runs can be read, too. */
 int session_read(struct session *s, uint64_t addr, void *buf, size_t n);
@@ -417,7 +417,7 @@ int session_behind_call(struct session *s, uint64_t pc, uint64_t *behind);
  * it already? */
 int session_suspend(struct session *s, pid_t tid, bool suspend, bool *before);
 
-/* ---- ask_calls.c: functions that a standing thread calls ------------------- */
+/* ---- ask_calls.c: functions that a standing thread calls ----------------- */
 
 /* Arguments as they are passed; bit i of data_ints and data_stack: that one is
  * the place of a byte of data, which lies on the stack meanwhile. */
@@ -463,12 +463,12 @@ int session_call_go(struct session *s, unsigned ms,
 int session_call_end(struct session *s, bool abandon, int signal,
 		     struct session_call_news *news);
 
-/* ---- the target's program, for symbols of live addresses ------------------ */
+/* ---- the target's program, for symbols of live addresses ----------------- */
 
 /* Text of the target's maps now; caller frees. NULL on failure. */
 char *session_maps(struct session *s);
 
-/* ---- looking without a session -------------------------------------------- */
+/* ---- looking without a session ------------------------------------------- */
 
 /* `doctor`: findings about the host, or about pid when it is not 0. visit:
  * ok, subject, one line; what mends it comes next, with the subject "fix". 1:

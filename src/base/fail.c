@@ -139,7 +139,7 @@ fail_again(struct failure *kept)
 	free(kept);
 }
 
-/* ---- the same again as root ------------------------------------------------ */
+/* ---- the same again as root ---------------------------------------------- */
 
 /* sudo looks for names in places of its own: ours is named as it was, and
  * where it is not there, in full. */

@@ -307,7 +307,7 @@ fail_rings(int error)
 			   setting("/proc/sys/kernel/perf_event_mlock_kb"));
 }
 
-/* ---- no perf at all ------------------------------------------------------- */
+/* ---- no perf at all ------------------------------------------------------ */
 
 /* The least that any form needs; it never ticks. 0 or errno. */
 static int

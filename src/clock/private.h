@@ -85,7 +85,7 @@ const int *clock_events(const struct clock *c, size_t *len);
 /* Samples lost so far, by reading every event. */
 uint64_t clock_count_lost(struct clock *c, uint64_t *cpu_ns);
 
-/* ---- ticks.c -------------------------------------------------------------- */
+/* ---- ticks.c ------------------------------------------------------------- */
 
 struct perf_event_mmap_page;
 

@@ -96,7 +96,7 @@ hot_has_room(const struct trace_turn *turn)
 		hot_room_ask(turn, sp);
 }
 
-/* ---- hot_chunk.c ---------------------------------------------------------------- */
+/* ---- hot_chunk.c --------------------------------------------------------- */
 
 /* As in a place: its index + 1; 0: none. */
 static inline uint32_t
@@ -145,7 +145,7 @@ hot_chunk_reserve(const struct trace_turn *turn, uint32_t words)
 	return hot_chunk_more(*turn, bytes, at);
 }
 
-/* ---- hot_trace.c --------------------------------------------------------------- */
+/* ---- hot_trace.c --------------------------------------------------------- */
 
 extern struct trace_thread hot_threads[TRACE_THREADS];
 /* Calls of threads that there is no room for. */
@@ -274,7 +274,7 @@ bool hot_trace_is_quiet(void);
 /* Nothing is traced: whoever seems to be inside at each look is not. */
 void hot_trace_look(bool first);
 
-/* ---- hot_sampled.c ------------------------------------------------------------- */
+/* ---- hot_sampled.c ------------------------------------------------------- */
 
 enum { TRACE_SAMPLED_BITS = 14,
        TRACE_SAMPLED_COUNTS = 1 << TRACE_SAMPLED_BITS };
@@ -324,13 +324,13 @@ uint64_t hot_sample_take(const void *p);
 /* What was taken is one still. */
 void hot_sample_give_back(const void *p);
 
-/* ---- hot_trail.c --------------------------------------------------------------- */
+/* ---- hot_trail.c --------------------------------------------------------- */
 
 /* The id of the caller's stack, which is written if it is new. */
 uint64_t hot_trace_stack(struct trace_turn *turn,
 			 const struct trace_caller *caller);
 
-/* ---- hot_heap.c, hot_sync.c, hot_io.c ------------------------------------------- */
+/* ---- hot_heap.c, hot_sync.c, hot_io.c ------------------------------------ */
 
 /* NULL: hooks call it, nothing is in its place. */
 void *hot_heap_hook(enum trace_function function);
@@ -341,7 +341,7 @@ void hot_sync_begin(const struct trace_area *a);
 /* What they stand before. Hooks may be called for ever: it stays. */
 extern void *hot_originals[TRACE_FUNCTIONS];
 
-/* ---- trace.c ------------------------------------------------------------------- */
+/* ---- trace.c ------------------------------------------------------------- */
 
 /* Map the trace area behind call->fd, and bind what is wanted in it. */
 int64_t trace_begin(const struct collector_call *call);
@@ -361,7 +361,7 @@ void trace_share(bool with_children);
 /* In a fork's child: all that was the parent's. */
 void trace_forget(const struct collector_call *call);
 
-/* ---- trace_names.c ------------------------------------------------------------- */
+/* ---- trace_names.c ------------------------------------------------------- */
 
 /* What the loader finds by name from now on are hooks; and no more. */
 void trace_names_in(struct trace_area *a);

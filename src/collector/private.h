@@ -99,7 +99,7 @@ forked(void)
 	return origin && !origin->own;
 }
 
-/* ---- handler.c --------------------------------------------------------------- */
+/* ---- handler.c ----------------------------------------------------------- */
 
 /* Only where the default is in place; -EBUSY: the program uses the signal. */
 int64_t handler_in(uint32_t signo);
@@ -108,7 +108,7 @@ int64_t handler_out(struct collector_call *call);
 /* call->handler_kept: the program has put its own there. */
 int64_t handler_look(struct collector_call *call);
 
-/* ---- timers.c ---------------------------------------------------------------- */
+/* ---- timers.c ------------------------------------------------------------ */
 
 /* For all threads but the deaf, which lose theirs. */
 int timers_start(struct collector_call *call);
@@ -116,12 +116,12 @@ void timers_stop(void);
 /* They are another process's. */
 void timers_forget(void);
 
-/* ---- hot_sample.c -------------------------------------------------------------- */
+/* ---- hot_sample.c -------------------------------------------------------- */
 
 void hot_signal(int signo, siginfo_t *info, void *context);
 void hot_restorer(void);
 
-/* ---- hot_ring.c ---------------------------------------------------------------- */
+/* ---- hot_ring.c ---------------------------------------------------------- */
 
 /* The thread's window, claimed if need be, until _leave; NULL: none is free. */
 struct record_window *hot_ring_window(struct record_area *area, uint32_t tid);
@@ -137,7 +137,7 @@ struct record *hot_ring_more(struct record_area *area, struct record_window *w,
 /* Publish it with the size it turned out to have. */
 void hot_ring_commit(struct record_window *w, struct record *rec);
 
-/* ---- hot_stack.c --------------------------------------------------------------- */
+/* ---- hot_stack.c --------------------------------------------------------- */
 
 /* Fills pcs, depth and end from a signal's ucontext. */
 void hot_stack_walk(struct record_area *area, const void *context,
@@ -162,7 +162,7 @@ bool hot_stack_has(struct record_area *area, uint32_t tid, uint64_t sp,
 /* Is that much of the stack below sp, by what is known without a call? */
 bool hot_stack_is_roomy(struct record_area *area, uint64_t sp, uint64_t least);
 
-/* ---- setup.c ------------------------------------------------------------------- */
+/* ---- setup.c ------------------------------------------------------------- */
 
 /* Who works for us here may wait: a helper of ours, and no thread of the
  * program's, which would wait alone if its borrower were killed. */

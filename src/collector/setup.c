@@ -72,7 +72,7 @@ memset(void *to, int byte, size_t n)
 	return start;
 }
 
-/* ---- the area ------------------------------------------------------------------ */
+/* ---- the area ------------------------------------------------------------ */
 
 static bool
 area_is_sound(const struct record_area *a, uint64_t size)
@@ -203,7 +203,7 @@ map_area(const struct collector_call *call)
 	return 0;
 }
 
-/* ---- the owner ---------------------------------------------------------------------- */
+/* ---- the owner ----------------------------------------------------------- */
 
 static void
 owner_set(const struct collector_owner *o)
@@ -266,7 +266,7 @@ take_over(const struct collector_call *call)
 	return 0;
 }
 
-/* ---- commands ----------------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------ */
 
 static int64_t
 map(const struct collector_call *call)

@@ -65,7 +65,7 @@ target_watch_signal(struct target *t)
 	return t->signal ? t->signal : watch_signal(t, &why);
 }
 
-/* ---- a place of its own that it is not to come to --------------------------- */
+/* ---- a place of its own that it is not to come to ------------------------ */
 
 struct thread_watch {
 	struct watches watches;

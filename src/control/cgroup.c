@@ -218,7 +218,7 @@ target_check_frozen(struct target *t)
 	return tid < 0 ? -1 : cgroup_check_frozen(t, tid);
 }
 
-/* ---- how many tasks ------------------------------------------------------- */
+/* ---- how many tasks ------------------------------------------------------ */
 
 static long long
 number_in(const char *dir, const char *name)

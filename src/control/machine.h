@@ -94,7 +94,7 @@ bool machine_trap_is_own(const siginfo_t *info, const unsigned char *before,
 			 size_t n);
 
 
-/* ---- what the instruction at pc is; code has n bytes of it ---------------- */
+/* ---- what the instruction at pc is; code has n bytes of it --------------- */
 
 enum { MACHINE_CODE_MAX = 16 };
 bool machine_enters_kernel(const unsigned char *code, size_t n);

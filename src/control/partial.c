@@ -297,7 +297,7 @@ partial_await_all(struct target *t, uint64_t limit_ms)
 	return r;
 }
 
-/* ---- when it could not be avoided ------------------------------------------ */
+/* ---- when it could not be avoided ---------------------------------------- */
 
 bool
 partial_was_cut(struct target *t, pid_t tid, long nr,

@@ -239,7 +239,7 @@ target_behind_call(struct target *t, uint64_t pc)
 	return length ? pc + length : 0;
 }
 
-/* ---- registers ------------------------------------------------------------ */
+/* ---- registers ----------------------------------------------------------- */
 
 ssize_t
 thread_get_regset(pid_t tid, unsigned type, void *buf, size_t size)

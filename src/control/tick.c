@@ -120,7 +120,7 @@ is_tick(const struct target *t, pid_t tid, const siginfo_t *si,
 	}
 }
 
-/* ---- what is due ----------------------------------------------------------- */
+/* ---- what is due --------------------------------------------------------- */
 
 /* How many signals wait, one queue after the other; at most DUE_MAX. */
 static size_t
@@ -195,7 +195,7 @@ may_tick(struct target *t)
 	return t->may_tick;
 }
 
-/* ---- the call ---------------------------------------------------------------- */
+/* ---- the call ------------------------------------------------------------ */
 
 /*
  * One that was interrupted before goes on as restart_syscall, and only the

@@ -62,7 +62,7 @@ open_file(struct sink *s, int dir_fd, const char *name, sink_record_fn *record)
 	return 0;
 }
 
-/* ---- what the log says -------------------------------------------------------- */
+/* ---- what the log says --------------------------------------------------- */
 
 static bool
 has_token(const struct experiment_reader *rd, uint64_t token)
@@ -141,7 +141,7 @@ take_log(struct experiment *exp, const struct experiment_left *left)
 	return r;
 }
 
-/* ---- whole records ------------------------------------------------------------- */
+/* ---- whole records ------------------------------------------------------- */
 
 static void
 see_frame(struct experiment *exp, const unsigned char *packet, size_t size)
@@ -246,7 +246,7 @@ cut_files(struct experiment *exp, uint64_t kept)
 	return 0;
 }
 
-/* ---- the door ------------------------------------------------------------------- */
+/* ---- the door ------------------------------------------------------------ */
 
 static int
 open_files(struct experiment *exp)

@@ -27,7 +27,7 @@
 
 enum { PAGE = 4096 };
 
-/* ---- is it there? ------------------------------------------------------------ */
+/* ---- is it there? -------------------------------------------------------- */
 
 static bool
 is_known(const struct plan *p, uint64_t bias)
@@ -62,7 +62,7 @@ by_hand_list(struct plan *p)
 	}
 }
 
-/* ---- mapping it ---------------------------------------------------------------- */
+/* ---- mapping it ---------------------------------------------------------- */
 
 struct mapper {
 	struct errand *e;
@@ -238,7 +238,7 @@ by_hand_load(struct errand *e, pid_t helper,
 	return 0;
 }
 
-/* ---- the thread's number ------------------------------------------------------- */
+/* ---- the thread's number ------------------------------------------------- */
 
 /*
  * A program under seccomp may die of a handler that asks the kernel for it.

@@ -64,7 +64,7 @@ borrow_save(struct borrow *b)
 	return 0;
 }
 
-/* ---- one system call ---------------------------------------------------------- */
+/* ---- one system call ----------------------------------------------------- */
 
 static bool
 is_fault(const siginfo_t *si)
@@ -249,7 +249,7 @@ borrow_syscall(struct borrow *b, long nr, const uint64_t args[6],
 	return 0;
 }
 
-/* ---- giving back ---------------------------------------------------------------- */
+/* ---- giving back --------------------------------------------------------- */
 
 void
 borrow_resend(struct borrow *b, struct inject_report *report)

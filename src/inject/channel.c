@@ -25,7 +25,7 @@ enum {
 	PAGE = 4096,
 };
 
-/* ---- the area -------------------------------------------------------------------- */
+/* ---- the area ------------------------------------------------------------ */
 
 static uint64_t
 round_page(uint64_t n)
@@ -167,7 +167,7 @@ fill_meanwhile(struct errand *e)
 	g->passing = g->passing_end = 0;
 }
 
-/* ---- guest_open, guest_close ------------------------------------------------------ */
+/* ---- guest_open, guest_close --------------------------------------------- */
 
 /* What asks for nothing that the visit's end would not ask for as well. */
 static bool

@@ -138,7 +138,7 @@ guest_signal(const struct guest *g)
 	return g->signo;
 }
 
-/* ---- threads ------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------- */
 
 int
 guest_ticker(struct guest *g, int fd, pid_t tid)

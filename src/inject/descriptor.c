@@ -27,7 +27,7 @@ enum {
 	FD_LEAST = 56,
 };
 
-/* ---- whose it is ------------------------------------------------------------ */
+/* ---- whose it is --------------------------------------------------------- */
 
 int
 descriptor_taken(const struct errand *e)
@@ -103,7 +103,7 @@ is_still(const struct errand *e, pid_t tid, int number,
 		 st.st_dev == id->dev && st.st_ino == id->ino);
 }
 
-/* ---- ours of the same file ---------------------------------------------------- */
+/* ---- ours of the same file ----------------------------------------------- */
 
 /* A handle that can do nothing: not even a device notices. */
 static int
@@ -160,7 +160,7 @@ open_theirs(struct errand *e, pid_t tid, int theirs, const char *name,
 	return fd;
 }
 
-/* ---- notes ---------------------------------------------------------------------- */
+/* ---- notes --------------------------------------------------------------- */
 
 static int32_t *
 number_of(struct block *k, enum our_file which)
@@ -193,7 +193,7 @@ note(struct errand *e, enum our_file which, int number,
 		write_field(e, field, sizeof *field);
 }
 
-/* ---- the door --------------------------------------------------------------------- */
+/* ---- the door ------------------------------------------------------------ */
 
 static int64_t
 make(struct errand *e, pid_t tid, const struct user_regs_struct *regs,

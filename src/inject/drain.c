@@ -14,7 +14,7 @@
 
 enum { FILLER_MIN = 8 };
 
-/* ---- thread ids --------------------------------------------------------------- */
+/* ---- thread ids ---------------------------------------------------------- */
 
 pid_t
 thread_inner_tid(struct target *t, pid_t tid)
@@ -92,7 +92,7 @@ guest_known_tid(struct guest *g, pid_t tid)
 	return tid;
 }
 
-/* ---- draining ---------------------------------------------------------------------- */
+/* ---- draining ------------------------------------------------------------ */
 
 static bool
 record_is_sound(const struct record *r, uint64_t left)
@@ -206,7 +206,7 @@ guest_crowding(const struct guest *g)
 	return g->crowded < size ? (unsigned)(g->crowded * 100 / size) : 100;
 }
 
-/* ---- for those who come after us ------------------------------------------------------ */
+/* ---- for those who come after us ----------------------------------------- */
 
 void
 guest_keep(struct guest *g, const struct record_keep *keep)

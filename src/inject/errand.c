@@ -26,7 +26,7 @@
 #define STOP_TIMEOUT_NS	UINT64_C(10000000000)
 #define END_TIMEOUT_NS	UINT64_C(60000000000)
 
-/* ---- single-threaded libc -------------------------------------------------------- */
+/* ---- single-threaded libc ------------------------------------------------ */
 
 /*
  * Such a libc takes no locks, so its one thread must not be inside of it
@@ -58,7 +58,7 @@ create_beside_standing(struct errand *e)
 	return r;
 }
 
-/* ---- the end ----------------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------- */
 
 static int
 await_end(struct errand *e)

@@ -13,7 +13,7 @@
 #include "inject.h"
 #include "plan.h"
 
-/* ---- helper.c, stub.c: the threads that do the work ----------------------- */
+/* ---- helper.c, stub.c: the threads that do the work ---------------------- */
 
 /* What the code in the target is told, and tells. stub.c knows the offsets. */
 enum our_file { LIBRARY_FILE, AREA_FILE, OUR_FILES };
@@ -123,12 +123,12 @@ int tls_hand_over(const struct plan *p, const struct scratch *s,
 		  uint64_t thread_tp);
 int errand_run(struct errand *e);
 
-/* ---- birth.c --------------------------------------------------------------- */
+/* ---- birth.c ------------------------------------------------------------- */
 
 /* The scratch and the helper, by a borrowed thread. */
 int helper_make(struct errand *e);
 
-/* ---- watch.c --------------------------------------------------------------- */
+/* ---- watch.c ------------------------------------------------------------- */
 
 /* Until the thread exists (or cannot be made). The helper stands then. */
 int helper_run_to_birth(struct errand *e);

@@ -83,7 +83,7 @@ join(struct state *to, const struct state *s)
 		join_value(&to->x, s->x);
 }
 
-/* ---- instructions ---------------------------------------------------------- */
+/* ---- instructions -------------------------------------------------------- */
 
 static struct value
 load(const struct sock_filter *f, uint32_t call)
@@ -192,7 +192,7 @@ step(const struct sock_filter *f, struct state *s, uint32_t call)
 	join(s + 1, &next);
 }
 
-/* ---- verdicts -------------------------------------------------------------- */
+/* ---- verdicts ------------------------------------------------------------ */
 
 /* SECCOMP_RET_*, the most severe that may come. The kernel has checked that no
  * jump leaves the program and that its last instruction returns. */

@@ -42,7 +42,7 @@ round_up(size_t n, size_t unit)
 	return (n + unit - 1) / unit * unit;
 }
 
-/* ---- the plan -------------------------------------------------------------- */
+/* ---- the plan ------------------------------------------------------------ */
 
 struct tls_extent {
 	uint64_t offset, align, modules;
@@ -120,7 +120,7 @@ scratch_plan(struct plan *p, struct scratch *s)
 	return 0;
 }
 
-/* ---- TLS -------------------------------------------------------------------- */
+/* ---- TLS ----------------------------------------------------------------- */
 
 static void
 put(unsigned char *image, size_t at, const void *bytes, size_t n)
@@ -251,7 +251,7 @@ scratch_write(const struct plan *p, const struct scratch *s,
 	return r;
 }
 
-/* ---- handing over ------------------------------------------------------------ */
+/* ---- handing over -------------------------------------------------------- */
 
 static const struct image *
 libc_image(const struct plan *p)

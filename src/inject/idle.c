@@ -36,7 +36,7 @@ signal_set(const char *status, const char *name)
 	return at ? strtoull(at + strlen(name), NULL, 16) : 0;
 }
 
-/* ---- threads ----------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------- */
 
 /* While it waits for them the kernel does not show them as blocked. */
 static uint64_t
@@ -87,7 +87,7 @@ inject_thread_is_confined(struct target *t, pid_t tid)
 	return confined;
 }
 
-/* ---- the choice ---------------------------------------------------------------- */
+/* ---- the choice ---------------------------------------------------------- */
 
 /* Signals that have an action; ours, of an owner who has ended, is none. */
 static uint64_t

@@ -103,7 +103,7 @@ interlude_waits(pid_t tid)
 	return thread_get_regs(tid, &r) == 0 && (int64_t)r.orig_rax >= 0;
 }
 
-/* ---- while it is there ---------------------------------------------------------- */
+/* ---- while it is there --------------------------------------------------- */
 
 /* By longjmp: its sp is above all that is ours, on the same stack. */
 static bool
@@ -278,7 +278,7 @@ interlude_go(struct interlude *il, uint64_t ns, bool (*cancelled)(void *arg),
 	return 0;
 }
 
-/* ---- back -------------------------------------------------------------------------- */
+/* ---- back ---------------------------------------------------------------- */
 
 /* A sleep that goes on in the kernel is forgotten there by then. */
 static void

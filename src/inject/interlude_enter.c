@@ -21,7 +21,7 @@ enum {
 	FLAGS_OFF = 0x10500,	/* resume, direction, trap */
 };
 
-/* ---- may it? ---------------------------------------------------------------- */
+/* ---- may it? ------------------------------------------------------------- */
 
 static int
 refuse(pid_t tid, const char *why, const char *remedy)
@@ -62,7 +62,7 @@ interlude_read_maps(struct interlude *il)
 	return r;
 }
 
-/* ---- going there -------------------------------------------------------------- */
+/* ---- going there --------------------------------------------------------- */
 
 static int
 lay_out(struct interlude *il, const struct interlude_call *c)

@@ -19,7 +19,7 @@
 
 enum { BUILDS_MOST = 8 };
 
-/* ---- who was here --------------------------------------------------------- */
+/* ---- who was here -------------------------------------------------------- */
 
 int
 inject_left(struct target *t, struct inject_left *left)
@@ -88,7 +88,7 @@ inject_tidy(struct target *t, struct inject_report *report)
 	return r < 0 ? -1 : 0;
 }
 
-/* ---- scratch memory --------------------------------------------------------- */
+/* ---- scratch memory ------------------------------------------------------ */
 
 uint64_t
 inject_scratch_size(struct target *t, uint64_t at)
@@ -193,7 +193,7 @@ inject_unmap_scratch(struct target *t, uint64_t at,
 	return borrowed_call(t, 0, SYS_munmap, args, report);
 }
 
-/* ---- descriptors ------------------------------------------------------------- */
+/* ---- descriptors --------------------------------------------------------- */
 
 int
 inject_share_descriptors(pid_t tid, pid_t other)

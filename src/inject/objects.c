@@ -121,7 +121,7 @@ plan_no_loader(const struct plan *p)
 			"no dlopen");
 }
 
-/* ---- our library, when it is there already ---------------------------------- */
+/* ---- our library, when it is there already ------------------------------- */
 
 static bool
 is_our_library(const struct plan *p, const struct image *img,

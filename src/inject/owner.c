@@ -29,7 +29,7 @@
 
 enum { LINK_MAX_BYTES = 4096, LOCK_WAIT_MS = 30000, FDS_MAX = 1024 };
 
-/* ---- processes --------------------------------------------------------------- */
+/* ---- processes ----------------------------------------------------------- */
 
 /* 0: unknown. state: of the process. */
 static uint64_t
@@ -85,7 +85,7 @@ fate_of(const struct collector_owner *o)
 	return OWNER_LIVES;
 }
 
-/* ---- what the target says ---------------------------------------------------- */
+/* ---- what the target says ------------------------------------------------ */
 
 /* Where the guest says whose it is; 0: that is no entry of a guest. */
 static uint64_t
@@ -252,7 +252,7 @@ owner_end_turn(const struct plan *p, pid_t tid)
 		(void)target_write(p->t, at, &nobody, sizeof nobody);
 }
 
-/* ---- one at a time -------------------------------------------------------------- */
+/* ---- one at a time ------------------------------------------------------- */
 
 static int
 lock_within(struct target *t, int ms)

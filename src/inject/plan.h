@@ -11,7 +11,7 @@
 #include "record.h"
 #include "symbol.h"
 
-/* ---- look.c ---------------------------------------------------------------- */
+/* ---- look.c -------------------------------------------------------------- */
 
 /* Memory of the target, read once. */
 struct look {
@@ -69,7 +69,7 @@ uint64_t locate_code(struct target *t, const struct image *img,
 /* The start of the file mapping that `inside` belongs to. */
 uint64_t mapping_header(const struct modules *mods, uint64_t inside);
 
-/* ---- versions.c: of symbols ------------------------------------------------- */
+/* ---- versions.c: of symbols ---------------------------------------------- */
 
 /* Nobody gets it who does not ask for its version. */
 bool version_is_hidden(struct look *k, const struct image *img, uint32_t index);
@@ -81,7 +81,7 @@ uint64_t version_wanted(struct look *k, const struct image *img,
 /* Have these two names the same text? */
 bool version_is(struct look *k, uint64_t a, uint64_t b);
 
-/* ---- preflight.c ----------------------------------------------------------- */
+/* ---- preflight.c --------------------------------------------------------- */
 
 enum { PLAN_IMAGES_MAX = 4096 };
 
@@ -133,13 +133,13 @@ int plan_not_begun(void);
 #define PLAN_ENGINE_RING "--engine ring (in the shell: collector engine ring)"
 #define PLAN_OTHER_ENGINE PLAN_ENGINE_RING " loads nothing"
 
-/* ---- idle.c ---------------------------------------------------------------- */
+/* ---- idle.c -------------------------------------------------------------- */
 
 int plan_choose_signal(struct plan *p);
 /* FAIL_UNSUITABLE; why says what the program does with the signals. */
 int plan_refuse_signal(const struct plan *p, const char *why);
 
-/* ---- room.c ---------------------------------------------------------------- */
+/* ---- room.c -------------------------------------------------------------- */
 
 /* Has it room for what we bring, and `bytes` more of address space? Refuses by
  * the name of the limit, before anything is begun. */
@@ -147,7 +147,7 @@ int room_check(struct target *t, uint64_t bytes);
 /* And for a timer of each thread? */
 int room_check_timers(struct target *t);
 
-/* ---- objects.c ------------------------------------------------------------- */
+/* ---- objects.c ----------------------------------------------------------- */
 
 /* The head of the main namespace's link maps, 0: there is no ld.so. */
 uint64_t plan_link_maps(struct plan *p);
@@ -167,7 +167,7 @@ bool plan_has_other_version(const struct plan *p);
 /* The name by which it was preloaded becomes its own. The target is held. */
 int plan_rename_library(const struct plan *p);
 
-/* ---- libc.c ---------------------------------------------------------------- */
+/* ---- libc.c -------------------------------------------------------------- */
 
 int plan_read_libc(struct plan *p);
 

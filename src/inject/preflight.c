@@ -28,7 +28,7 @@ plan_refuse(const char *reason)
 	return fail_remedy(PLAN_OTHER_ENGINE);
 }
 
-/* ---- what /proc says ------------------------------------------------------ */
+/* ---- what /proc says ----------------------------------------------------- */
 
 static char *
 status_text(struct target *t)
@@ -118,7 +118,7 @@ check_class(struct target *t)
 	return 0;
 }
 
-/* ---- all of it ------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------- */
 
 /* It may be in pieces (trampolines): up to what is none of it. */
 static void

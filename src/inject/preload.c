@@ -34,7 +34,7 @@ enum {
 	ENTRIES_MAX = 1 << 20,
 };
 
-/* ---- in the shell: before the fork ------------------------------------------- */
+/* ---- in the shell: before the fork --------------------------------------- */
 
 static size_t
 image_size(void)
@@ -189,7 +189,7 @@ preload_close(struct preload *p)
 	p->envp = NULL;
 }
 
-/* ---- in the tracer: the environment ------------------------------------------- */
+/* ---- in the tracer: the environment -------------------------------------- */
 
 /* Where the kernel put argc. */
 static uint64_t

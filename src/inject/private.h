@@ -18,7 +18,7 @@
 #include "plan.h"
 #include "symbol.h"
 
-/* ---- by_hand.c --------------------------------------------------------------- */
+/* ---- by_hand.c ----------------------------------------------------------- */
 
 #define LIBRARY_NAME "sonde-collector"	/* of the memfd */
 
@@ -31,7 +31,7 @@ int by_hand_load(struct errand *e, pid_t helper,
 /* Find off_tid by a thread whose thread pointer is known. */
 int by_hand_find_tid(struct plan *p, pid_t tid, uint64_t tp);
 
-/* ---- call.c: a thread that we borrow ---------------------------------------- */
+/* ---- call.c: a thread that we borrow ------------------------------------- */
 
 enum { XSTATE_MAX = 16384 };
 
@@ -92,7 +92,7 @@ int run_to_syscall_stop(pid_t tid, pid_t *child, struct borrow *keep);
 /* All signals but those a thread raises itself. */
 uint64_t maskable_signals(void);
 
-/* ---- filter.c -------------------------------------------------------------- */
+/* ---- filter.c ------------------------------------------------------------ */
 
 struct sock_filter;
 /* Would this program of n instructions, as the kernel has it, do no more to a
@@ -103,14 +103,14 @@ bool filter_spares(const struct sock_filter *f, size_t n);
 int filter_check(pid_t tid);
 int filter_refuse(void);
 
-/* ---- spare.c ----------------------------------------------------------------- */
+/* ---- spare.c ------------------------------------------------------------- */
 
 /* So many bytes below the main stack, which the borrow then has: their end; 0:
  * none. Given back when the thread has come back from its frame there. */
 uint64_t spare_take(struct borrow *b, size_t bytes);
 void spare_return(struct borrow *b);
 
-/* ---- donor.c ----------------------------------------------------------------- */
+/* ---- donor.c ------------------------------------------------------------- */
 
 /* Hold a thread that is fit to work for us; in a single-threaded libc at a
  * point where nothing of libc is half done. */
@@ -120,7 +120,7 @@ int donor_take(struct plan *p, unsigned seed, struct borrow *b,
 /* It must come back by itself if we are killed. */
 bool donor_makes_calls(const struct plan *p);
 
-/* ---- safepoint.c ---------------------------------------------------------------- */
+/* ---- safepoint.c --------------------------------------------------------- */
 
 struct safepoint;
 
@@ -131,7 +131,7 @@ void safepoint_close(struct safepoint *sp);
  * stands there, 0 not yet (let it run and try again), -1 failed. */
 int safepoint_reach(struct safepoint *sp, struct held *h);
 
-/* ---- urgent.c ---------------------------------------------------------------- */
+/* ---- urgent.c ------------------------------------------------------------ */
 
 /* A donor stops and works soon, until _end. */
 void urgent_donor(struct borrow *b, pid_t tid);
@@ -144,7 +144,7 @@ void urgent_helper_shares(struct errand *e);
  * may make threads that stay: as the program is scheduled. */
 void urgent_no_more(const struct errand *e, pid_t tid);
 
-/* ---- bare.c ---------------------------------------------------------------- */
+/* ---- bare.c -------------------------------------------------------------- */
 
 /* An argument that points n bytes into the data. */
 #define BARE_DATA	UINT64_C(0x7473656775610000)
@@ -154,13 +154,13 @@ void urgent_no_more(const struct errand *e, pid_t tid);
 int bare_syscall(struct target *t, long nr, const uint64_t args[6],
 		 const void *data, size_t n, int64_t *result);
 
-/* ---- standing.c ------------------------------------------------------------ */
+/* ---- standing.c ---------------------------------------------------------- */
 
 /* For a target that is held, with the library in it: 1 done, -1 failed, 0
  * not possible (no thread has a plain stack): run an errand. */
 int standing_call(struct errand *e);
 
-/* ---- owner.c ----------------------------------------------------------------- */
+/* ---- owner.c ------------------------------------------------------------- */
 
 /* Us, for one recording. */
 void owner_make(struct collector_owner *o);
@@ -185,7 +185,7 @@ int owner_lock(struct target *t);
 /* -1 where somebody else is at it. */
 int owner_try_lock(struct target *t);
 
-/* ---- descriptor.c --------------------------------------------------------- */
+/* ---- descriptor.c -------------------------------------------------------- */
 
 /* A memfd made in the target by a stopped thread of ours; its number is in the
  * block, by which it is closed whoever lives. Returns our own descriptor of
@@ -202,7 +202,7 @@ bool descriptor_is_there(const struct errand *e, pid_t tid,
 /* The failure where it is not. */
 int descriptor_taken(const struct errand *e);
 
-/* ---- load.c, channel.c ---------------------------------------------------- */
+/* ---- load.c, channel.c --------------------------------------------------- */
 
 /* The library as it was built. */
 extern const unsigned char collector_image[], collector_image_end[];

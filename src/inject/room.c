@@ -38,7 +38,7 @@ struct room {
 	char *status, *limits;
 };
 
-/* ---- what it has and may have --------------------------------------------- */
+/* ---- what it has and may have -------------------------------------------- */
 
 static char *
 of_thread(struct target *t, const char *name)
@@ -95,7 +95,7 @@ too_low(const struct room *r, const char *what, const char *option,
 			   (unsigned long long)wanted);
 }
 
-/* ---- threads ---------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------- */
 
 /* Of all processes and threads of its user, but only where the limit can
  * matter at all: it takes a look at each process. */
@@ -190,7 +190,7 @@ check_scheduling(const struct room *r)
 				     "make another");
 }
 
-/* ---- descriptors ------------------------------------------------------------ */
+/* ---- descriptors --------------------------------------------------------- */
 
 /* Since Linux 6.2 the directory's size is their number. */
 static uint64_t
@@ -231,7 +231,7 @@ check_files(const struct room *r)
 		       used + FILES_SPARE);
 }
 
-/* ---- memory ------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------- */
 
 static int
 check_maps(const struct room *r)

@@ -71,7 +71,7 @@ struct safepoint {
 	struct frame *frames;
 };
 
-/* ---- what is unsafe ---------------------------------------------------------- */
+/* ---- what is unsafe ------------------------------------------------------ */
 
 static void
 add_range(struct safepoint *sp, uint64_t start, uint64_t end)
@@ -108,7 +108,7 @@ list_unsafe(struct safepoint *sp)
 	add_functions(sp, &p->libc, in_libc, ARRAY_LEN(in_libc));
 }
 
-/* ---- tables ---------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------- */
 
 static struct unwind_object *
 open_object(const struct plan *p, const struct module *m)
@@ -188,7 +188,7 @@ safepoint_close(struct safepoint *sp)
 	free(sp);
 }
 
-/* ---- one look ----------------------------------------------------------------------- */
+/* ---- one look ------------------------------------------------------------ */
 
 /* From there on. It may have grown since the maps were read. */
 static int
@@ -294,7 +294,7 @@ unsafe_depth(const struct safepoint *sp, const struct user_regs_struct *r,
 	return depth;
 }
 
-/* ---- getting out of there -------------------------------------------------------------- */
+/* ---- getting out of there ------------------------------------------------ */
 
 /* A moment of running, where no address can be watched. */
 static int

@@ -23,7 +23,7 @@ struct unhooking {
 	struct trace_area *area;	/* NULL: not made yet */
 };
 
-/* ---- whose they are ------------------------------------------------------- */
+/* ---- whose they are ------------------------------------------------------ */
 
 /* Slots may lead to hooks of the library with this entry. */
 static bool
@@ -68,7 +68,7 @@ find(struct target *t, size_t number, struct slots *s, uint64_t *entry)
 	return 0;
 }
 
-/* ---- out ------------------------------------------------------------------ */
+/* ---- out ----------------------------------------------------------------- */
 
 static void
 lay_out(struct unhooking *u)

@@ -83,7 +83,7 @@ find_parents(struct files *f, struct profile *prof)
 		}
 }
 
-/* ---- numbers -------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------- */
 
 static void
 claim(struct numbering *n, uint64_t time_ns)
@@ -194,7 +194,7 @@ number_all(struct numbering *n)
 	}
 }
 
-/* ---- the whole ------------------------------------------------------------ */
+/* ---- the whole ----------------------------------------------------------- */
 
 struct files *
 files_of(struct profile *prof)

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- asking ---------------------------------------------------------------------- */
+/* ---- asking -------------------------------------------------------------- */
 
 void
 client_queue_event(struct session *s, struct wire_message *m)
@@ -200,7 +200,7 @@ client_ask_word(struct session *s, struct wire_message *request, uint64_t *word)
 	return result;
 }
 
-/* ---- requests ----------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 int
 session_enable(struct session *s, const struct settings *what)

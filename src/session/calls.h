@@ -24,7 +24,7 @@ void calls_run(struct calls *c, bool on);
  * frees. */
 void calls_end(struct calls *c, struct str *text);
 
-/* ---- calls_heap.c, calls_sync.c, calls_io.c: packets of an event ----------- */
+/* ---- calls_heap.c, calls_sync.c, calls_io.c: packets of an event --------- */
 
 /* Waits below are only counted, in nanoseconds. */
 uint64_t calls_threshold(const struct settings *s);
@@ -62,13 +62,13 @@ struct calls_told {
 	struct calls_io_bytes bytes;
 };
 
-/* ---- calls_told.c: what the log says of all of it -------------------------- */
+/* ---- calls_told.c: what the log says of all of it ------------------------ */
 
 /* After the last event; the recorder's receipt hears what was lost. */
 void calls_tell(struct recorder *rec, const struct recorder_options *opt,
 		const struct calls_told *told);
 
-/* ---- calls_io.c ------------------------------------------------------------ */
+/* ---- calls_io.c ---------------------------------------------------------- */
 
 struct calls_io *calls_io_new(struct experiment *exp, struct target *t);
 /* Hooks are in. All of these do nothing of NULL. */

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- starting ------------------------------------------------------------------------ */
+/* ---- starting ------------------------------------------------------------ */
 
 static struct session *
 start_tracer(void)
@@ -253,7 +253,7 @@ session_launch(const struct session_launch *l)
 	return NULL;
 }
 
-/* ---- plain facts ---------------------------------------------------------------------- */
+/* ---- plain facts --------------------------------------------------------- */
 
 pid_t
 session_pid(const struct session *s)
@@ -325,7 +325,7 @@ session_fd(const struct session *s)
 	return s->fd;
 }
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------- */
 
 /* A program that we launched is our child: its status is ours to take. */
 static void

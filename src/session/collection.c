@@ -194,7 +194,7 @@ collection_write_threads(struct collection *c)
 	free(tids);
 }
 
-/* ---- children ------------------------------------------------------------- */
+/* ---- children ------------------------------------------------------------ */
 
 void
 collection_note_children(struct collection *c)

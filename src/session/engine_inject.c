@@ -30,7 +30,7 @@ inject_kernel_record(void *arg, const struct clock_record *rec)
 		e->maps_changed = true;
 }
 
-/* ---- thread clocks -------------------------------------------------------------------------- */
+/* ---- thread clocks ------------------------------------------------------- */
 
 static void
 note_counter(void *arg, pid_t tid, uint64_t cpu_ns)
@@ -41,7 +41,7 @@ note_counter(void *arg, pid_t tid, uint64_t cpu_ns)
 	e->counted_ns += cpu_ns;
 }
 
-/* ---- the engine ---------------------------------------------------------------------------------- */
+/* ---- the engine ---------------------------------------------------------- */
 
 static size_t
 inject_pollfds(void *engine, struct pollfd *fds, size_t max)

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* ---- records ---------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------- */
 
 static void
 on_record(void *arg, const struct clock_record *rec)
@@ -39,7 +39,7 @@ on_record(void *arg, const struct clock_record *rec)
 	}
 }
 
-/* ---- the engine --------------------------------------------------------------------- */
+/* ---- the engine ---------------------------------------------------------- */
 
 static size_t
 ring_pollfds(void *engine, struct pollfd *fds, size_t max)

@@ -22,7 +22,7 @@ read_target(void *arg, uint64_t addr, void *buf, size_t n)
 	return target_read(arg, addr, buf, n);
 }
 
-/* ---- what is asked for ---------------------------------------------------- */
+/* ---- what is asked for --------------------------------------------------- */
 
 static struct filter *
 find(const struct tracer *tr, int who)
@@ -69,7 +69,7 @@ filter_drop(struct tracer *tr, size_t number)
 	}
 }
 
-/* ---- is it one that counts? ------------------------------------------------ */
+/* ---- is it one that counts? ---------------------------------------------- */
 
 static enum verdict
 weigh(struct tracer *tr, struct filter *f, const struct arch_regs *regs,
@@ -147,7 +147,7 @@ has_returned(struct session_filter *say, const struct arch_regs *regs,
 	say->pending_count = kept;
 }
 
-/* ---- a hit ----------------------------------------------------------------- */
+/* ---- a hit --------------------------------------------------------------- */
 
 static void
 carry_out(struct tracer *tr, struct filter *f, size_t number,
@@ -256,7 +256,7 @@ filter_told(struct tracer *tr, size_t number)
 	return told;
 }
 
-/* ---- requests -------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 static bool
 is_trap(const struct tracer *tr, uint64_t number)

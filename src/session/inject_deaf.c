@@ -52,7 +52,7 @@ inject_is_deaf(struct inject *e, struct thread *th)
 	return true;
 }
 
-/* ---- without perf: what the guest cannot see ------------------------------- */
+/* ---- without perf: what the guest cannot see ----------------------------- */
 
 /* A handler of ours makes one call: to put the timer to sleep when we are
  * gone. A filter may punish it. */

@@ -31,7 +31,7 @@ static const char *const loss_names[INJECT_LOSSES] = {
 	[INJECT_LOST_RING] = "ring",
 };
 
-/* ---- threads -------------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------- */
 
 struct thread *
 inject_thread(struct inject *e, pid_t tid)
@@ -50,7 +50,7 @@ inject_thread(struct inject *e, pid_t tid)
 	return (struct thread *)(uintptr_t)*slot;
 }
 
-/* ---- weights ---------------------------------------------------------------------- */
+/* ---- weights ------------------------------------------------------------- */
 
 void
 inject_note_booked(struct inject *e, struct thread *th, uint64_t weight)
@@ -219,7 +219,7 @@ book_rest(struct inject *e, struct thread *th, uint64_t rest)
 	}
 }
 
-/* ---- records of the guest ------------------------------------------------------------- */
+/* ---- records of the guest ------------------------------------------------ */
 
 static enum unwind_end
 end_of(const struct record *r)
@@ -300,7 +300,7 @@ inject_book_losses(struct inject *e)
 	}
 }
 
-/* ---- what is left ---------------------------------------------------------- */
+/* ---- what is left -------------------------------------------------------- */
 
 /*
  * Threads that came and went between two looks, and were never sampled: the

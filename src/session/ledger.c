@@ -52,7 +52,7 @@ recorder_seen_clock(const struct recorder *rec, pid_t tid, uint64_t *cpu_ns,
 	return true;
 }
 
-/* ---- what is left of the process's clock ----------------------------------- */
+/* ---- what is left of the process's clock --------------------------------- */
 
 struct share_out {
 	struct recorder *rec;

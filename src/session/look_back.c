@@ -38,7 +38,7 @@ look_fini(struct look *l)
 	str_fini(&l->unlooked);
 }
 
-/* ---- what is told -------------------------------------------------------------- */
+/* ---- what is told -------------------------------------------------------- */
 
 void
 look_tell(struct look *l, const char *fmt, ...)
@@ -107,7 +107,7 @@ note_after(struct look *l, enum trace what, uint64_t where, uint64_t size)
 	}
 }
 
-/* ---- descriptors ---------------------------------------------------------------- */
+/* ---- descriptors --------------------------------------------------------- */
 
 static void
 note_descriptor(void *arg, uint64_t where)
@@ -154,7 +154,7 @@ look_back_close_copies(struct look_back *lb)
 	look_fini(&l);
 }
 
-/* ---- mappings --------------------------------------------------------------------- */
+/* ---- mappings ------------------------------------------------------------ */
 
 static const char *
 base_name(const char *path)
@@ -219,7 +219,7 @@ look_at_mappings(struct look *l)
 	free(text);
 }
 
-/* ---- text --------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------- */
 
 static void
 look_at_text(struct look *l)
@@ -236,7 +236,7 @@ look_at_text(struct look *l)
 			  addr);
 }
 
-/* ---- timers ------------------------------------------------------------------------- */
+/* ---- timers -------------------------------------------------------------- */
 
 static bool
 timer_is_ours(const struct look *l, int signal, uint64_t value,
@@ -271,7 +271,7 @@ look_at_timers(struct look *l)
 	free(text);
 }
 
-/* ---- all of it ---------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------- */
 
 static void
 look_at_all(struct look *l)
@@ -281,7 +281,7 @@ look_at_all(struct look *l)
 	look_at_timers(l);
 }
 
-/* ---- life ------------------------------------------------------------------------------ */
+/* ---- life ---------------------------------------------------------------- */
 
 struct look_back *
 look_back_new(struct target *t)

@@ -111,7 +111,7 @@ struct tracer {
 	pid_t forked;		/* a child that stands; 0: none */
 };
 
-/* ---- tracer.c, siblings.c --------------------------------------------------- */
+/* ---- tracer.c, siblings.c ------------------------------------------------ */
 
 struct tracer *tracer_new(int shell, int signals);
 /* Of two that stand at a fork both are ours: the child is a target too, with
@@ -119,7 +119,7 @@ struct tracer *tracer_new(int shell, int signals);
  * stands until it is let run. -1: nothing has changed. */
 int tracer_both(struct tracer *tr, pid_t child);
 
-/* ---- requests.c ------------------------------------------------------------ */
+/* ---- requests.c ---------------------------------------------------------- */
 
 /* Serve one request. false: the other side is gone. */
 bool request_serve(struct tracer *tr, int fd, bool outside);
@@ -161,7 +161,7 @@ void tracer_leave_calls(struct tracer *tr);
 /* It stands for whoever debugs it; -1: it runs. */
 int tracer_need_held(struct tracer *tr);
 
-/* ---- starting.c ----------------------------------------------------------- */
+/* ---- starting.c ---------------------------------------------------------- */
 
 /* Of a program that stands at its exec: to its start, and tell so. */
 int tracer_start(struct tracer *tr);
@@ -196,7 +196,7 @@ void tracer_accept_control(struct tracer *tr);
 /* The tracer process: never returns. */
 void tracer_main(int socket) __attribute__((noreturn));
 
-/* ---- session.c: one collection in the tracer process ---------------------- */
+/* ---- session.c: one collection in the tracer process --------------------- */
 
 struct collection;
 
@@ -247,7 +247,7 @@ void collection_stop(struct collection *c);
 char *collection_close(struct collection *c, const char *how,
 		       const char *look, bool *partial);
 
-/* ---- maps.c: the target's mappings, to unwinder and experiment ------------ */
+/* ---- maps.c: the target's mappings, to unwinder and experiment ----------- */
 
 struct mapper;
 
@@ -272,7 +272,7 @@ void maps_tell_vdso(struct experiment *exp, struct target *t,
 /* A copy of memory for the unwinder (unwind_memory). */
 int mapper_read(void *mapper, uint64_t addr, void *buf, size_t n);
 
-/* ---- recorder.c: samples to weights, stacks and packets ------------------- */
+/* ---- recorder.c: samples to weights, stacks and packets ------------------ */
 
 struct recorder;
 
@@ -495,7 +495,7 @@ void recorder_stop(struct recorder *rec, struct str *text);
 /* Somebody has more need of a debug register. */
 void recorder_give_register(struct recorder *rec);
 
-/* ---- sideband.c ------------------------------------------------------------ */
+/* ---- sideband.c ---------------------------------------------------------- */
 
 struct clock_record;
 /* true: there is new code in the target. */
@@ -507,7 +507,7 @@ bool sideband_take(struct recorder *rec, const struct clock_record *r);
  * does, and with which words it would not. The caller frees it. */
 char *cuts_text(const struct recorder *rec);
 
-/* ---- receipt.c ------------------------------------------------------------- */
+/* ---- receipt.c ----------------------------------------------------------- */
 
 /* clean: what became of the target; how: how it ended, or NULL; trouble: of
  * the recording, or ""; lost: why there is no experiment, or NULL. The caller
@@ -516,7 +516,7 @@ char *receipt_text(const struct session_progress *p, const char *clean,
 		   const char *trouble, const char *how, const char *path,
 		   const char *lost);
 
-/* ---- stacks.c -------------------------------------------------------------- */
+/* ---- stacks.c ------------------------------------------------------------ */
 
 /* Put the stacks of tid (0: all threads) into an answer. */
 int stacks_answer(struct target *t, pid_t tid, enum session_look how,

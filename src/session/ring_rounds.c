@@ -199,7 +199,7 @@ ring_book_round(struct ring *r)
 	r->tick_count = 0;
 }
 
-/* ---- what is behind the ticks of threads ---------------------------------- */
+/* ---- what is behind the ticks of threads --------------------------------- */
 
 /* A thread's own clock: at the end, as it is; else as it was when the newest
  * ticks came, by the last look at it. */
@@ -264,7 +264,7 @@ ring_catch_up(struct ring *r)
 		r->booked_ns += book_all_tails(r, rest);
 }
 
-/* ---- the end ---------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------- */
 
 /* Of threads without ticks, as far as clocks tell; else of those that ended:
  * more of the same. */

@@ -29,7 +29,7 @@ struct rescue {
 	uint64_t pcs[RECORD_DEPTH_MAX];
 };
 
-/* ---- where to ---------------------------------------------------------------- */
+/* ---- where to ------------------------------------------------------------ */
 
 static struct experiment *
 reopen(const struct rescue *r)
@@ -79,7 +79,7 @@ open_experiment(struct rescue *r)
 	return mapper_sync(r->mapper, r->start_ns);
 }
 
-/* ---- records ----------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------- */
 
 static uint64_t
 spend(struct rescue *r, uint64_t weight_ns)
@@ -162,7 +162,7 @@ take_losses(struct rescue *r)
 	}
 }
 
-/* ---- what is told ------------------------------------------------------------- */
+/* ---- what is told -------------------------------------------------------- */
 
 static char *
 remark_of(const struct rescue *r)
@@ -210,7 +210,7 @@ tell(struct rescue *r)
 				    r->fresh ? str_text(&r->why) : "");
 }
 
-/* ---- the door ------------------------------------------------------------------ */
+/* ---- the door ------------------------------------------------------------ */
 
 static int
 rescue(struct rescue *r)

@@ -20,7 +20,7 @@
 
 enum { CROWDED = 25 };	/* percent */
 
-/* ---- life ------------------------------------------------------------------------------ */
+/* ---- life ---------------------------------------------------------------- */
 
 static int
 start_recording(struct collection *c, enum collection_way way)

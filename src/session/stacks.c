@@ -88,7 +88,7 @@ put_pause(struct wire_message *m, uint64_t pause_ns, uint64_t run_pause_ns)
 	wire_put(m, run_pause_ns);
 }
 
-/* ---- a target that runs ---------------------------------------------------- */
+/* ---- a target that runs -------------------------------------------------- */
 
 struct crowd {			/* the threads asked for, in their order */
 	struct snapshot_thread *all;
@@ -279,7 +279,7 @@ answer_running(struct view *v, pid_t only, enum session_look how,
 	return result;
 }
 
-/* ---- one that stands, or is to stand for it -------------------------------- */
+/* ---- one that stands, or is to stand for it ------------------------------ */
 
 static int
 answer_snapshot(struct view *v, pid_t only, struct wire_message *m,

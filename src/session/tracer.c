@@ -201,7 +201,7 @@ work(struct tracer *tr)
 		serve_all(tr);
 }
 
-/* ---- the end of one, or all ----------------------------------------------- */
+/* ---- the end of one, or all ---------------------------------------------- */
 
 /* Our disk may keep us, and nobody is there any more to say `cont`. */
 static void

@@ -41,7 +41,7 @@ struct waits {
 	bool on;
 };
 
-/* ---- a look ------------------------------------------------------------------ */
+/* ---- a look -------------------------------------------------------------- */
 
 /* false: it has ended. */
 static bool
@@ -129,7 +129,7 @@ forget_gone(struct waits *w, uint64_t now)
 	}
 }
 
-/* ---- looks --------------------------------------------------------------------- */
+/* ---- looks --------------------------------------------------------------- */
 
 static void
 note_looked(struct waits *w, uint64_t now)
@@ -231,7 +231,7 @@ waits_work(struct waits *w)
 		target_gone(w->opt->target) || look(w, now + PORTION_NS);
 }
 
-/* ---- resource samples ------------------------------------------------------ */
+/* ---- resource samples ---------------------------------------------------- */
 
 /* Who had a turn is looked at, as far as there is time. */
 static void
@@ -267,7 +267,7 @@ waits_settle(struct waits *w)
 	w->cost_ns += thread_cpu_ns() - began;
 }
 
-/* ---- what others know ----------------------------------------------------------- */
+/* ---- what others know ---------------------------------------------------- */
 
 void
 waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo)
@@ -321,7 +321,7 @@ waits_roll(const struct waits *w)
 	return w ? &w->roll : NULL;
 }
 
-/* ---- threads too short for a look --------------------------------------------- */
+/* ---- threads too short for a look ---------------------------------------- */
 
 static uint64_t
 unmet(const struct waits *w, enum census_time when)
@@ -345,7 +345,7 @@ waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT])
 			     unmet(w, CENSUS_SO_FAR), sum);
 }
 
-/* ---- life --------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 void
 waits_begin(struct waits *w)

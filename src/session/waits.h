@@ -100,7 +100,7 @@ struct look look_at_waiting(struct looker *k, const struct looked_at *th,
 /* Just that: else it has a processor, or wants one. */
 bool look_is_blocked(const struct looker *k, const struct looked_at *th);
 
-/* ---- a thread ------------------------------------------------------------- */
+/* ---- a thread ------------------------------------------------------------ */
 
 enum { HELD_MAX = 8, LATE_MAX = 8 };
 
@@ -163,7 +163,7 @@ uint64_t held_take_back(struct waiter *th, enum mstate state, uint64_t ns);
 void held_place_waited(struct accounts *a, struct waiter *th, uint64_t now);
 void held_place_later(struct waiter *th, uint64_t now);
 
-/* ---- waits_account.c ------------------------------------------------------ */
+/* ---- waits_account.c ----------------------------------------------------- */
 
 /* What it was blocked that is not in the account, if it is blocked now. */
 uint64_t account_new_blocked(const struct waiter *th, uint64_t now,

@@ -29,7 +29,7 @@ enum {
 	HARDLY = 20,		/* ... but for this part */
 };
 
-/* ---- what it waited for a processor ------------------------------------------ */
+/* ---- what it waited for a processor -------------------------------------- */
 
 static void
 count_waited(struct accounts *a, struct waiter *th, uint64_t now,
@@ -48,7 +48,7 @@ count_waited(struct accounts *a, struct waiter *th, uint64_t now,
 		held_place_waited(a, th, now);
 }
 
-/* ---- what it was blocked -------------------------------------------------------- */
+/* ---- what it was blocked ------------------------------------------------- */
 
 static uint64_t
 counted(const struct waiter *th, const struct task_turns *t)
@@ -147,7 +147,7 @@ see_blocked(struct accounts *a, struct waiter *th, uint64_t now,
 	add_blocked(a, th, now, fresh - before);
 }
 
-/* ---- more than there was time for ----------------------------------------------- */
+/* ---- more than there was time for ---------------------------------------- */
 
 /* The first wait that was counted lasted since before us, or until now. */
 static void
@@ -186,7 +186,7 @@ trim(struct waiter *th, uint64_t now, const struct task_turns *t)
 	th->base.wait_ns += more;
 }
 
-/* ---- a look ------------------------------------------------------------------------ */
+/* ---- a look -------------------------------------------------------------- */
 
 /* The same turn as at the last look. */
 static bool
@@ -224,7 +224,7 @@ account_look(struct accounts *a, struct waiter *th, uint64_t now,
 	held_write_due(a, th, now);
 }
 
-/* ---- the end ---------------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------- */
 
 /* Of one that was never seen blocked: asleep, where it ran. */
 static void
@@ -321,7 +321,7 @@ account_stop(struct accounts *a, struct waiter *th, uint64_t now,
 	th->last = *t;
 }
 
-/* ---- a resource sample ------------------------------------------------------ */
+/* ---- a resource sample --------------------------------------------------- */
 
 bool
 account_can_wait(const struct waiter *th)

@@ -15,7 +15,7 @@ enum {
 	LINKS = 2,		/* of a directory beside its entries */
 };
 
-/* ---- how many there are ------------------------------------------------------- */
+/* ---- how many there are -------------------------------------------------- */
 
 static uint64_t
 count_threads(const struct roll *r)
@@ -131,7 +131,7 @@ census_unmet(const struct census *c, const struct accounts *a,
 		unmet_so_far(c, a, r, unsure);
 }
 
-/* ---- what they waited --------------------------------------------------------- */
+/* ---- what they waited ---------------------------------------------------- */
 
 uint64_t
 census_cpu(const struct census *c, const struct roll *r)

@@ -80,7 +80,7 @@ held_write_sample(struct accounts *a, struct waiter *th, uint64_t now)
 	held_write(a, th, now);
 }
 
-/* ---- what it waited for a processor ------------------------------------------ */
+/* ---- what it waited for a processor -------------------------------------- */
 
 /* Where it was blocked, if that is how it was found, or where it ran last. */
 void

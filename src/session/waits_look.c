@@ -44,7 +44,7 @@ static const size_t copies[] = {
 /* FUTEX_WAITV and FUTEX_WAIT are newer than some headers. */
 enum { CALL_FUTEX_WAITV = 449, CALL_FUTEX_WAIT = 455 };
 
-/* ---- /proc ----------------------------------------------------------------- */
+/* ---- /proc --------------------------------------------------------------- */
 
 static size_t
 read_small(const struct looker *k, pid_t tid, const char *name, char *text,
@@ -90,7 +90,7 @@ is_missing(const struct looker *k, uint64_t address)
 		!(entry & PAGE_PRESENT);
 }
 
-/* ---- what in ---------------------------------------------------------------- */
+/* ---- what in ------------------------------------------------------------- */
 
 static enum mstate
 state_of_call(struct looker *k, const struct task_call *p)
@@ -120,7 +120,7 @@ state_of_channel(const struct looker *k, pid_t tid)
 		MSTATE_DATA_FAULT : MSTATE_SLEEP;
 }
 
-/* ---- where ------------------------------------------------------------------ */
+/* ---- where --------------------------------------------------------------- */
 
 /* From base on n bytes, of which there are had; how many there are then. */
 static size_t

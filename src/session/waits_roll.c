@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- files of a thread --------------------------------------------------------- */
+/* ---- files of a thread --------------------------------------------------- */
 
 static int
 open_file(struct roll *r, pid_t tid, const char *name)
@@ -59,7 +59,7 @@ roll_open_files(struct roll *r, struct waiter *th)
 		close_files(of);
 }
 
-/* ---- threads ---------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------- */
 
 struct waiter *
 roll_find(const struct roll *r, pid_t tid)
@@ -175,7 +175,7 @@ roll_list(struct roll *r, uint64_t now, bool all)
 	r->listed_at = now;
 }
 
-/* ---- clocks ------------------------------------------------------------------- */
+/* ---- clocks -------------------------------------------------------------- */
 
 static bool
 clock_of(const struct roll *r, const struct waiter *th, uint64_t *cpu_ns)
@@ -224,7 +224,7 @@ roll_seen_cpu(const struct roll *r)
 	return seen;
 }
 
-/* ---- life --------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 int
 roll_init(struct roll *r, struct target *t)

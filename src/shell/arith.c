@@ -47,7 +47,7 @@ next_is(struct arith *a, const char *operator, const char *not_before)
 	return true;
 }
 
-/* ---- names ---------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
 static char *
 take_name(struct arith *a)
@@ -172,7 +172,7 @@ assigned(struct arith *a, const char *name)
 	return number_of(a, name);
 }
 
-/* ---- from the inside out -------------------------------------------------- */
+/* ---- from the inside out ------------------------------------------------- */
 
 static long long
 take_number(struct arith *a)

@@ -18,7 +18,7 @@ answer(struct shell *sh, bool truth)
 	return ANSWERED;
 }
 
-/* ---- test ----------------------------------------------------------------- */
+/* ---- test ---------------------------------------------------------------- */
 
 struct test {
 	char **words;
@@ -201,7 +201,7 @@ do_bracket(struct shell *sh, size_t n, char **words)
 	return FAILED;
 }
 
-/* ---- the rest ------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------ */
 
 static enum result
 do_true(struct shell *sh, size_t n, char **words)
@@ -367,7 +367,7 @@ builtins_each(offer_fn *offer, const char *typed)
 		offer(language_words[i], typed);
 }
 
-/* ---- help ----------------------------------------------------------------- */
+/* ---- help ---------------------------------------------------------------- */
 
 static const char language[] =
 	"statements:\n"

@@ -24,7 +24,7 @@ enum {
 	NS_PER_S = 1000 * 1000 * 1000,
 };
 
-/* ---- is it safe here? ------------------------------------------------------- */
+/* ---- is it safe here? ---------------------------------------------------- */
 
 /* Functions that change what all of a thread's code shares, and libc's own
  * parts of them. */
@@ -120,7 +120,7 @@ check_place(struct shell *sh, struct debug *d, bool *only_waiting)
 	return 0;
 }
 
-/* ---- what became of it ------------------------------------------------------- */
+/* ---- what became of it --------------------------------------------------- */
 
 static int
 faulted(const struct session_call_news *news)
@@ -263,7 +263,7 @@ called_run(struct shell *sh, struct debug *d, const struct session_call *call,
 	return judge(sh, news);
 }
 
-/* ---- one that stopped, later ------------------------------------------------ */
+/* ---- one that stopped, later --------------------------------------------- */
 
 void
 called_take(struct shell *sh, const struct session_event *ev)

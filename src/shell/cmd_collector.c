@@ -23,7 +23,7 @@ collector_refuse(struct shell *sh, size_t n, char **words)
 	return r;
 }
 
-/* ---- control -------------------------------------------------------------------------- */
+/* ---- control ------------------------------------------------------------- */
 
 static enum result
 sub_enable(struct shell *sh, size_t n, char **words)
@@ -99,7 +99,7 @@ sub_resume(struct shell *sh, size_t n, char **words)
 	return session_resume(sh->session) < 0 ? FAILED : DONE;
 }
 
-/* ---- settings ---------------------------------------------------------------------------- */
+/* ---- settings ------------------------------------------------------------ */
 
 static enum result
 sub_sample(struct shell *sh, size_t n, char **words)
@@ -336,7 +336,7 @@ sub_creators(struct shell *sh, size_t n, char **words)
 	return set_switch(sh, n, words, &sh->settings.creators);
 }
 
-/* ---- looking ----------------------------------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------- */
 
 static enum result
 sub_version(struct shell *sh, size_t n, char **words)

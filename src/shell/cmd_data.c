@@ -33,7 +33,7 @@ need_debug(struct shell *sh, const char *command)
 	return NULL;
 }
 
-/* ---- print ---------------------------------------------------------------- */
+/* ---- print --------------------------------------------------------------- */
 
 /* "-f x EXPR", "-fx EXPR", "-f%x EXPR", "/x EXPR". NULL: it is none, told. */
 static const char *
@@ -238,7 +238,7 @@ cmd_dump_locals(struct shell *sh, size_t n, char **words)
 	return n == 1 ? say(sh, &out, debug_dump(d, &out)) : USAGE;
 }
 
-/* ---- frames --------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------- */
 
 enum { FRAMES_MOST = 100000 };
 
@@ -330,7 +330,7 @@ cmd_frame(struct shell *sh, size_t n, char **words)
 			    sign * number : number);
 }
 
-/* ---- registers ------------------------------------------------------------- */
+/* ---- registers ----------------------------------------------------------- */
 
 static enum result
 cmd_regs(struct shell *sh, size_t n, char **words)
@@ -348,7 +348,7 @@ cmd_regs(struct shell *sh, size_t n, char **words)
 					     DEBUG_GENERAL, &out));
 }
 
-/* ---- display -------------------------------------------------------------- */
+/* ---- display ------------------------------------------------------------- */
 
 static void
 show_display(struct shell *sh, struct debug *d, size_t i)

@@ -40,7 +40,7 @@ format_of(const char *letter)
 			   "x main /8i");
 }
 
-/* ---- the words ------------------------------------------------------------ */
+/* ---- the words ----------------------------------------------------------- */
 
 static void
 cut_blanks(char *text)
@@ -117,7 +117,7 @@ take_place(char *text, struct look *l)
 	return true;
 }
 
-/* ---- showing -------------------------------------------------------------- */
+/* ---- showing ------------------------------------------------------------- */
 
 /* What gdb has no letter for: by the type. */
 static int
@@ -252,7 +252,7 @@ look(struct shell *sh, struct debug *d, const struct look *l)
 	return say(sh, &out, r);
 }
 
-/* ---- commands ------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------ */
 
 static enum result
 cmd_examine(struct shell *sh, size_t n, char **words)

@@ -50,7 +50,7 @@ print_names(struct listing *l, const char *what)
 	return FAILED;
 }
 
-/* ---- sources -------------------------------------------------------------- */
+/* ---- sources ------------------------------------------------------------- */
 
 static bool
 add_files(void *arg, struct symfile *sf)
@@ -131,7 +131,7 @@ cmd_module(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
-/* ---- functions ------------------------------------------------------------ */
+/* ---- functions ----------------------------------------------------------- */
 
 static bool
 add_function(void *arg, const char *linkage)
@@ -157,7 +157,7 @@ cmd_funcs(struct shell *sh, size_t n, char **words)
 	return print_names(&l, "function");
 }
 
-/* ---- which ---------------------------------------------------------------- */
+/* ---- which --------------------------------------------------------------- */
 
 /* "NAME = " begins a line of that text. */
 static bool

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- help -------------------------------------------------------------------------- */
+/* ---- help ---------------------------------------------------------------- */
 
 static void
 print_row(FILE *out, const struct command *c)
@@ -130,7 +130,7 @@ cmd_help(struct shell *sh, size_t n, char **words)
 		help_subcommand(sh, words[2]) : USAGE;
 }
 
-/* ---- aliases -------------------------------------------------------------------------- */
+/* ---- aliases ------------------------------------------------------------- */
 
 static void
 remove_alias(struct shell *sh, size_t i)
@@ -196,7 +196,7 @@ cmd_unalias(struct shell *sh, size_t n, char **words)
 	return FAILED;
 }
 
-/* ---- files and the system -------------------------------------------------------------- */
+/* ---- files and the system ------------------------------------------------ */
 
 static enum result
 set_output(struct shell *sh, const char *path, const char *mode)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lists ---------------------------------------------------------------- */
+/* ---- lists --------------------------------------------------------------- */
 
 /* Of those who wait; memory that is not ours to read tells less. */
 static void
@@ -113,7 +113,7 @@ cmd_lwps(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
-/* ---- one ------------------------------------------------------------------ */
+/* ---- one ----------------------------------------------------------------- */
 
 enum what { CHOOSE, INFO, HIDE, UNHIDE, SUSPEND, RESUME, BLOCKS, BLOCKED_BY };
 

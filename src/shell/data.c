@@ -38,7 +38,7 @@ data_free(struct data *d)
 	free(d);
 }
 
-/* ---- values ---------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 static char *
 of_type(struct shell *sh, const struct data *d)
@@ -89,7 +89,7 @@ read_now(struct shell *sh, struct data *d)
 	return 0;
 }
 
-/* ---- what is meant --------------------------------------------------------- */
+/* ---- what is meant ------------------------------------------------------- */
 
 static void
 find_type(struct debug *debug, const char *text, struct data *d)
@@ -159,7 +159,7 @@ find(struct shell *sh, const char *place, struct data *d)
 	return r;
 }
 
-/* ---- frames of a stack ------------------------------------------------------ */
+/* ---- frames of a stack --------------------------------------------------- */
 
 /* Does it lie in a frame of the thread that commands are about? -1: it does,
  * and when that returns cannot be known. */
@@ -199,7 +199,7 @@ find_frame(struct shell *sh, const struct handler *h, struct data *d)
 	return -1;
 }
 
-/* ---- in the process --------------------------------------------------------- */
+/* ---- in the process ------------------------------------------------------ */
 
 void
 data_unplace(struct shell *sh, struct handler *h)
@@ -277,7 +277,7 @@ data_place(struct shell *sh, struct handler *h)
 	return -1;
 }
 
-/* ---- the event --------------------------------------------------------------- */
+/* ---- the event ----------------------------------------------------------- */
 
 /* Not by its thread's own return: a longjmp, an exception. */
 static bool

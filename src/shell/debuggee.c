@@ -23,7 +23,7 @@ struct debuggee {
 	char *prefix;
 };
 
-/* ---- what the room asks --------------------------------------------------- */
+/* ---- what the room asks -------------------------------------------------- */
 
 static int
 read_memory(void *arg, uint64_t addr, void *buf, size_t n)
@@ -190,7 +190,7 @@ static const struct debug_target live_target = {
 	.set_register = set_register, .call = call_function,
 };
 
-/* ---- leaving a function ---------------------------------------------------- */
+/* ---- leaving a function -------------------------------------------------- */
 
 /* The n innermost frames can be left: their caller is known. */
 static int
@@ -250,7 +250,7 @@ debuggee_pop(struct shell *sh, size_t n)
 				  (size_t)size);
 }
 
-/* ---- the door ------------------------------------------------------------- */
+/* ---- the door ------------------------------------------------------------ */
 
 static struct debuggee *
 new_debuggee(struct shell *sh)

@@ -73,7 +73,7 @@ struct handler {		/* stop, when, trace */
 	size_t pending_len, pending_cap;
 };
 
-/* ---- place.c: where a thread stands ------------------------------------------------ */
+/* ---- place.c: where a thread stands -------------------------------------- */
 
 struct place {
 	pid_t tid;
@@ -109,7 +109,7 @@ int thread_choose(struct shell *sh, const char *word);
 /* It goes on at [FILE:]LINE of its function. */
 int place_jump(struct shell *sh, const char *line);
 
-/* ---- debuggee.c: what debug information says of the thread --------------------------- */
+/* ---- debuggee.c: what debug information says of the thread --------------- */
 
 /* Of the thread that commands are about, as it is now; its frame stays selected
  * while it does not move. NULL: there is no process. */
@@ -126,7 +126,7 @@ struct debug *need_debug(struct shell *sh, const char *command);
 enum result say(struct shell *sh, struct str *out, int r);
 /* Expressions of display, at a stop. */
 void displays_show(struct shell *sh);		/* cmd_data.c */
-/* ---- post_mortem.c: core files --------------------------------------------------------- */
+/* ---- post_mortem.c: core files ------------------------------------------- */
 
 bool core_is_one(const char *path);
 /* program NULL: the core says which. -1: it cannot be read. */
@@ -138,7 +138,7 @@ enum result post_mortem_threads(struct shell *sh);
 /* 0: the one that commands are about. */
 enum result post_mortem_thread(struct shell *sh, long long tid);
 
-/* ---- until.c: a breakpoint for one thread, once ------------------------------------- */
+/* ---- until.c: a breakpoint for one thread, once -------------------------- */
 
 /* It is met by that thread when its sp is not below. One at a time. */
 int until_begin(struct shell *sh, uint64_t addr, pid_t tid, uint64_t least_sp);
@@ -149,7 +149,7 @@ bool until_end(struct shell *sh);
 /* Where the function of a thread returns to. */
 int frame_return(struct shell *sh, pid_t tid, uint64_t *addr);
 
-/* ---- spots.c: the session's breakpoints, shared by who wants one at an address ------- */
+/* ---- spots.c: the session's breakpoints, shared by who wants one at an address  */
 
 /* -1: there can be none. */
 int spot_take(struct shell *sh, uint64_t address, bool may_trap);
@@ -165,7 +165,7 @@ void spots_forget(struct shell *sh);
 unsigned spot_users(const struct shell *sh, uint64_t address);
 /* One that is there gets one user more, by whom no filter there is ended. */
 void spot_share(struct shell *sh, uint64_t address);
-/* ---- filters.c: hits that need not come to us ------------------------------------------ */
+/* ---- filters.c: hits that need not come to us ---------------------------- */
 
 /* A thread stands where handlers wait, and has been served: from now on their
  * hits are judged there, where they can be. */
@@ -179,7 +179,7 @@ void filter_forget(struct shell *sh, struct handler *h);
 void filters_end_at(struct shell *sh, uint64_t address);
 bool filter_is_at(const struct handler *h, uint64_t address);
 
-/* ---- deeds.c: bodies that only drive the recording --------------------------------------- */
+/* ---- deeds.c: bodies that only drive the recording ----------------------- */
 
 /* How many they are; 0: there is something else in it. */
 unsigned deeds_of(const struct shell *sh, const char *body,
@@ -189,7 +189,7 @@ void deeds_told(struct shell *sh, int number, uint64_t times);
 /* What was done until now is told now. */
 void deeds_settle(struct shell *sh);
 
-/* ---- loads.c: dlopen, dlclose, and handlers whose object is not loaded yet ------------ */
+/* ---- loads.c: dlopen, dlclose, and handlers whose object is not loaded yet  */
 
 /* From now on know what is loaded. -1: it cannot be had, and why. */
 int loads_watch(struct shell *sh);
@@ -202,7 +202,7 @@ bool loads_meet(struct shell *sh, uint64_t address, pid_t tid);
 /* $dllist, $dlobj; NULL: none of them, or unset. */
 const char *loads_variable(const struct shell *sh, const char *name);
 
-/* ---- signals.c: what a thread is about to get ---------------------------------------- */
+/* ---- signals.c: what a thread is about to get ---------------------------- */
 
 /* By name or number; -1: none. */
 int signal_number(const char *word);
@@ -215,7 +215,7 @@ bool signals_meet(struct shell *sh, const struct session_event *ev);
 /* $sig, $sigstr, $sigcode, $sigaddr; NULL: none of them, or unset. */
 const char *signals_variable(struct shell *sh, const char *name);
 
-/* ---- faults.c: why a thread gets a signal ---------------------------------------------- */
+/* ---- faults.c: why a thread gets a signal -------------------------------- */
 
 /* The signals of a fault by its name, as bits; 0: it is none. */
 uint64_t fault_signals(const char *name);
@@ -227,12 +227,12 @@ bool signal_code(const char *word, int signal, int *code);
 int signal_code_check(const char *command, const char *signal,
 		      const char *word);
 
-/* ---- event_variables.c: $firedhandlers, $func, ... -------------------------------------- */
+/* ---- event_variables.c: $firedhandlers, $func, ... ----------------------- */
 
 /* NULL: none of them, or unset. */
 const char *event_variable(struct shell *sh, const char *name);
 
-/* ---- wanted.c: threads that begin and end, system calls -------------------------------- */
+/* ---- wanted.c: threads that begin and end, system calls ------------------ */
 
 /* Handlers came or went: the session is asked for what they wait for. */
 int wants_review(struct shell *sh);
@@ -245,7 +245,7 @@ int call_check(const char *command, const char *word);
 /* $sysname, $syscode, $sysresult; NULL: none of them, or unset. */
 const char *wants_variable(struct shell *sh, const char *name);
 
-/* ---- data.c: data that is watched ------------------------------------------------------ */
+/* ---- data.c: data that is watched ---------------------------------------- */
 
 /* -1: it cannot be, and why. */
 int data_place(struct shell *sh, struct handler *h);
@@ -260,7 +260,7 @@ bool data_returned(struct shell *sh, uint64_t address, pid_t tid);
 bool data_stepped(struct shell *sh, pid_t tid);
 void data_forget(struct shell *sh);
 
-/* ---- levels.c: cpu and rss ------------------------------------------------------------ */
+/* ---- levels.c: cpu and rss ----------------------------------------------- */
 
 struct level_words {
 	const char *name, *limit, *span;	/* span NULL: none */
@@ -271,12 +271,12 @@ bool levels_look(struct shell *sh);
 /* Another process: nothing is known of it. */
 void levels_reset(struct shell *sh);
 
-/* ---- event_place.c: where handlers wait ----------------------------------------------- */
+/* ---- event_place.c: where handlers wait ---------------------------------- */
 
 /* The addresses of h->place in the process there is. -1: there is none. */
 int event_find(struct shell *sh, struct handler *h);
 
-/* ---- events.c, handlers.c: stop, when, trace, delete ---------------------------------- */
+/* ---- events.c, handlers.c: stop, when, trace, delete --------------------- */
 
 /* "stop sig USR1" in words. */
 enum result event_add(struct shell *sh, size_t n, char **words);

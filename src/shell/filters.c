@@ -25,7 +25,7 @@ filter_is_at(const struct handler *h, uint64_t address)
 	return h->filtered && (h->spots[0] == address || has_site(h, address));
 }
 
-/* ---- it begins ------------------------------------------------------------- */
+/* ---- it begins ----------------------------------------------------------- */
 
 static bool
 drives_only(const struct shell *sh, const struct handler *h)
@@ -177,7 +177,7 @@ filters_begin_at(struct shell *sh, uint64_t address, pid_t tid)
 	fail_clear();
 }
 
-/* ---- it ends --------------------------------------------------------------- */
+/* ---- it ends ------------------------------------------------------------- */
 
 /* Also of a process that has ended. */
 static bool

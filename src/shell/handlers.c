@@ -63,7 +63,7 @@ handler_numbered(struct shell *sh, long long number)
 	return NULL;
 }
 
-/* ---- in the process ------------------------------------------------------- */
+/* ---- in the process ------------------------------------------------------ */
 
 static void
 forget_places(struct shell *sh, struct handler *h)

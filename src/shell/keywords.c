@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* ---- where we are --------------------------------------------------------- */
+/* ---- where we are -------------------------------------------------------- */
 
 int
 script_newlines(const char *text, size_t n)
@@ -60,7 +60,7 @@ script_runs(const struct script *s, bool run)
 	return run && !script_leaves(s->sh);
 }
 
-/* ---- keywords ------------------------------------------------------------- */
+/* ---- keywords ------------------------------------------------------------ */
 
 static const struct {
 	const char *name;
@@ -164,7 +164,7 @@ script_take(struct script *s, enum keyword k, size_t start, const char *what)
 	return true;
 }
 
-/* ---- interruption --------------------------------------------------------- */
+/* ---- interruption -------------------------------------------------------- */
 
 bool
 script_interrupted(struct script *s)

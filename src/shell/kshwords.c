@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- variables -------------------------------------------------------------- */
+/* ---- variables ----------------------------------------------------------- */
 
 static enum result
 do_let(struct shell *sh, size_t n, char **words)
@@ -62,7 +62,7 @@ do_export(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
-/* ---- read ------------------------------------------------------------------- */
+/* ---- read ---------------------------------------------------------------- */
 
 /* A command file that is standard input loses a line by it. */
 static void
@@ -134,7 +134,7 @@ do_read(struct shell *sh, size_t n, char **words)
 	return r;
 }
 
-/* ---- texts that are run ------------------------------------------------------- */
+/* ---- texts that are run -------------------------------------------------- */
 
 static enum result
 run_line(struct shell *sh, const char *line)
@@ -219,7 +219,7 @@ do_again(struct shell *sh, size_t n, char **words)
 	return r;
 }
 
-/* ---- aliases ------------------------------------------------------------------ */
+/* ---- aliases ------------------------------------------------------------- */
 
 static enum result
 do_alias(struct shell *sh, size_t n, char **words)
@@ -233,7 +233,7 @@ do_alias(struct shell *sh, size_t n, char **words)
 	return r;
 }
 
-/* ---- what is not there -------------------------------------------------------- */
+/* ---- what is not there --------------------------------------------------- */
 
 static const struct {
 	const char *name, *why, *instead;

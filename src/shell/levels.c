@@ -17,7 +17,7 @@
 #define SECOND_NS 1000000000ull
 enum { SPAN_MAX = 3600, PERCENT_MAX = 1000000 };
 
-/* ---- words ---------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------- */
 
 static int
 parse_percent(const char *word, uint64_t *percent)
@@ -83,7 +83,7 @@ level_parse(const struct level_words *w, struct level *out)
 		parse_size(w->limit, &out->limit);
 }
 
-/* ---- what the process is at ----------------------------------------------- */
+/* ---- what the process is at ---------------------------------------------- */
 
 static bool
 read_line(pid_t pid, const char *file, char *buf, size_t size)
@@ -149,7 +149,7 @@ percent_now(struct level *l, uint64_t now, uint64_t cpu, uint64_t *percent)
 	return true;
 }
 
-/* ---- handlers ------------------------------------------------------------- */
+/* ---- handlers ------------------------------------------------------------ */
 
 static bool
 is_level(const struct handler *h)

@@ -81,7 +81,7 @@ loads_variable(const struct shell *sh, const char *name)
 	return strcmp(name, "dlobj") == 0 ? sh->loads->object : NULL;
 }
 
-/* ---- who wants to know ---------------------------------------------------- */
+/* ---- who wants to know --------------------------------------------------- */
 
 static bool
 hears_loads(const struct handler *h)
@@ -121,7 +121,7 @@ loads_review(struct shell *sh)
 	spot_drop(sh, sh->loads->notify);
 }
 
-/* ---- what has changed ----------------------------------------------------- */
+/* ---- what has changed ---------------------------------------------------- */
 
 static bool
 has(const struct objects *o, const struct session_object *one)
@@ -209,7 +209,7 @@ tell(struct shell *sh, enum event_kind kind, const struct objects *o,
 	return over;
 }
 
-/* ---- handlers that are pending -------------------------------------------- */
+/* ---- handlers that are pending ------------------------------------------- */
 
 static bool
 is_of_code(const struct handler *h)

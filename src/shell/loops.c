@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- if ------------------------------------------------------------------- */
+/* ---- if ------------------------------------------------------------------ */
 
 /* The list up to `then` or `do`; *truth: it was run and says yes. */
 static bool
@@ -52,7 +52,7 @@ script_if(struct script *s, bool run)
 	return script_take(s, FI, start, "if");
 }
 
-/* ---- loops ---------------------------------------------------------------- */
+/* ---- loops --------------------------------------------------------------- */
 
 /* The body was walked, and perhaps run. false: it is left. */
 static bool

@@ -163,7 +163,7 @@ wants_color(void)
 	       !(term && strcmp(term, "dumb") == 0);
 }
 
-/* ---- configuration ------------------------------------------------------------------ */
+/* ---- configuration ------------------------------------------------------- */
 
 static void
 run_if_there(struct shell *sh, char *path)
@@ -211,7 +211,7 @@ run_configuration(struct shell *sh, const struct options *o)
 	return true;
 }
 
-/* ---- what the rest of the words is ------------------------------------------------------ */
+/* ---- what the rest of the words is --------------------------------------- */
 
 static int
 two_subjects(const struct options *o)

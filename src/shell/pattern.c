@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- patterns ------------------------------------------------------------- */
+/* ---- patterns ------------------------------------------------------------ */
 
 static void
 add_literally(struct str *pattern, const char *text)
@@ -65,7 +65,7 @@ take_pattern(struct scan *s, struct str *pattern)
 	return result;
 }
 
-/* ---- where the walk is ---------------------------------------------------- */
+/* ---- where the walk is --------------------------------------------------- */
 
 /* What was read is no failure of the text itself: a value has none. */
 static bool

@@ -22,7 +22,7 @@
 enum { PIECE = 1 << 16 };
 #define HELD_MAX ((size_t)1 << 30)
 
-/* ---- the process between --------------------------------------------------- */
+/* ---- the process between ------------------------------------------------- */
 
 struct between {
 	char *held;		/* [sent, len) is not handed on yet */
@@ -91,7 +91,7 @@ be_between(int from, int to)
 	_exit(0);
 }
 
-/* ---- both ends ------------------------------------------------------------- */
+/* ---- both ends ----------------------------------------------------------- */
 
 static pid_t
 start_between(int from, int to)

@@ -230,7 +230,7 @@ thread_choose(struct shell *sh, const char *word)
 	return 0;
 }
 
-/* ---- another line --------------------------------------------------------- */
+/* ---- another line -------------------------------------------------------- */
 
 /* Where that line is in the function where the thread is; 0: nowhere. */
 static uint64_t

@@ -14,7 +14,7 @@
 #include "why.h"
 #include "words.h"
 
-/* ---- status.c: exit statuses (peers.md d) --------------------------------- */
+/* ---- status.c: exit statuses (peers.md d) -------------------------------- */
 
 enum { EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127,
        EXIT_OWN_FAILURE = 125 };
@@ -24,7 +24,7 @@ int status_of_failure(enum fail_kind kind);
 /* Of a launched program's wait status: its own, 128 + n for a signal. */
 int status_of_program(int wait_status);
 
-/* ---- shell.c: the loop ---------------------------------------------------------- */
+/* ---- shell.c: the loop --------------------------------------------------- */
 
 /* TOLD: failed, and whoever failed has been printed already. ANSWERED: done,
  * and sh->status says how; no failure. */
@@ -252,7 +252,7 @@ int shell_set_output(struct shell *sh, FILE *file);
 /* What $name stands for; see words_vars. */
 const char *shell_variable(void *sh, const char *name);
 
-/* ---- wait.c: the target runs, we wait ------------------------------------------- */
+/* ---- wait.c: the target runs, we wait ------------------------------------ */
 
 /* Set by SIGINT, SIGTERM, SIGHUP. */
 extern volatile int wait_signal;
@@ -290,7 +290,7 @@ bool program_followed(struct shell *sh, const struct session_event *ev);
 /* ... and its parent stays under the prompt. */
 bool program_both(struct shell *sh, const struct session_event *ev);
 
-/* ---- processes.c: several under the prompt --------------------------------------- */
+/* ---- processes.c: several under the prompt ------------------------------- */
 
 enum { PROCESSES_MAX = 80 };	/* more than a tracer process has targets */
 
@@ -328,7 +328,7 @@ void processes_offer(const struct shell *sh, offer_fn *offer,
 enum result cmd_processes(struct shell *sh, size_t n, char **words);
 enum result cmd_process(struct shell *sh, size_t n, char **words);
 
-/* ---- live.c: names of live addresses ----------------------------------------------- */
+/* ---- live.c: names of live addresses ------------------------------------- */
 
 struct live;			/* symbols of one target, read on demand */
 /* What is mapped now; the symbols of earlier looks. The shell's. */
@@ -363,7 +363,7 @@ void live_each_function(struct live *l,
 void program_each_function(const char *path,
 			   bool (*visit)(void *arg, const char *name),
 			   void *arg);
-/* ---- frames.c: what people read of an address ------------------------------------- */
+/* ---- frames.c: what people read of an address ---------------------------- */
 
 struct frame {
 	char *function;		/* NULL unknown */
@@ -387,7 +387,7 @@ void frame_print(const struct frame *f, FILE *out);
 /* The innermost frame that is the program's own and not libc's; NULL none. */
 const struct frame *frames_own(struct frames *f, const uint64_t *pcs, size_t n);
 
-/* ---- scene.c: stacks and waits of live threads ------------------------------------- */
+/* ---- scene.c: stacks and waits of live threads --------------------------- */
 
 struct scene {
 	struct session *session;
@@ -413,7 +413,7 @@ bool scene_wait(struct scene *l, const struct session_stack *st, struct wait *w)
 char *scene_wait_text(struct scene *l, pid_t tid);
 void scene_print(struct scene *l, FILE *out);
 
-/* ---- verbs.c: the command line's verbs -------------------------------------------------- */
+/* ---- verbs.c: the command line's verbs ----------------------------------- */
 
 struct verb {
 	const char *name, *args, *help, *details;
@@ -439,7 +439,7 @@ int verb_why(struct shell *sh, int argc, char **argv);
 /* The command why. */
 enum result cmd_why(struct shell *sh, size_t n, char **words);
 
-/* ---- terminal.c ----------------------------------------------------------------------------- */
+/* ---- terminal.c ---------------------------------------------------------- */
 
 /* Is the program to be started in a process group of its own? */
 bool terminal_is_shared(const struct shell *sh);
@@ -464,7 +464,7 @@ void pty_begin(struct shell *sh);
 void pty_rest(struct shell *sh);
 void pty_close(struct shell *sh);
 
-/* ---- complete.c ---------------------------------------------------------------------------- */
+/* ---- complete.c ---------------------------------------------------------- */
 
 void complete_install(struct shell *sh);
 /* The names of events (events.c). */
@@ -473,7 +473,7 @@ void events_each(offer_fn *offer, const char *typed);
 void modifiers_each(offer_fn *offer, const char *typed);
 void faults_each(offer_fn *offer, const char *typed);	/* faults.c */
 
-/* ---- cmd_run.c, cmd_target.c ------------------------------------------------ */
+/* ---- cmd_run.c, cmd_target.c --------------------------------------------- */
 
 enum result cmd_attach(struct shell *sh, size_t n, char **words);
 enum result cmd_where(struct shell *sh, size_t n, char **words);
@@ -486,7 +486,7 @@ void run_forget_interrupt(void);
 /* Wait for what we started; Ctrl-C stops it. */
 enum result run_wait_started(struct shell *sh);
 
-/* ---- cmd_dbxenv.c, group.c -------------------------------------------------- */
+/* ---- cmd_dbxenv.c, group.c ----------------------------------------------- */
 
 enum result cmd_dbxenv(struct shell *sh, size_t n, char **words);
 bool dbxenv_has(const char *name);
@@ -498,14 +498,14 @@ int collecting_start(struct shell *sh);
 /* -1: that file is something else. */
 int group_check(const struct shell *sh);
 
-/* ---- system.c --------------------------------------------------------------- */
+/* ---- system.c ------------------------------------------------------------ */
 
 enum result cmd_sh(struct shell *sh, size_t n, char **words);
 /* The system's shell runs this line (NULL: the user's shell). It sees our
  * variables, reads from that descriptor (-1: ours), its output is ours. */
 pid_t system_start(struct shell *sh, const char *line, int input);
 
-/* ---- pipe.c ----------------------------------------------------------------- */
+/* ---- pipe.c -------------------------------------------------------------- */
 
 struct piped {
 	FILE *file;		/* that we write to; NULL: there is none */
@@ -517,7 +517,7 @@ int pipe_begin(struct shell *sh, const char *line, struct piped *p);
 enum result pipe_end(struct shell *sh, struct piped *p, enum result r);
 bool pipe_has_reader(FILE *file);
 
-/* ---- output.c ----------------------------------------------------------------- */
+/* ---- output.c ------------------------------------------------------------ */
 
 struct output {
 	FILE *file, *in;	/* > and <; NULL */
@@ -533,7 +533,7 @@ enum result output_end(struct shell *sh, struct output *o, enum result r);
 /* false: it goes to a program that reads no more. */
 bool output_is_read(const struct shell *sh);
 
-/* ---- dbx_line.c ------------------------------------------------------------- */
+/* ---- dbx_line.c ---------------------------------------------------------- */
 
 /* NULL: it is no option of dbx's. */
 const char *dbx_option_instead(char letter);
@@ -542,12 +542,12 @@ const char *dbx_process(int n, char **words);
 /* -r. false: it has ended by itself, and so do we. */
 bool dbx_run(struct shell *sh);
 
-/* ---- rc.c ------------------------------------------------------------------- */
+/* ---- rc.c ---------------------------------------------------------------- */
 
 /* Settings of views: the system's, the user's, the directory's .er.rc. */
 void rc_read(struct shell *sh);
 
-/* ---- cmd_collector.c, cmd_tracing.c ----------------------------------------- */
+/* ---- cmd_collector.c, cmd_tracing.c -------------------------------------- */
 
 /* A setting that holds for a whole recording, while one is made. */
 enum result collector_refuse(struct shell *sh, size_t n, char **words);
@@ -556,12 +556,12 @@ enum result collector_iotrace(struct shell *sh, size_t n, char **words);
 enum result collector_tracewait(struct shell *sh, size_t n, char **words);
 enum result collector_synctrace(struct shell *sh, size_t n, char **words);
 
-/* ---- collector_show.c ------------------------------------------------------- */
+/* ---- collector_show.c ---------------------------------------------------- */
 
 enum result collector_show(struct shell *sh, size_t n, char **words);
 enum result collector_status(struct shell *sh, size_t n, char **words);
 
-/* ---- target.c --------------------------------------------------------------- */
+/* ---- target.c ------------------------------------------------------------ */
 
 bool target_alive(const struct shell *sh);
 /* Now: the receipt of what ended before has been told. */
@@ -574,7 +574,7 @@ void target_note_experiment(struct shell *sh);
 
 char *words_joined(size_t n, char **words);	/* caller frees */
 
-/* ---- shared by commands ---------------------------------------------------------------------- */
+/* ---- shared by commands -------------------------------------------------- */
 
 /* 0, or -1 when there is no such program. */
 int target_check_program(const char *name);
@@ -590,7 +590,7 @@ void view_forget(struct shell *sh);
 /* Make the viewer look at what there is; -1: nothing to look at. */
 int view_ready(struct shell *sh);
 
-/* ---- people.c: what a view gets at a terminal -------------------------------- */
+/* ---- people.c: what a view gets at a terminal ---------------------------- */
 
 int people_run(struct shell *sh, const struct view *view, size_t n,
 	       char **words);
@@ -598,7 +598,7 @@ int people_run(struct shell *sh, const struct view *view, size_t n,
 void people_suggest(struct shell *sh, const struct view *view,
 		    const char *before, const char *dash);
 
-/* ---- alone.c: threads that stand while others run -------------------------- */
+/* ---- alone.c: threads that stand while others run ------------------------ */
 
 /* All but this one, until _end. */
 int alone_begin(struct shell *sh, pid_t tid);
@@ -606,7 +606,7 @@ void alone_end(struct shell *sh);
 /* thread -suspend, -resume */
 enum result alone_suspend(struct shell *sh, pid_t tid, bool suspend);
 
-/* ---- called.c: functions that are called while the program stands ------------ */
+/* ---- called.c: functions that are called while the program stands -------- */
 
 struct debug;
 /* By the thread that commands are about. -1: it has not returned, and why. */

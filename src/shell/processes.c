@@ -89,7 +89,7 @@ static const struct field handler_fields[] = {
 	HANDLER_FIELD(pending_cap),
 };
 
-/* ---- exchange ------------------------------------------------------------- */
+/* ---- exchange ------------------------------------------------------------ */
 
 static void
 exchange_fields(void *here, void *kept, const struct field *fields, size_t n)
@@ -203,7 +203,7 @@ process_is_ours(const struct shell *sh, pid_t pid)
 		find(sh, pid);
 }
 
-/* ---- which is current ----------------------------------------------------- */
+/* ---- which is current ---------------------------------------------------- */
 
 /* It is ours. */
 static void
@@ -327,7 +327,7 @@ processes_forget(struct shell *sh, int number)
 	}
 }
 
-/* ---- one more ------------------------------------------------------------- */
+/* ---- one more ------------------------------------------------------------ */
 
 void
 process_add(struct shell *sh, struct session *child)
@@ -341,7 +341,7 @@ process_add(struct shell *sh, struct session *child)
 	levels_reset(sh);
 }
 
-/* ---- news ----------------------------------------------------------------- */
+/* ---- news ---------------------------------------------------------------- */
 
 /* One that is current has its news first. */
 static int
@@ -454,7 +454,7 @@ process_serve(struct shell *sh, struct session *whose,
 	return stands || sh->quitting || sh->body_failed;
 }
 
-/* ---- commands ------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------ */
 
 static void
 list_one(struct shell *sh, const struct session *s, bool current)

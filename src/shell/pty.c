@@ -96,7 +96,7 @@ pty_close(struct shell *sh)
 	sh->pty = NULL;
 }
 
-/* ---- our terminal ------------------------------------------------------------ */
+/* ---- our terminal -------------------------------------------------------- */
 
 /* Its keys as they come; line ends of what is printed remain. */
 static void
@@ -127,7 +127,7 @@ pty_rest(struct shell *sh)
 		p->raw = false;
 }
 
-/* ---- both ways ---------------------------------------------------------------- */
+/* ---- both ways ----------------------------------------------------------- */
 
 static void
 print_some(const struct pty *p, size_t most)

@@ -55,7 +55,7 @@ add_listed(struct recording *r)
 	return result == 0 && !r->count ? record_usage() : result;
 }
 
-/* ---- a group: X.PID.er each, named in X.erg beside them -------------------------------------- */
+/* ---- a group: X.PID.er each, named in X.erg beside them ------------------ */
 
 /* A name of the settings' directory, as the experiment's own name would be. */
 static char *
@@ -137,7 +137,7 @@ make_group(struct recording *r)
 	return result;
 }
 
-/* ---- children ------------------------------------------------------------------------------- */
+/* ---- children ------------------------------------------------------------ */
 
 /* Every descendant that runs now. */
 static int
@@ -199,7 +199,7 @@ tell_idle_master(const struct recording *r, const struct session_process *all,
 	str_fini(&list);
 }
 
-/* ---- start and stop --------------------------------------------------------------------- */
+/* ---- start and stop ------------------------------------------------------ */
 
 static int
 attach_one(struct subject *s)

@@ -123,7 +123,7 @@ scan_skip_nested(struct scan *s, char close)
 	return missing(s, close);
 }
 
-/* ---- what is replaced ----------------------------------------------------- */
+/* ---- what is replaced ---------------------------------------------------- */
 
 static void
 cut(struct scan *s, const struct str *word)
@@ -264,7 +264,7 @@ scan_own_variable(struct scan *s, struct str *word)
 	free(name);
 }
 
-/* ---- words ---------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------- */
 
 int
 scan_quoted(struct scan *s, struct str *word)

@@ -17,7 +17,7 @@ enum { NESTED_MAX = 50, TEXTS_MAX = 150 };
 
 static int check(const char *text, int nested);
 
-/* ---- functions ------------------------------------------------------------ */
+/* ---- functions ----------------------------------------------------------- */
 
 static bool
 too_deep(struct script *s)
@@ -65,7 +65,7 @@ take_function(struct script *s, bool run)
 	return true;
 }
 
-/* ---- one command ---------------------------------------------------------- */
+/* ---- one command --------------------------------------------------------- */
 
 static bool
 take_arithmetic(struct script *s, bool run, bool tested)
@@ -334,7 +334,7 @@ script_list(struct script *s, bool run, unsigned ends)
 	}
 }
 
-/* ---- texts ---------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------- */
 
 bool
 shell_run_text(struct shell *sh, const char *text)

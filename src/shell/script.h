@@ -8,7 +8,7 @@
 
 #include "private.h"
 
-/* ---- variables.c ---------------------------------------------------------- */
+/* ---- variables.c --------------------------------------------------------- */
 
 bool var_is_name(const char *word, size_t n);
 /* Of those that were set, then the session's and the environment's; NULL. */
@@ -18,11 +18,11 @@ int var_set(struct shell *sh, const char *name, const char *value);
 /* false: there was none. */
 bool var_unset(struct shell *sh, const char *name);
 
-/* ---- arith.c -------------------------------------------------------------- */
+/* ---- arith.c ------------------------------------------------------------- */
 
 int arith_evaluate(struct shell *sh, const char *text, long long *value);
 
-/* ---- builtins.c ----------------------------------------------------------- */
+/* ---- builtins.c ---------------------------------------------------------- */
 
 struct builtin {
 	const char *name, *args, *help;
@@ -35,12 +35,12 @@ const struct builtin *builtin_absent(const char *name);
 /* By its whole name; NULL: none. */
 const struct builtin *builtin_find(const char *name);
 
-/* ---- alias.c -------------------------------------------------------------- */
+/* ---- alias.c ------------------------------------------------------------- */
 
 /* What is run for the line w of an alias. NULL: a failure. */
 char *alias_text(const char *alias, const struct words *w);
 
-/* ---- functions.c ------------------------------------------------------------- */
+/* ---- functions.c --------------------------------------------------------- */
 
 struct function {
 	char *name, *body;

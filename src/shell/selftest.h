@@ -28,7 +28,7 @@ struct selftest_page {
  * descriptor. Returns its exit status. */
 int selftest_victim(const char *how, const char *number);
 
-/* ---- what was found: selftest_table.c ------------------------------------- */
+/* ---- what was found: selftest_table.c ------------------------------------ */
 
 enum { SELFTEST_PROGRAMS = 2, SELFTEST_ENGINES = 3 };
 

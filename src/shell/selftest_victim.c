@@ -39,7 +39,7 @@ now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* ---- what it does ----------------------------------------------------------- */
+/* ---- what it does -------------------------------------------------------- */
 
 struct heap {
 	unsigned char *block[BLOCKS];
@@ -143,7 +143,7 @@ give_birth(void *arg)
 	return arg;
 }
 
-/* ---- the timer of the main thread -------------------------------------------------- */
+/* ---- the timer of the main thread ---------------------------------------- */
 
 static volatile uint64_t ticks;
 

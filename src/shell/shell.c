@@ -107,7 +107,7 @@ shell_set_output(struct shell *sh, FILE *file)
 	return 0;
 }
 
-/* ---- what people are told -------------------------------------------------------- */
+/* ---- what people are told ------------------------------------------------ */
 
 static void
 print_place(const struct shell *sh)
@@ -191,7 +191,7 @@ shell_ignored(struct shell *sh, const char *what)
 	return DONE;
 }
 
-/* ---- running one ------------------------------------------------------------------------------ */
+/* ---- running one --------------------------------------------------------- */
 
 static int
 check_needs(struct shell *sh, const struct command *c)

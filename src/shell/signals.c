@@ -30,7 +30,7 @@ signal_number(const char *word)
 	return -1;
 }
 
-/* ---- the event ------------------------------------------------------------- */
+/* ---- the event ----------------------------------------------------------- */
 
 static uint64_t
 wanted(const struct shell *sh)
@@ -118,7 +118,7 @@ signals_meet(struct shell *sh, const struct session_event *ev)
 	return over;
 }
 
-/* ---- commands --------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------ */
 
 static struct handler *
 stops_at(const struct shell *sh, int signal)

@@ -25,7 +25,7 @@ struct script {
 	bool going;		/* what it was run from goes on */
 };
 
-/* ---- keywords.c ----------------------------------------------------------- */
+/* ---- keywords.c ---------------------------------------------------------- */
 
 int script_newlines(const char *text, size_t n);
 void script_set_line(const struct script *s, size_t at);
@@ -47,19 +47,19 @@ bool script_take(struct script *s, enum keyword k, size_t start,
 /* By a signal. Returns false. */
 bool script_interrupted(struct script *s);
 
-/* ---- loops.c -------------------------------------------------------------- */
+/* ---- loops.c ------------------------------------------------------------- */
 
 /* Their first word is taken. false: the end of the text, or of what is run. */
 bool script_if(struct script *s, bool run);
 bool script_while(struct script *s, bool run, enum keyword k);
 bool script_for(struct script *s, bool run);
 
-/* ---- pattern.c ------------------------------------------------------------ */
+/* ---- pattern.c ----------------------------------------------------------- */
 
 /* The same. */
 bool script_case(struct script *s, bool run);
 
-/* ---- script.c ------------------------------------------------------------- */
+/* ---- script.c ------------------------------------------------------------ */
 
 /* Commands up to one of the keywords in ends. */
 bool script_list(struct script *s, bool run, unsigned ends);

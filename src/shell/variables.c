@@ -24,7 +24,7 @@ var_is_name(const char *word, size_t n)
 	return true;
 }
 
-/* ---- those that are set --------------------------------------------------- */
+/* ---- those that are set -------------------------------------------------- */
 
 static ssize_t
 index_of(const struct shell *sh, const char *name)
@@ -83,7 +83,7 @@ var_unset(struct shell *sh, const char *name)
 	return true;
 }
 
-/* ---- values --------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 static const char *
 say_number(struct shell *sh, long long number)
@@ -173,7 +173,7 @@ own_value(struct shell *sh, const char *name)
 	return NULL;
 }
 
-/* ---- ${name} ${name:-word} ------------------------------------------------ */
+/* ---- ${name} ${name:-word} ----------------------------------------------- */
 
 static const char *
 in_braces(struct shell *sh, const char *text)
@@ -204,7 +204,7 @@ in_braces(struct shell *sh, const char *text)
 	return value;
 }
 
-/* ---- $[expression] $((arithmetic)) ---------------------------------------- */
+/* ---- $[expression] $((arithmetic)) --------------------------------------- */
 
 /* As print shows it; of a character only its number. */
 static const char *
@@ -265,7 +265,7 @@ expression(struct shell *sh, const char *text)
 	return value;
 }
 
-/* ---- $(commands) ---------------------------------------------------------- */
+/* ---- $(commands) --------------------------------------------------------- */
 
 /* What they wrote, without the ends of the last lines. */
 static const char *

@@ -28,7 +28,7 @@ add_words(struct collect *c, const char *option, const char *value)
 	vec_push(&c->words, xstrdup(value));
 }
 
-/* ---- one function per letter ------------------------------------------------------- */
+/* ---- one function per letter --------------------------------------------- */
 
 static int
 opt_profile(struct collect *c, const char *value)

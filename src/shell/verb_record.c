@@ -89,7 +89,7 @@ free_subjects(struct recording *r)
 	free(r->group);
 }
 
-/* ---- the wait ----------------------------------------------------------------------------- */
+/* ---- the wait ------------------------------------------------------------ */
 
 static bool
 all_ended(const struct recording *r)

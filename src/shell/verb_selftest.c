@@ -28,7 +28,7 @@ rest(void)
 	(void)nanosleep(&ts, NULL);
 }
 
-/* ---- the victim's life --------------------------------------------------------- */
+/* ---- the victim's life --------------------------------------------------- */
 
 static bool
 alive(struct selftest *t)
@@ -111,7 +111,7 @@ victim_start(struct selftest *t, const char *program)
 	return fail(FAIL_GENERAL, "selftest: the victim did not begin");
 }
 
-/* ---- a cycle ------------------------------------------------------------------------ */
+/* ---- a cycle ------------------------------------------------------------- */
 
 static void
 note_refusal(struct row *row)
@@ -218,7 +218,7 @@ visit(struct selftest *t, size_t which, unsigned cycles)
 	return 0;
 }
 
-/* ---- the verb ---------------------------------------------------------------------------- */
+/* ---- the verb ------------------------------------------------------------ */
 
 static int
 remove_one(const char *path, const struct stat *st, int how, struct FTW *at)

@@ -41,7 +41,7 @@ pid_option(int argc, char **argv)
 	return NULL;
 }
 
-/* ---- stop ---------------------------------------------------------------------------- */
+/* ---- stop ---------------------------------------------------------------- */
 
 static int
 verb_stop(struct shell *sh, int argc, char **argv)
@@ -62,7 +62,7 @@ verb_stop(struct shell *sh, int argc, char **argv)
 	return 0;
 }
 
-/* ---- doctor -------------------------------------------------------------------------- */
+/* ---- doctor -------------------------------------------------------------- */
 
 struct findings {
 	const struct shell *sh;

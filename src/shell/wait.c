@@ -41,7 +41,7 @@ wait_catch_signals(void)
 	sigaction(SIGXFSZ, &ignore, NULL);
 }
 
-/* ---- news ------------------------------------------------------------------------- */
+/* ---- news ---------------------------------------------------------------- */
 
 static void
 tell_end(struct shell *sh, const struct session_event *ev)
@@ -235,7 +235,7 @@ wait_for_child(struct shell *sh, pid_t pid, int *status)
 		;
 }
 
-/* ---- timers ------------------------------------------------------------------------- */
+/* ---- timers -------------------------------------------------------------- */
 
 void
 wait_reset_timers(struct shell *sh)
@@ -285,7 +285,7 @@ fire_timers(struct shell *sh)
 	return false;
 }
 
-/* ---- the wait --------------------------------------------------------------------------- */
+/* ---- the wait ------------------------------------------------------------ */
 
 static void
 show_progress(struct shell *sh)

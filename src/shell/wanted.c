@@ -16,7 +16,7 @@ is_of_calls(const struct handler *h)
 	return h->kind == EVENT_SYSIN || h->kind == EVENT_SYSOUT;
 }
 
-/* ---- what is asked for ------------------------------------------------------ */
+/* ---- what is asked for --------------------------------------------------- */
 
 static void
 want_calls(uint64_t *set, const struct handler *h)
@@ -97,7 +97,7 @@ wants_any(const struct shell *sh)
 	return memcmp(&sh->wants, &nothing, sizeof nothing) != 0;
 }
 
-/* ---- system calls ------------------------------------------------------------ */
+/* ---- system calls -------------------------------------------------------- */
 
 long
 call_number(const char *word)
@@ -160,7 +160,7 @@ wants_variable(struct shell *sh, const char *name)
 	return str_text(&sh->value);
 }
 
-/* ---- the event ---------------------------------------------------------------- */
+/* ---- the event ----------------------------------------------------------- */
 
 static enum event_kind
 kind_of(const struct session_event *ev)

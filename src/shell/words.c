@@ -147,7 +147,7 @@ take_next(struct scan *s, struct words *w)
 	return 0;
 }
 
-/* ---- commands ------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------ */
 
 /* && and || after a command, between blanks. */
 static bool

@@ -164,7 +164,7 @@ put_fde(struct pieces *p, const struct frame_fde *fde, uint64_t bias, size_t cie
 	end_entry(p, at);
 }
 
-/* ---- what libunwind must not see ------------------------------------------- */
+/* ---- what libunwind must not see ----------------------------------------- */
 
 /* The operands of an instruction: U is a number (signed or not), B a block, R a
  * register that another is in, digits so many bytes. NULL: not for us to say. */

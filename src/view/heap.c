@@ -42,7 +42,7 @@ count_of(const char *heading, const char *key)
 				.kind = CELL_COUNT };
 }
 
-/* ---- what is said beside it ----------------------------------------------- */
+/* ---- what is said beside it ---------------------------------------------- */
 
 void
 heap_notes(const struct viewer *v, const struct traced_heap *heap,
@@ -138,7 +138,7 @@ summary_of(const struct traced_heap *heap)
 	return str_take(&text);
 }
 
-/* ---- views ---------------------------------------------------------------- */
+/* ---- views --------------------------------------------------------------- */
 
 struct traced_heap *
 heap_begin(struct viewer *v, size_t n, const char *const *words, FILE *out,

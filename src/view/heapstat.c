@@ -23,7 +23,7 @@ name_column(struct table *t, const char *heading)
 			 .kind = CELL_NAME, .show = SHOW_VALUE });
 }
 
-/* ---- the highest peak ------------------------------------------------------ */
+/* ---- the highest peak ---------------------------------------------------- */
 
 struct peak {
 	const struct viewer *v;
@@ -108,7 +108,7 @@ write_live_set(struct viewer *v, const struct traced_heap *heap,
 	free(title);
 }
 
-/* ---- sizes ------------------------------------------------------------------ */
+/* ---- sizes --------------------------------------------------------------- */
 
 static void
 write_totals(struct viewer *v, const struct traced_heap *heap, FILE *out)

@@ -42,7 +42,7 @@ write_lost(const struct viewer *v, FILE *out)
 	str_fini(&notes);
 }
 
-/* ---- columns ---------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------- */
 
 static bool
 is_io(const struct viewer *v, int metric)
@@ -119,7 +119,7 @@ sort_for(struct viewer *v, const struct specs *specs,
 	return sort;
 }
 
-/* ---- tables of files ---------------------------------------------------------- */
+/* ---- tables of files ----------------------------------------------------- */
 
 static void
 set_value(struct viewer *v, uint64_t *slots, const char *name, uint64_t value)
@@ -202,7 +202,7 @@ view_iodetail(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	return 0;
 }
 
-/* ---- stacks -------------------------------------------------------------------- */
+/* ---- stacks -------------------------------------------------------------- */
 
 static const struct {
 	enum traced_io of;

@@ -12,7 +12,7 @@
 
 enum { THREADS_SHOWN = 6 };
 
-/* ---- names ------------------------------------------------------------------ */
+/* ---- names --------------------------------------------------------------- */
 
 static char *
 place_name(struct viewer *v, const struct traced_lock *lock)
@@ -66,7 +66,7 @@ threads_text(const struct viewer *v, const struct traced_wait *waits, size_t n)
 	return str_take(&text);
 }
 
-/* ---- the table -------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 enum { WAIT_TIME, WAITS, LONGEST, WAITERS, OWNERS };
 

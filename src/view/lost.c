@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- nothing -------------------------------------------------------------- */
+/* ---- nothing ------------------------------------------------------------- */
 
 static const struct {
 	enum metric_kind kind;
@@ -137,7 +137,7 @@ nothing_of_kind(const struct viewer *v, size_t experiment,
 		write_nothing(v, which, 0, out);
 }
 
-/* ---- calls that are lost --------------------------------------------------- */
+/* ---- calls that are lost ------------------------------------------------- */
 
 static uint64_t
 count_of(const struct experiment_log_event *ev, const char *name)
@@ -267,7 +267,7 @@ calls_lost_add(const struct viewer *v, const char *so_what, struct str *notes)
 	}
 }
 
-/* ---- bytes that passed no traced call --------------------------------------- */
+/* ---- bytes that passed no traced call ------------------------------------ */
 
 static void
 untraced_add(const char *what, uint64_t all, uint64_t traced, uint64_t stream,

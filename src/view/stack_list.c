@@ -187,7 +187,7 @@ write_text(struct viewer *v, const struct stack_list *list, size_t n,
 	free(s.frames);
 }
 
-/* ---- panels and tables ---------------------------------------------------- */
+/* ---- panels and tables --------------------------------------------------- */
 
 struct panels {
 	const struct stack_list *list;

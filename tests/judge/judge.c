@@ -58,7 +58,7 @@ push(struct unwind_trace *t, uint64_t pc)
 	t->pcs[t->len++] = pc;
 }
 
-/* ---- eu-stack ------------------------------------------------------------------ */
+/* ---- eu-stack ------------------------------------------------------------ */
 
 /* Of its lines, "TID 12:" and "#3  0x... - 1": the mark is on return addresses. */
 static void
@@ -88,7 +88,7 @@ ask_eu_stack(struct process *p)
 		pclose(out);
 }
 
-/* ---- the two engines ------------------------------------------------------------ */
+/* ---- the two engines ----------------------------------------------------- */
 
 static void
 walk_thread(struct process *p, struct thread *th)
@@ -132,7 +132,7 @@ ask_engines(struct process *p)
 	}
 }
 
-/* ---- comparing ------------------------------------------------------------------- */
+/* ---- comparing ----------------------------------------------------------- */
 
 static void
 tell_place(struct process *p, uint64_t pc, bool leaf)

@@ -163,7 +163,7 @@ health_free(struct health *h)
 	free(h);
 }
 
-/* ---- memory ---------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 struct span {
 	uint64_t start, end;
@@ -295,7 +295,7 @@ new_memory(pid_t pid, const struct health *was, const struct health *now)
 	return bad;
 }
 
-/* ---- the comparison -------------------------------------------------------------------- */
+/* ---- the comparison ------------------------------------------------------ */
 
 static unsigned
 not_in(const struct list *a, const struct list *b, const char *what)

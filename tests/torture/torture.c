@@ -28,7 +28,7 @@ static struct {
 	bool list;
 } opt = { .name = "all", .visits = 20, .kill_percent = 25 };
 
-/* ---- one visit ------------------------------------------------------------------- */
+/* ---- one visit ----------------------------------------------------------- */
 
 /* What a killed visit's moment is drawn from: it follows the whole ones. */
 static unsigned usual_us = 60000;
@@ -188,7 +188,7 @@ visit_once(struct victim *v, struct count *c, bool last)
 		visit_print_harm(&how, &o);
 }
 
-/* ---- one situation ------------------------------------------------------------------ */
+/* ---- one situation ------------------------------------------------------- */
 
 static bool
 finish(struct victim *v, struct count *c)
@@ -271,7 +271,7 @@ visit_one_life(const struct situation *s, struct count *c, unsigned visits)
 	return true;
 }
 
-/* ---- all of them ------------------------------------------------------------- */
+/* ---- all of them --------------------------------------------------------- */
 
 /* 0 well, 1 bad. */
 static int

@@ -26,7 +26,7 @@
 
 #include "page.h"
 
-/* ---- situations.c ------------------------------------------------------------ */
+/* ---- situations.c -------------------------------------------------------- */
 
 enum {
 	QUIET = 1,	/* its threads, descriptors, memory do not change */
@@ -59,14 +59,14 @@ struct situation {
 
 extern const struct situation situations[];	/* ended by name NULL */
 
-/* ---- words.c -------------------------------------------------------------------- */
+/* ---- words.c ------------------------------------------------------------- */
 
 /* What one word of the table stands for; the caller frees it. */
 char *word_of(const char *word);
 /* What a situation needs and is not here, or NULL. */
 const char *words_missing(const struct situation *s);
 
-/* ---- victim.c ----------------------------------------------------------------- */
+/* ---- victim.c ------------------------------------------------------------ */
 
 struct victim {
 	const struct situation *s;
@@ -92,7 +92,7 @@ void victim_kill(struct victim *v);
 /* The last lines it said. */
 void victim_print_words(void);
 
-/* ---- visit.c --------------------------------------------------------------------- */
+/* ---- visit.c ------------------------------------------------------------- */
 
 enum who { NOBODY, THE_SHELL, THE_TRACER, BOTH };
 
@@ -122,7 +122,7 @@ void visit_race(pid_t pid, const struct visit *v, struct outcome *o);
 /* The ends of anybody else's child: ours are waited for by pid. */
 void reap_strangers(const struct victim *v);
 
-/* ---- health.c -------------------------------------------------------------------- */
+/* ---- health.c ------------------------------------------------------------ */
 
 struct health;
 struct health *health_take(const struct victim *v);
@@ -130,7 +130,7 @@ void health_free(struct health *h);
 /* Number of things that are not as before; each is printed. */
 unsigned threads_of(const struct victim *v);
 unsigned health_compare(const struct health *was, const struct victim *v);
-/* ---- threads.c -------------------------------------------------------------------- */
+/* ---- threads.c ----------------------------------------------------------- */
 
 /* A thread that stands or is traced, and should not; printed. */
 unsigned health_standing(const struct victim *v);
@@ -140,7 +140,7 @@ struct waits *waits_take(pid_t pid);
 /* How many of them waited meanwhile, of how many; frees. */
 unsigned waits_grown(struct waits *was, pid_t pid, unsigned *of);
 
-/* ---- report.c ------------------------------------------------------------------- */
+/* ---- report.c ------------------------------------------------------------ */
 
 struct count {
 	unsigned visits, injected, killed, refused, unexpected, hung, lost;
@@ -160,7 +160,7 @@ void count_print(const struct situation *s, const struct count *c);
 void count_write(const struct situation *s, const struct count *c,
 		 const char *how, const char *out);
 
-/* ---- tools.c --------------------------------------------------------------------- */
+/* ---- tools.c ------------------------------------------------------------- */
 
 void random_begin(uint64_t seed);
 uint64_t random_below(uint64_t n);
@@ -171,7 +171,7 @@ char *path_in(const char *dir, const char *name);	/* caller frees */
 size_t children_of(pid_t pid, pid_t *out, size_t max);
 char *read_text(const char *path);	/* NULL, or caller frees */
 
-/* ---- torture.c -------------------------------------------------------------------- */
+/* ---- torture.c ----------------------------------------------------------- */
 
 extern const char *sonde, *victims_dir, *source_dir, *work_dir;
 

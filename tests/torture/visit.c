@@ -121,7 +121,7 @@ begin(pid_t pid, const struct visit *v, const char *words, const char *exp)
 	_exit(97);
 }
 
-/* ---- its processes --------------------------------------------------------------- */
+/* ---- its processes ------------------------------------------------------- */
 
 struct family {
 	pid_t pid[FAMILY_MAX];
@@ -201,7 +201,7 @@ all_end(const struct family *f)
 	return true;
 }
 
-/* ---- what it said --------------------------------------------------------------------- */
+/* ---- what it said -------------------------------------------------------- */
 
 static void
 read_stops(const char *text, struct outcome *o)
@@ -266,7 +266,7 @@ read_words(const char *words, struct outcome *o)
 	free(path);
 }
 
-/* ---- the visit ---------------------------------------------------------------------------- */
+/* ---- the visit ----------------------------------------------------------- */
 
 static void
 wait_us(uint64_t until)

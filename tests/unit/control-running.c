@@ -52,7 +52,7 @@ start(void (*body)(void *arg), pid_t *pid)
 	return t;
 }
 
-/* ---- one that runs -------------------------------------------------------- */
+/* ---- one that runs ------------------------------------------------------- */
 
 static void __attribute__((noinline))
 spin(void *arg)
@@ -103,7 +103,7 @@ test_running(void)
 	end_victim(pid, t);
 }
 
-/* ---- one that writes much -------------------------------------------------- */
+/* ---- one that writes much ------------------------------------------------ */
 
 static void
 write_much(void *arg)
@@ -157,7 +157,7 @@ test_transfer(void)
 	end_victim(pid, t);
 }
 
-/* ---- a sleep under a filter ------------------------------------------------ */
+/* ---- a sleep under a filter ---------------------------------------------- */
 
 static void
 forbid_restart(void)

@@ -39,7 +39,7 @@ below(unsigned n)
 	return (unsigned)(next_random() % n);
 }
 
-/* ---- two children of one image -------------------------------------------- */
+/* ---- two children of one image ------------------------------------------- */
 
 static pid_t
 start(void)
@@ -87,7 +87,7 @@ take(pid_t pid, unsigned char *bytes)
 	return ok;
 }
 
-/* ---- instructions ------------------------------------------------------------ */
+/* ---- instructions -------------------------------------------------------- */
 
 static size_t
 put(unsigned char *at, uint64_t value, size_t n)
@@ -164,7 +164,7 @@ registers(struct user_regs_struct *r)
 	r->orig_rax = (uint64_t)-1;
 }
 
-/* ---- a step of each ------------------------------------------------------------ */
+/* ---- a step of each ------------------------------------------------------ */
 
 struct outcome {
 	struct user_regs_struct regs;

@@ -71,7 +71,7 @@ refused_well(void)
 	return well;
 }
 
-/* ---- the ways to stop it -------------------------------------------------- */
+/* ---- the ways to stop it ------------------------------------------------- */
 
 static int refusals, holds;
 
@@ -155,7 +155,7 @@ visit(struct target *t, unsigned seed)
 	guest_close(g);
 }
 
-/* ---- what it says ----------------------------------------------------------- */
+/* ---- what it says -------------------------------------------------------- */
 
 static unsigned long long told_cut;
 

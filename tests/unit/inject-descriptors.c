@@ -31,7 +31,7 @@ struct shared {
 
 static struct shared *shared;
 
-/* ---- the program ------------------------------------------------------------ */
+/* ---- the program --------------------------------------------------------- */
 
 static void *
 wait_for_end(void *arg)
@@ -119,7 +119,7 @@ run_program(const char *page)
 	return 0;
 }
 
-/* ---- visits -------------------------------------------------------------------- */
+/* ---- visits -------------------------------------------------------------- */
 
 static void
 visit(struct target *t, unsigned *good)

@@ -32,7 +32,7 @@ struct shared {
 
 static struct shared *shared;
 
-/* ---- the program ------------------------------------------------------------ */
+/* ---- the program --------------------------------------------------------- */
 
 static int
 run_program(const char *page)
@@ -53,7 +53,7 @@ run_program(const char *page)
 	return 0;
 }
 
-/* ---- the injector --------------------------------------------------------------- */
+/* ---- the injector -------------------------------------------------------- */
 
 static void
 visit(pid_t pid)

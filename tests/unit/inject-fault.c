@@ -78,7 +78,7 @@ run_program(const char *page)
 	return shared->met == 1 && shared->as_it_was == 1 ? 0 : 1;
 }
 
-/* ---- visits --------------------------------------------------------------- */
+/* ---- visits -------------------------------------------------------------- */
 
 static void
 visit(struct target *t)

@@ -29,7 +29,7 @@
 enum { PROGRAMS = 4, CALLS = 24, ODD_STACK = 32768, PAGE = 4096 };
 enum { DEEP = 400000, STEP = 1000 };
 
-/* ---- the program ------------------------------------------------------------ */
+/* ---- the program --------------------------------------------------------- */
 
 static unsigned char *buffer;	/* on the main stack: it fills by and by */
 
@@ -102,7 +102,7 @@ run_program(const char *how, const char *page)
 	return strcmp(how, "deep") == 0 ? compute_deep() : compute();
 }
 
-/* ---- what is left ------------------------------------------------------------- */
+/* ---- what is left -------------------------------------------------------- */
 
 /* Pages of its main stack that have been used. */
 static unsigned

@@ -23,7 +23,7 @@
 
 enum { WORKERS = 3, WINDOW_US = 20000 };
 
-/* ---- the program ------------------------------------------------------------ */
+/* ---- the program --------------------------------------------------------- */
 
 static void
 nap(void)
@@ -73,7 +73,7 @@ run_program(const char *page)
 	return workers_join(th, WORKERS);
 }
 
-/* ---- the injector and its end -------------------------------------------------- */
+/* ---- the injector and its end -------------------------------------------- */
 
 static void
 inject_for_ever(pid_t pid, unsigned seed, int ready_fd)

@@ -30,7 +30,7 @@ struct shared {
 
 static struct shared *shared;
 
-/* ---- the victim ------------------------------------------------------------ */
+/* ---- the victim ---------------------------------------------------------- */
 
 /* 0: completed, the count at its two ends in *begin and *end; 1: aborted. */
 static int __attribute__((noinline))
@@ -162,7 +162,7 @@ run_victim(const char *page)
 	return shared->completed_over || shared->spoiled ? 1 : 0;
 }
 
-/* ---- the visits ---------------------------------------------------------------- */
+/* ---- the visits ---------------------------------------------------------- */
 
 static int
 visit(struct target *t)

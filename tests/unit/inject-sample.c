@@ -32,7 +32,7 @@ struct shared {
 
 static struct shared *shared;
 
-/* ---- the program ----------------------------------------------------------- */
+/* ---- the program --------------------------------------------------------- */
 
 static __attribute__((noinline, section("spin_section"))) unsigned
 spin(unsigned n)
@@ -95,7 +95,7 @@ run_program(const char *how, const char *page)
 	return 0;
 }
 
-/* ---- what came ----------------------------------------------------------------- */
+/* ---- what came ----------------------------------------------------------- */
 
 struct tally {
 	uint64_t samples, weight, complete, leaf, deep, inexact;
@@ -216,7 +216,7 @@ count_timers(pid_t pid)
 	return n;
 }
 
-/* ---- the cases ------------------------------------------------------------------- */
+/* ---- the cases ----------------------------------------------------------- */
 
 static struct guest *
 enter(struct target *t, struct unwind_space **space)

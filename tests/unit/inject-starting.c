@@ -88,7 +88,7 @@ check_start(void)
 	check(ended_well(pid), "its end");
 }
 
-/* ---- a thread that becomes a program --------------------------------------- */
+/* ---- a thread that becomes a program ------------------------------------- */
 
 /* With much to copy, so that it is in the midst of it for a while. */
 static void *

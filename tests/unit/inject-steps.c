@@ -33,7 +33,7 @@
 
 enum { WORKERS = 2, STRIDE = 29, FDS = 128, ODD_STACK = 16384 };
 
-/* ---- the program ------------------------------------------------------------ */
+/* ---- the program --------------------------------------------------------- */
 
 static void
 nap(void)
@@ -116,7 +116,7 @@ run_program(const char *page)
 	return workers_join(th, WORKERS);
 }
 
-/* ---- what it leaves ------------------------------------------------------------- */
+/* ---- what it leaves ------------------------------------------------------ */
 
 /* As we are: policy, flags, niceness, priority and slice. */
 static bool

@@ -49,7 +49,7 @@ round_done(void)
 	__atomic_fetch_add(&shared->rounds, 1, __ATOMIC_RELAXED);
 }
 
-/* ---- the programs ----------------------------------------------------------- */
+/* ---- the programs -------------------------------------------------------- */
 
 enum { BLOCKS = 64, BLOCK_MAX = 3000 };
 
@@ -312,7 +312,7 @@ run_program(const char *name, const char *page)
 	return shared->wrong || shared->eintr ? 1 : 0;
 }
 
-/* ---- is it as it was? -------------------------------------------------------- */
+/* ---- is it as it was? ---------------------------------------------------- */
 
 struct span {
 	uint64_t start, end;
@@ -433,7 +433,7 @@ compare(const struct health *was, const struct health *now, bool quiet)
 	return bad;
 }
 
-/* ---- the visits ----------------------------------------------------------------- */
+/* ---- the visits ---------------------------------------------------------- */
 
 static uint64_t stops[100000];
 static size_t nstops;

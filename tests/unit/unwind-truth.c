@@ -115,7 +115,7 @@ peek_word(const struct run *r, uint64_t addr)
 	return word;
 }
 
-/* ---- what is mapped -------------------------------------------------------- */
+/* ---- what is mapped ------------------------------------------------------ */
 
 static void
 read_maps(struct run *r)
@@ -180,7 +180,7 @@ place(struct run *r, uint64_t pc, char function[64], char object[64])
 	return text;
 }
 
-/* ---- the truth --------------------------------------------------------------- */
+/* ---- the truth ----------------------------------------------------------- */
 
 static void
 push(struct run *r, uint64_t slot, uint64_t ret, uint64_t shown)
@@ -325,7 +325,7 @@ check_chain(struct run *r)
 	r->chains++;
 }
 
-/* ---- comparing ----------------------------------------------------------------- */
+/* ---- comparing ----------------------------------------------------------- */
 
 static bool
 is_true(const struct run *r)
@@ -442,7 +442,7 @@ compare(struct run *r)
 		tell(r, right);
 }
 
-/* ---- stepping -------------------------------------------------------------------- */
+/* ---- stepping ------------------------------------------------------------ */
 
 static bool
 get_regs(struct run *r)

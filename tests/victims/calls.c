@@ -254,7 +254,7 @@ in_wait4(void)
 	return waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 7;
 }
 
-/* ---- those that a feeder ends --------------------------------------------- */
+/* ---- those that a feeder ends -------------------------------------------- */
 
 static bool
 in_semop(void)
@@ -506,7 +506,7 @@ feed_wide_write(pthread_t whom)
 	}
 }
 
-/* ---- all of them ------------------------------------------------------------ */
+/* ---- all of them --------------------------------------------------------- */
 
 static const struct call {
 	const char *name;

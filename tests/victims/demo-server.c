@@ -41,7 +41,7 @@ static struct discount *discounts;
 static int server_end[CUSTOMERS], customer_end[CUSTOMERS];
 static _Atomic uint64_t requests, errors, interrupted, longest_ns, checksum;
 
-/* ---- the shop -------------------------------------------------------------- */
+/* ---- the shop ------------------------------------------------------------ */
 
 static uint32_t
 percent_of(uint32_t article)
@@ -108,7 +108,7 @@ sign_receipt(const struct receipt *receipt, int rounds)
 	return x;
 }
 
-/* ---- input and output that counts every trouble ---------------------------- */
+/* ---- input and output that counts every trouble -------------------------- */
 
 static bool
 trouble(ssize_t got, size_t wanted)
@@ -122,7 +122,7 @@ trouble(ssize_t got, size_t wanted)
 	return true;
 }
 
-/* ---- workers --------------------------------------------------------------- */
+/* ---- workers ------------------------------------------------------------- */
 
 static struct order queue[CUSTOMERS];	/* one order a customer at a time */
 static unsigned queue_head, queue_tail;
@@ -174,7 +174,7 @@ worker(void *arg)
 	return NULL;
 }
 
-/* ---- the event loop -------------------------------------------------------- */
+/* ---- the event loop ------------------------------------------------------ */
 
 static void
 take_order(int fd)
@@ -211,7 +211,7 @@ event_loop(void *arg)
 	return NULL;
 }
 
-/* ---- customers ------------------------------------------------------------- */
+/* ---- customers ----------------------------------------------------------- */
 
 static void
 note_wait(uint64_t ns)

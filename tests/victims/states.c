@@ -35,7 +35,7 @@ static _Atomic bool wanted;
 static uint64_t product = 1;
 static _Atomic bool done;
 
-/* ---- its own clocks -------------------------------------------------------- */
+/* ---- its own clocks ------------------------------------------------------ */
 
 static struct clocks {
 	uint64_t wall, cpu, wait;
@@ -79,7 +79,7 @@ phase_over(uint64_t since)
 	return victim_clock(CLOCK_MONOTONIC) - since >= PHASE_NS;
 }
 
-/* ---- the phases ------------------------------------------------------------ */
+/* ---- the phases ---------------------------------------------------------- */
 
 NOINLINE static void
 compute(uint64_t since)
@@ -219,7 +219,7 @@ script(void *arg)
 	return arg;
 }
 
-/* ---- those who let it wait --------------------------------------------------- */
+/* ---- those who let it wait ----------------------------------------------- */
 
 static void *
 own(void *arg)

@@ -61,7 +61,7 @@ static char alternate[SIDE_STACK], side[2][SIDE_STACK];
 } while (0)
 #define LEAVE() do { BARRIER(); chain.count--; BARRIER(); } while (0)
 
-/* ---- frames of every kind --------------------------------------------------- */
+/* ---- frames of every kind ------------------------------------------------ */
 
 NOINLINE static int
 leaf(int n)
@@ -197,7 +197,7 @@ frames(void)
 	LEAVE();
 }
 
-/* ---- assembly --------------------------------------------------------------- */
+/* ---- assembly ------------------------------------------------------------ */
 
 /* with_cfi, by_frame_pointer, without_anything: call their argument. */
 int asm_with_cfi(int (*f)(int), int n);
@@ -347,7 +347,7 @@ remap(void)
 	LEAVE();
 }
 
-/* ---- signals, jumps, other stacks ------------------------------------------- */
+/* ---- signals, jumps, other stacks ---------------------------------------- */
 
 static sigjmp_buf back;
 
@@ -470,7 +470,7 @@ context(void)
 	LEAVE();
 }
 
-/* ---- libraries --------------------------------------------------------------- */
+/* ---- libraries ----------------------------------------------------------- */
 
 static void
 memory(void)

@@ -198,7 +198,7 @@ use_red_zone(void *arg)
 #define rounding use_red_zone
 #endif
 
-/* ---- jumps ------------------------------------------------------------------------ */
+/* ---- jumps --------------------------------------------------------------- */
 
 static __thread sigjmp_buf out;
 static __thread volatile int depth;

@@ -18,7 +18,7 @@ enum { NAP_MS = 15, NAP_NS = NAP_MS * 1000000 };
 
 static const struct timespec nap = { 0, NAP_NS };
 
-/* ---- restartable sequences ------------------------------------------------------ */
+/* ---- restartable sequences ----------------------------------------------- */
 
 #if defined(__x86_64__) && defined(__GLIBC__) && __has_include(<sys/rseq.h>)
 #include <sys/rseq.h>
@@ -112,7 +112,7 @@ sequences(void *arg)
 }
 #endif
 
-/* ---- stacks of its own ------------------------------------------------------------- */
+/* ---- stacks of its own --------------------------------------------------- */
 
 enum { ROUTINES = 8, ROUTINE_STACK = 65536 };
 
@@ -177,7 +177,7 @@ coroutines(void *arg)
 	return arg;
 }
 
-/* ---- threads that are cancelled -------------------------------------------------------- */
+/* ---- threads that are cancelled ------------------------------------------ */
 
 static void *
 sleep_for_ever(void *arg)
@@ -207,7 +207,7 @@ cancels(void *arg)
 	return arg;
 }
 
-/* ---- memory that may not be paged ------------------------------------------------------- */
+/* ---- memory that may not be paged ---------------------------------------- */
 
 static void *
 locked(void *arg)
@@ -228,7 +228,7 @@ locked(void *arg)
 	return arg;
 }
 
-/* ---- calls that wait ---------------------------------------------------------------------- */
+/* ---- calls that wait ----------------------------------------------------- */
 
 static void *
 use_timerfd(void *arg)

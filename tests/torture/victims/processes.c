@@ -211,7 +211,7 @@ closes_all(void *arg)
 	return arg;
 }
 
-/* ---- confined ---------------------------------------------------------------------- */
+/* ---- confined ------------------------------------------------------------ */
 
 static void
 confine(const unsigned *calls, size_t n, unsigned otherwise)

@@ -113,7 +113,7 @@ cpu_timer_naps(void *arg)
 	return arg;
 }
 
-/* ---- queued values ------------------------------------------------------------ */
+/* ---- queued values ------------------------------------------------------- */
 
 static volatile int expected;
 
@@ -213,7 +213,7 @@ queued_wait(void *arg)
 	return arg;
 }
 
-/* ---- interruption that must be ----------------------------------------------------- */
+/* ---- interruption that must be ------------------------------------------- */
 
 /* Since the alarm was set: how often it came, and how often into the read. */
 static volatile unsigned alarms, alarms_in_read;
@@ -267,7 +267,7 @@ interrupted_read(void *arg)
 	return arg;
 }
 
-/* ---- where handlers run ----------------------------------------------------------------- */
+/* ---- where handlers run -------------------------------------------------- */
 
 static char alternate[65536];
 

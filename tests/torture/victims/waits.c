@@ -216,7 +216,7 @@ use_mq(void *arg)
 	return arg;
 }
 
-/* ---- calls without a time-out: another process sends ------------------------ */
+/* ---- calls without a time-out: another process sends --------------------- */
 
 static int queue;
 
@@ -269,7 +269,7 @@ use_msgrcv(void *arg)
 	return arg;
 }
 
-/* ---- calls with partial results ------------------------------------------------ */
+/* ---- calls with partial results ------------------------------------------ */
 
 enum { WHOLE = 65536, PIECE = 4096 };
 
@@ -366,7 +366,7 @@ use_large_write(void *arg)
 	return arg;
 }
 
-/* ---- all of them, one thread each ------------------------------------------------- */
+/* ---- all of them, one thread each ---------------------------------------- */
 
 static void *
 use_any(void *arg)
