@@ -275,9 +275,9 @@ struct experiment_packet {	/* one event of a data file */
 					 * calls that it stands for, or 0: 1 */
 	uint64_t weight_ns;		/* clock: NTICK * ptimer */
 	/* other kinds: heap HTYPE HSIZE HVADDR HOVADDR; sync SRQST SOBJ SOWNER
-	 * (thread that held it, 0: not known); io IOTYPE IOFD IONBYTE IORQST IOOFD IOFSTYPE; hwc HWCTAG HWCINT
-	 * VADDR PADDR VIRTPC PHYSPC. Times (SRQST, IORQST) are relative to
-	 * start too, modulo 2^64; 0 stays 0. */
+	 * (thread that held it, 0: not known); io IOTYPE IOFD IONBYTE IORQST
+	 * IOOFD IOFSTYPE; hwc HWCTAG HWCINT VADDR PADDR VIRTPC PHYSPC. Times
+	 * (SRQST, IORQST) are relative to start too, modulo 2^64; 0 stays 0. */
 	uint64_t value[EXPERIMENT_VALUES];
 	const char *text;		/* io: file name, during visit; NULL */
 	/* FRINFO of packets that may come, the farther one first: to ask the

@@ -108,7 +108,8 @@ size_t profile_experiment_count(const struct profile *prof);
 const struct experiment_reader *
 profile_experiment(const struct profile *prof, size_t i);
 
-/* Metrics that some experiment has data for, by their numbers. The position in out is the metric's slot: values of costs are by slot. */
+/* Metrics that some experiment has data for, by their numbers. The position in
+ * out is the metric's slot: values of costs are by slot. */
 size_t profile_metrics(const struct profile *prof, int *out);
 
 /* By slot; both live until the profile is freed. */

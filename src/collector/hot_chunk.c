@@ -173,8 +173,8 @@ hot_chunk_more(struct trace_turn turn, uint32_t bytes, uint64_t at)
 		at = hot_chunk_take(turn.th, bytes);
 		used = (uint32_t)at;
 		if (at >> 32 && used + bytes <= TRACE_ROOM)
-			return (uint64_t *)(hot_chunk_data(turn.area, (at >> 32) - 1) +
-					    used);
+			return (uint64_t *)(used +
+				hot_chunk_data(turn.area, (at >> 32) - 1));
 	}
 	/* it would grow into the chunk's number */
 	if ((uint32_t)turn.th->place > TRACE_ROOM)

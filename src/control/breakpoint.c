@@ -130,7 +130,8 @@ has_passed(const struct breakpoint *bp, const struct hold *h)
 {
 	struct user_regs_struct regs;
 
-	return h->stopped && !h->group_signal && thread_get_regs(h->tid, &regs) == 0 &&
+	return h->stopped && !h->group_signal &&
+		thread_get_regs(h->tid, &regs) == 0 &&
 		machine_pc(&regs) == bp->addr && machine_passes(&regs);
 }
 

@@ -192,7 +192,8 @@ young_line(void *arg, const unsigned char *line, size_t n, uint64_t index)
 	(void)keep_word(line, n, "kind", kind);
 	if (!strcmp(kind, "sonde_thread") && !name_wanted(p, line, n, index))
 		return false;
-	if (keep_time(p->exp, line, n) >= p->cut || str_starts(kind, "sonde_thread") ||
+	if (keep_time(p->exp, line, n) >= p->cut ||
+	    str_starts(kind, "sonde_thread") ||
 	    !strcmp(kind, "sonde_settings"))
 		return true;
 	if (!strcmp(kind, "sonde_loss"))

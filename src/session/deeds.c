@@ -89,7 +89,8 @@ deeds_tell(struct tracer *tr)
 int
 deeds_due_ms(const struct tracer *tr)
 {
-	const uint64_t due = tr->fired_at + (uint64_t)TELL_MS * NS_PER_MS, now = now_ns();
+	const uint64_t due = tr->fired_at + (uint64_t)TELL_MS * NS_PER_MS;
+	const uint64_t now = now_ns();
 
 	return !tr->fired_at ? -1 : due <= now ? 0 :
 		(int)((due - now) / NS_PER_MS) + 1;

@@ -2,8 +2,8 @@
 /*
  * The inject engine's files: inject_start.c begins, engine_inject.c runs it,
  * inject_weights.c turns what it brings into packets, inject_system.c finds the
- * place of system time, inject_posix.c asks /proc where perf is refused, inject_mute.c and inject_deaf.c look whether ticks
- * may be sent.
+ * place of system time, inject_posix.c asks /proc where perf is refused,
+ * inject_mute.c and inject_deaf.c look whether ticks may be sent.
  */
 #ifndef SONDE_SESSION_ENGINE_INJECT_H
 #define SONDE_SESSION_ENGINE_INJECT_H

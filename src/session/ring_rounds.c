@@ -13,9 +13,10 @@
  * samples from swinging, and the last round (A = 1) books the rest to the
  * nanosecond; without a tick of its own it goes to the stacks of before. So it
  * is at a resource sample, too, for each thread that had a tick. Ticks in step
- * with the scheduler's hit a thread too often, or too rarely (1.33 of a process's CPU time at 10.000
- * ms, which the clock now evades; a fifth of a thread's that runs for 10 us at
- * a time): A = 1/2 corrects up to 2, and less than 1 wholly.
+ * with the scheduler's hit a thread too often, or too rarely (1.33 of a
+ * process's CPU time at 10.000 ms, which the clock now evades; a fifth of a
+ * thread's that runs for 10 us at a time): A = 1/2 corrects up to 2, and less
+ * than 1 wholly.
  */
 #include "engine_ring.h"
 

@@ -144,7 +144,8 @@ check_limit(struct collection *c)
 	const uint64_t limit = c->settings.limit_mb << 20;
 
 	/* what is kept is held below it */
-	if (!limit || c->settings.keep_ns || c->over_limit || experiment_size(c->exp) < limit)
+	if (!limit || c->settings.keep_ns || c->over_limit ||
+	    experiment_size(c->exp) < limit)
 		return;
 	c->over_limit = true;
 	/* it is not resumed */

@@ -447,8 +447,8 @@ const struct command data_commands[] = {
 	  cmd_undisplay, "undisplay 1" },
 	{ "up", "[N]", "select the frame that called", NEEDS_STANDING, cmd_up,
 	  "up 2" },
-	{ "whatis", "[-t | -r | -n | -e] EXPR|TYPE", "print a type (-t, -r: with its\n"
-	  "  members)",
+	{ "whatis", "[-t | -r | -n | -e] EXPR|TYPE", "print a type (-t, -r: "
+	  "with its\n  members)",
 	  REDIRECTS_ITSELF, cmd_whatis, "whatis list" },
 	{ "whereis", "NAME", "list all that has this name", 0, cmd_whereis,
 	  "whereis main" },

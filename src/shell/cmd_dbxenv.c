@@ -127,11 +127,16 @@ set_io(struct shell *sh, const char *value)
 }
 
 static const struct variable variables[] = {
-	{ "call_timeout", "SECONDS", "those that call waits for its function", get_call, set_call },
-	{ "follow_fork_mode", "parent|child|ask|both", "who is kept at a fork", get_follow, set_follow },
-	{ "run_autostart", "on|off", "cont runs the program if none runs", get_autostart, set_autostart },
-	{ "run_io", "stdio|pty", "run: on our terminal, or on its own", get_io, set_io },
-	{ "stack_max_size", "FRAMES", "what where prints of a stack; 0: all", get_stack, set_stack },
+	{ "call_timeout", "SECONDS", "those that call waits for its function",
+	  get_call, set_call },
+	{ "follow_fork_mode", "parent|child|ask|both", "who is kept at a fork",
+	  get_follow, set_follow },
+	{ "run_autostart", "on|off", "cont runs the program if none runs",
+	  get_autostart, set_autostart },
+	{ "run_io", "stdio|pty", "run: on our terminal, or on its own",
+	  get_io, set_io },
+	{ "stack_max_size", "FRAMES", "what where prints of a stack; 0: all",
+	  get_stack, set_stack },
 	{ .name = NULL },
 };
 

@@ -315,8 +315,8 @@ const struct command shell_commands[] = {
 	  "output", 0, cmd_outfile, "outfile report.txt" },
 	{ "quit", "[STATUS]", "leave: what was run is killed, what was "
 	  "attached to goes on", 0, cmd_quit, "quit" },
-	{ "script", "FILE [ARGUMENTS]", "run a command file; its quit ends it alone", 0,
-	  cmd_script, "script report.sonde" },
+	{ "script", "FILE [ARGUMENTS]", "run a command file; its quit ends it "
+	  "alone", 0, cmd_script, "script report.sonde" },
 	{ "setenv", "NAME [VALUE]", "set a variable of the next run's "
 	  "environment", 0, cmd_setenv,
 	  "setenv LANG C" },

@@ -371,17 +371,19 @@ cmd_pop(struct shell *sh, size_t n, char **words)
 }
 
 const struct command step_commands[] = {
-	{ "next", "[-resumeone] [t@TID] [N]", "go on to the next line, over calls "
-	  "(-resumeone: alone)",
+	{ "next", "[-resumeone] [t@TID] [N]", "go on to the next line, over "
+	  "calls (-resumeone: alone)",
 	  NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_next, "next" },
-	{ "nexti", "[-resumeone] [t@TID] [N]", "execute one instruction, a call as one",
+	{ "nexti", "[-resumeone] [t@TID] [N]", "execute one instruction, a "
+	  "call as one",
 	  NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_nexti, "nexti 3" },
 	{ "pop", "[N | -f N | -c]", "leave the function undone (-f: to frame N; "
-	  "-c: a call that\n  stands)", NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_pop,
-	  "pop" },
+	  "-c: a call that\n  stands)",
+	  NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_pop, "pop" },
 	{ "step", "[-resumeone] [t@TID] [N] | up | to FUNCTION", "go on to the "
-	  "next line, into calls\n  (up: to the caller; to: into that call only)", NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_step,
-	  "step up" },
+	  "next line, into calls\n  (up: to the caller; to: into that call "
+	  "only)",
+	  NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_step, "step up" },
 	{ "stepi", "[t@TID] [N]", "execute one instruction",
 	  NEEDS_TARGET | NEEDS_STOPPED | LETS_RUN, cmd_stepi, "stepi" },
 	{ 0 }

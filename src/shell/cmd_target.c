@@ -364,16 +364,19 @@ const struct command target_commands[] = {
 	{ "attach", "[-stop] [-r] PID|NAME | PROGRAM|- PID | -p PID PROGRAM",
 	  "attach to a running process; it runs on (-stop: stop it)", 0,
 	  cmd_attach, "attach 4711" },
-	{ "cont", "[-resumeone | -sig SIGNAL | -nosig | at LINE |\n       -follow parent|child|both] [t@TID]", "resume; wait for an "
-	  "event or the end\n  (-resumeone: alone; -sig: with this signal instead "
-	  "of the one that is due,\n  -nosig: with none; at: from that line on;\n  -follow: of two that "
-	  "stand at a fork, see dbxenv)", LETS_RUN, cmd_cont, "cont" },
+	{ "cont", "[-resumeone | -sig SIGNAL | -nosig | at LINE |\n"
+	  "       -follow parent|child|both] [t@TID]",
+	  "resume; wait for an event or the end\n"
+	  "  (-resumeone: alone; -sig: with this signal instead of the one that "
+	  "is due,\n  -nosig: with none; at: from that line on;\n"
+	  "  -follow: of two that stand at a fork, see dbxenv)",
+	  LETS_RUN, cmd_cont, "cont" },
 	{ "debug", "[PROGRAM [ARGUMENTS] | - [PID]]",
 	  "choose the program that run starts", 0, cmd_debug,
 	  "debug ./server -v" },
 	{ "detach", "[-stop | -keep | -sig SIGNAL]", "let it go (-stop: stopped; "
-	  "-keep: recording\n  goes on; -sig: with this signal)", NEEDS_TARGET, cmd_detach,
-	  "detach -keep" },
+	  "-keep: recording\n  goes on; -sig: with this signal)",
+	  NEEDS_TARGET, cmd_detach, "detach -keep" },
 	{ "kill", "[SIGNAL | -l]", "kill the process, or send it a signal "
 	  "(-l: list them)", 0, cmd_kill, "kill TERM" },
 	{ "process", "[PID]", "make another process under the prompt current;\n  "
@@ -385,8 +388,8 @@ const struct command target_commands[] = {
 	  "with these arguments only", REDIRECTS_ITSELF | LETS_RUN, cmd_rerun,
 	  "rerun -n 5" },
 	{ "run", "[ARGUMENTS] [< FILE] [> FILE]", "start the program and "
-	  "wait; without words: as the last time", REDIRECTS_ITSELF | LETS_RUN, cmd_run,
-	  "run -n 5 > out.txt" },
+	  "wait; without words: as the last time",
+	  REDIRECTS_ITSELF | LETS_RUN, cmd_run, "run -n 5 > out.txt" },
 	{ "runargs", "[ARGUMENTS] [< FILE] [> FILE]",
 	  "set the program's arguments", REDIRECTS_ITSELF, cmd_runargs,
 	  "runargs -n 5 < in.txt" },

@@ -174,7 +174,8 @@ take_operator(struct script *s, const char *what, char *joined)
 static bool
 unexpected(struct script *s, enum keyword k)
 {
-	fail(FAIL_USAGE, "'%s' stands where a command should", script_keyword_name(k));
+	fail(FAIL_USAGE, "'%s' stands where a command should",
+	     script_keyword_name(k));
 	(void)fail_remedy("help language shows how statements are written");
 	return script_nonsense(s, s->at);
 }

@@ -71,7 +71,8 @@ each_row(struct selftest *t,
 {
 	for (size_t i = 0; i < SELFTEST_PROGRAMS; i++)
 		for (size_t k = 0; k < SELFTEST_ENGINES; k++)
-			visit_row(t, selftest_programs[i], selftest_engines[k], &t->rows[i][k]);
+			visit_row(t, selftest_programs[i], selftest_engines[k],
+				  &t->rows[i][k]);
 }
 
 void

@@ -198,7 +198,8 @@ check_needs(struct shell *sh, const struct command *c)
 {
 	if (sh->core && c->needs & (NEEDS_SEEN | NEEDS_STANDING))
 		return 0;
-	if (c->needs & (NEEDS_SEEN | NEEDS_STANDING | NEEDS_TARGET | NEEDS_STOPPED | NEEDS_COLLECTING) &&
+	if (c->needs & (NEEDS_SEEN | NEEDS_STANDING | NEEDS_TARGET |
+			NEEDS_STOPPED | NEEDS_COLLECTING) &&
 	    (!sh->session || session_state(sh->session) == SESSION_ENDED)) {
 		fail(FAIL_USAGE, "%s: there is no process", c->name);
 		return fail_remedy("attach PID, or debug PROGRAM and run");
@@ -303,7 +304,8 @@ is_source_of_file(const struct shell *sh, const struct words *w)
 {
 	struct stat st;
 
-	return !sh->viewed.len && !sh->experiment && w->len > 1 && strcmp(w->items[0], "source") == 0 &&
+	return !sh->viewed.len && !sh->experiment && w->len > 1 &&
+		strcmp(w->items[0], "source") == 0 &&
 		strpbrk(w->items[1], "./") && stat(w->items[1], &st) == 0 &&
 		S_ISREG(st.st_mode);
 }

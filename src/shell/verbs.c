@@ -155,8 +155,8 @@ const struct verb verb_table[] = {
 	  "  for example: sonde collect -p hi -o run.1.er ./server -v\n",
 	  verb_collect },
 	{ "doctor", "[-p PID]",
-	  "say what works here, or with a process, and how to mend it", "  for example: sonde doctor -p 4711\n",
-	  verb_doctor },
+	  "say what works here, or with a process, and how to mend it",
+	  "  for example: sonde doctor -p 4711\n", verb_doctor },
 	{ "dump", "-p PID [--json] [-consistent]",
 	  "print the stacks of all threads, and what each waits for",
 	  "  Threads that wait are not stopped.\n"

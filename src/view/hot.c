@@ -35,7 +35,8 @@ row_color(const struct table *t, const struct row *row)
 		return "\033[1;31m";
 	if (row->mark == '*')
 		return "\033[1m";
-	if (!t->v || row->is_sum || row->kind != ROW_VALUES || !strcmp(row->name, "<Total>"))
+	if (!t->v || row->is_sum || row->kind != ROW_VALUES ||
+	    !strcmp(row->name, "<Total>"))
 		return "";
 
 	const double share = heat(t, row);
