@@ -42,6 +42,9 @@ look_visit()
 	put "$1" sonde look "$(said ns "$TMP/look.out")"
 	put "$1" sonde kernel "$(said kernel "$TMP/look.out")"
 	put "$1" sonde whole "$(said whole "$TMP/look.out")"
+	put "$1" sonde swept "$(said swept "$TMP/look.out")"
+	put "$1" sonde sweep "$(said sweep "$TMP/look.out")"
+	put "$1" sonde first "$(said first "$TMP/look.out")"
 	"$PROGRAMS/timed" "$TMP/timed" "$SONDE" dump -p "$VPID" \
 		>"$TMP/tool.out" 2>"$TMP/tool.err" </dev/null || {
 		WHY=$(tail -n 1 "$TMP/tool.err")
@@ -65,19 +68,26 @@ write_look()
 	echo "\`bench/run --only look\`. Threads of \`bench/blocked.c\` sleep" \
 		"$LOOK_DEPTH calls deep. A look is what \`sonde dump\` does to" \
 		"each: its stack copied and unwound, by \`bench/look.c\`, the" \
-		"best of five. The whole command has start, names and output" \
-		"in it. A stop would give a thread a turn on a CPU. The kernel" \
-		"alone is the same calls, and nothing done with what they" \
-		"give: three files of /proc opened and read, the stack copied," \
-		"one file read again. Aim: 7 us a thread, no turn; it was set" \
-		"where these files stayed open."
-	table threads "a look, us a thread" "the kernel alone" \
-		"complete stacks" \
-		"\`sonde dump -p PID\`, us a thread" "turns that threads had"
+		"best of five. From 128 threads on, as root, it is by the" \
+		"kernel's task iterator, for all of them in one reading; the" \
+		"first one also sets that up. One by one it is by /proc:" \
+		"three files opened and read, the stack copied, one file read" \
+		"again; the kernel alone is these calls, and nothing done with" \
+		"what they give. The whole command has start, names, waits and" \
+		"output in it. A stop would give a thread a turn on a CPU." \
+		"Aim: 7 us a thread, no turn."
+	table threads "a look, all in one reading, us a thread" \
+		"the first such reading, ms" "a look, one by one" \
+		"of that the kernel alone" "complete stacks: in one reading" \
+		"complete stacks: one by one" "\`sonde dump -p PID\`, us a thread" \
+		"turns that threads had"
 	for threads in "${LOOK_THREADS[@]}"; do
 		case="look $threads"
-		row "$((threads + 1))" "$(spread "$case" sonde look 1e3 %.1f)" \
+		row "$((threads + 1))" "$(spread "$case" sonde sweep 1e3 %.1f)" \
+			"$(spread "$case" sonde first 1e6 %.1f)" \
+			"$(spread "$case" sonde look 1e3 %.1f)" \
 			"$(spread "$case" sonde kernel 1e3 %.1f)" \
+			"$(spread "$case" sonde swept 1 %.0f)" \
 			"$(spread "$case" sonde whole 1 %.0f)" \
 			"$(spread "$case" sonde dump 1e3 %.1f)" \
 			"$(spread "$case" sonde turns 1 %.0f)"

@@ -79,6 +79,7 @@ enum hazard {
 	HAZARD_SIGRETURN,	/* a sleep that it makes the kernel forget */
 	HAZARD_STARTING,	/* a loader that has not set up its libc */
 	HAZARD_STRAY_STACK,	/* holes between a stack and what is above */
+	HAZARD_SWEPT_RUNS,	/* who wakes while its stack is read */
 	HAZARD_TAKEN_NUMBER,	/* its own file at the number of a descriptor of ours */
 	HAZARD_TICK_CALLS,	/* ticks in a thread that seccomp confines */
 	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */

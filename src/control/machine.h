@@ -18,6 +18,9 @@ void machine_set_pc(struct user_regs_struct *regs, uint64_t pc);
 uint64_t machine_sp(const struct user_regs_struct *regs);
 /* Above sp of who stands on a stack of libc's own; 0: not known. */
 uint64_t machine_thread_pointer(const struct user_regs_struct *regs);
+/* As many words as struct user_regs_struct begins with lie alike where the kernel
+ * keeps them (struct pt_regs); *sp: which of them that is. 0: they do not. */
+size_t machine_entry_words(size_t *sp);
 /* The number of the system call the thread is in, -1: none. */
 long machine_syscall(const struct user_regs_struct *regs);
 /* That call was cut short by our stop, and the kernel would say EINTR where

@@ -108,6 +108,15 @@ machine_thread_pointer(const struct user_regs_struct *regs)
 	return 0;
 }
 
+/* They do, but this processor may show us a copy and a count in another order than
+ * they came to be. */
+size_t
+machine_entry_words(size_t *sp)
+{
+	*sp = 0;
+	return 0;
+}
+
 /* The general registers do not tell; x8 keeps the number of the last one. */
 long
 machine_syscall(const struct user_regs_struct *regs)

@@ -82,6 +82,14 @@ machine_thread_pointer(const struct user_regs_struct *regs)
 	return regs->fs_base;
 }
 
+/* From r15 to ss: arch/x86/include/asm/ptrace.h. */
+size_t
+machine_entry_words(size_t *sp)
+{
+	*sp = offsetof(struct user_regs_struct, rsp) / sizeof(uint64_t);
+	return offsetof(struct user_regs_struct, fs_base) / sizeof(uint64_t);
+}
+
 /* An interrupt or trap leaves a negative number there. */
 long
 machine_syscall(const struct user_regs_struct *regs)

@@ -455,6 +455,7 @@ struct target {
 	unsigned char *arena;		/* stacks are copied to */
 	size_t arena_size;
 	struct modules maps;		/* ... and where they may end */
+	struct sweep *sweep;		/* NULL: not asked for yet */
 	uint64_t maps_at;
 	struct cgroup_mount cgroups[CGROUP_VERSIONS];
 	bool cgroups_read;

@@ -11,6 +11,7 @@
  */
 #include "hazard.h"
 #include "private.h"
+#include "sweep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -219,6 +220,7 @@ target_close(struct target *t)
 	if (t->arena)
 		munmap(t->arena, t->arena_size);
 	modules_fini(&t->maps);
+	sweep_free(t->sweep);
 	cgroups_fini(t);
 	if (t->pidfd >= 0)
 		close(t->pidfd);

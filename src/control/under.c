@@ -104,6 +104,15 @@ under_copy(const struct target *t, struct snapshot_thread *th,
 }
 
 void
+snapshot_thread_keep(struct snapshot_thread *th)
+{
+	unsigned char *own = xmalloc(th->stack_size);
+
+	memcpy(own, th->stack, th->stack_size);
+	th->stack = own;
+}
+
+void
 snapshot_thread_fini(struct snapshot_thread *th)
 {
 	free(th->stack);

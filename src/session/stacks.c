@@ -11,7 +11,8 @@
 #include <time.h>
 
 enum { STACK_MAX = 8 << 20, FRAMES_MAX = 20000, LOOKS = 12,
-       LOOK_NAP_NS = 200 * 1000 };
+       LOOK_NAP_NS = 200 * 1000,
+       MANY = 128 };		/* then all in one reading pays */
 #define STOP_LIMIT_NS	UINT64_C(2000000000)
 
 struct view {
@@ -110,11 +111,47 @@ look_at(struct view *v, struct snapshot_thread *th)
 {
 	const pid_t tid = th->tid;
 
+	if (th->ok)
+		return true;
 	if (peek_thread(v->target, tid, STACK_MAX, th) == 0 && is_whole(v, th))
 		return true;
 	snapshot_thread_fini(th);
 	*th = (struct snapshot_thread){ .tid = tid };
 	return false;
+}
+
+struct sweeping {
+	struct view *v;
+	struct crowd *c;
+	struct map places;	/* in the crowd, by thread */
+};
+
+static void
+take_sleeper(void *arg, struct snapshot_thread *copy)
+{
+	struct sweeping *s = arg;
+	uint64_t place;
+
+	if (!map_get(&s->places, (uint64_t)copy->tid, &place) ||
+	    !is_whole(s->v, copy))
+		return;
+	snapshot_thread_keep(copy);
+	s->c->all[place] = *copy;
+}
+
+/* For whom this does not do is looked at like all others. */
+static void
+look_at_sleepers(struct view *v, struct crowd *c)
+{
+	struct sweeping s = { .v = v, .c = c };
+
+	if (c->len < MANY)
+		return;
+	for (size_t i = 0; i < c->len; i++)
+		map_put(&s.places, (uint64_t)c->all[i].tid, i);
+	if (snapshot_sleeping(v->target, STACK_MAX, take_sleeper, &s) < 0)
+		fail_clear();
+	map_fini(&s.places);
 }
 
 /* Nobody is stopped: who does not wait has no stack. */
@@ -256,6 +293,7 @@ answer_running(struct view *v, pid_t only, enum session_look how,
 	for (ssize_t i = 0; i < n; i++)
 		c.all[c.len++].tid = only ? only : tids[i];
 	free(tids);
+	look_at_sleepers(v, &c);
 	if (how == LOOK_AT_WAITING)
 		look_once(v, &c);
 	else
