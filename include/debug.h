@@ -155,6 +155,8 @@ int debug_whatis(struct debug *d, const char *text, struct str *out);
 int debug_ptype(struct debug *d, const char *text, struct str *out);
 /* A line for each thing of that name in the program. */
 int debug_whereis(struct debug *d, const char *name, struct str *out);
+/* The line of the one that an expression means, but for variables of blocks. */
+int debug_which(struct debug *d, const char *name, struct str *out);
 /* Parameters, then local variables, innermost block first. */
 int debug_arguments(struct debug *d, struct str *out);
 int debug_locals(struct debug *d, struct str *out);

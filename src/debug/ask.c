@@ -5,7 +5,6 @@
 #include "private.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -339,86 +338,4 @@ debug_assign(struct debug *d, const char *left, const char *right)
 	v = evaluate_text(d, text);
 	free(text);
 	return v ? 0 : -1;
-}
-
-/* ---- where a name is ---- */
-
-struct where {
-	struct debug *d;
-	struct str *out;
-	size_t n;
-};
-
-static bool
-say_entry(void *arg, struct entry *e)
-{
-	struct where *w = arg;
-	const int tag = dwarf_tag(&e->die);
-	const char *unit = die_name(&e->unit);
-	const char *what = tag == DW_TAG_subprogram ? "function" :
-		is_type_tag(tag) ? "type" :
-		tag == DW_TAG_enumerator ? "enumerator" : "variable";
-	int line = 0;
-
-	if (e->declaration)
-		return true;
-	(void)dwarf_decl_line(&e->die, &line);
-	str_addf(w->out, "%s:\t`%s`%s`%s%s%s", what, e->object->shown,
-		 unit ? unit : "?", e->scope, *e->scope ? "::" : "", e->name);
-	if (line)
-		str_addf(w->out, "\tline %d", line);
-	str_add(w->out, "\n");
-	return ++w->n < MEMBERS_MAX;
-}
-
-static void
-say_symbols(struct debug *d, const char *name, struct where *w)
-{
-	struct symbol sym;
-
-	for (size_t i = 0; i < d->objects.len; i++) {
-		struct object *o = d->objects.items[i];
-		const bool text = o->here && symfile_named(o->symbols, name, 0,
-							   &sym);
-
-		if (!text && !(o->here && symfile_data_named(o->symbols, name,
-							     &sym)))
-			continue;
-		str_addf(w->out, "%s:\t`%s`%s\t0x%" PRIx64
-			 ", no debug information\n",
-			 text ? "function" : "variable", o->shown, name,
-			 sym.start + o->bias);
-		w->n++;
-	}
-}
-
-int
-debug_whereis(struct debug *d, const char *name, struct str *out)
-{
-	struct where w = { .d = d, .out = out };
-	const struct frame *f;
-	Dwarf_Die die;
-
-	debug_begin(d);
-	f = frame_selected(d);
-	if (f && scope_find(d, f, name, WANT_ANY, &die)) {
-		int line = 0;
-		char *function = name_display(frame_function(d, f) ?
-					      frame_function(d, f) : "?",
-					      NAME_SHORT);
-
-		(void)dwarf_decl_line(&die, &line);
-		str_addf(out, "local:\t`%s`%s`%s\tline %d\n",
-			 f->at->object ? f->at->object->shown : "?", function,
-			 name, line);
-		free(function);
-		w.n++;
-	}
-	index_each(d, name, say_entry, &w);
-	if (w.n == 0)
-		say_symbols(d, name, &w);
-	if (w.n == 0)
-		return fail(FAIL_MISSING, "No symbol \"%s\" in the program.",
-			    name);
-	return 0;
 }

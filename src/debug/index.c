@@ -382,8 +382,19 @@ last_part(const char *name)
 	return last;
 }
 
-void
-index_each(struct debug *d, const char *name,
+/* Does that scope end so? "A::B" ends in "B", and all in nothing. */
+static bool
+ends_in(const char *scope, const char *name, size_t n)
+{
+	const size_t len = scope ? strlen(scope) : 0;
+
+	return len >= n && memcmp(scope + len - n, name, n) == 0 &&
+		(n == 0 || len == n || scope[len - n - 1] == ':');
+}
+
+static void
+each_named(struct debug *d, const char *name,
+	   bool (*is_in)(const char *scope, const char *name, size_t n),
 	   bool (*visit)(void *arg, struct entry *e), void *arg)
 {
 	const char *last = last_part(name);
@@ -396,12 +407,26 @@ index_each(struct debug *d, const char *name,
 					      d->index.slot_len];
 	     e; e = e->next) {
 		if (!e->object->here || strcmp(e->name, last) != 0 ||
-		    (!is_prefix(e->scope, name, scope_len) &&
-		     !is_prefix(e->short_scope, name, scope_len)))
+		    (!is_in(e->scope, name, scope_len) &&
+		     !is_in(e->short_scope, name, scope_len)))
 			continue;
 		if (!visit(arg, e))
 			return;
 	}
+}
+
+void
+index_each(struct debug *d, const char *name,
+	   bool (*visit)(void *arg, struct entry *e), void *arg)
+{
+	each_named(d, name, is_prefix, visit, arg);
+}
+
+void
+index_each_anywhere(struct debug *d, const char *name,
+		    bool (*visit)(void *arg, struct entry *e), void *arg)
+{
+	each_named(d, name, ends_in, visit, arg);
 }
 
 struct choice {

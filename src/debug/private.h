@@ -364,6 +364,12 @@ bool index_is_type(struct debug *d, const char *name, Dwarf_Die *unit);
 /* All of them, until visit is false. */
 void index_each(struct debug *d, const char *name,
 		bool (*visit)(void *arg, struct entry *e), void *arg);
+/* Also those of that name in other namespaces, classes. */
+void index_each_anywhere(struct debug *d, const char *name,
+			 bool (*visit)(void *arg, struct entry *e), void *arg);
+/* What an expression means by it, there, if it is no variable of a block. */
+struct entry *entry_meant(struct debug *d, const struct frame *f,
+			  const char *name, enum entry_wanted want);
 /* The definition of a type that is only declared; NULL: none. */
 struct entry *index_definition(struct debug *d, struct type *t);
 void note_enumerators(struct debug *d, Dwarf_Die *type);

@@ -57,7 +57,7 @@ member_of_this(struct debug *d, const struct frame *f, const char *name,
 
 static struct entry *
 find_in_scopes(struct debug *d, const struct frame *f, const char *name,
-	       Dwarf_Die *unit)
+	       enum entry_wanted want, Dwarf_Die *unit)
 {
 	const char *function = frame_function(d, f);
 	char *scope = arena_text(&d->scratch, function ? function : "");
@@ -72,9 +72,22 @@ find_in_scopes(struct debug *d, const struct frame *f, const char *name,
 			return NULL;
 		*colons = '\0';
 		e = index_find(d, arena_printf(&d->scratch, "%s::%s", scope,
-					       name), WANT_VALUE, unit);
+					       name), want, unit);
 	}
 	return e;
+}
+
+struct entry *
+entry_meant(struct debug *d, const struct frame *f, const char *name,
+	    enum entry_wanted want)
+{
+	Dwarf_Die *unit = f && f->at->scope_len ?
+		&f->at->scopes[f->at->scope_len - 1] : NULL;
+	struct entry *e = NULL;
+
+	if (f && frame_is_cxx(d))
+		e = find_in_scopes(d, f, name, want, unit);
+	return e ? e : index_find(d, name, want, unit);
 }
 
 /* function::variable: one that is static in it. */
@@ -162,10 +175,8 @@ bare_symbol(struct debug *d, const char *name)
 static struct value *
 visible(struct debug *d, const struct frame *f, const char *name)
 {
-	Dwarf_Die *unit = f && f->at->scope_len ?
-		&f->at->scopes[f->at->scope_len - 1] : NULL;
 	struct value *v;
-	struct entry *e = NULL;
+	struct entry *e;
 	Dwarf_Die die;
 
 	if (f && f->at->object &&
@@ -176,10 +187,7 @@ visible(struct debug *d, const struct frame *f, const char *name)
 	}
 	if (f && member_of_this(d, f, name, &v))
 		return v;
-	if (f && frame_is_cxx(d))
-		e = find_in_scopes(d, f, name, unit);
-	if (!e)
-		e = index_find(d, name, WANT_VALUE, unit);
+	e = entry_meant(d, f, name, WANT_VALUE);
 	if (!e)
 		return NULL;
 	/* what is private to another file may be local or private here */

@@ -291,12 +291,15 @@ do_leave(struct shell *sh, size_t n, char **words)
 	const bool goes_on = strcmp(words[0], "continue") == 0;
 	long long levels = 1;
 
-	if (n > 2 || (n == 2 && !str_number(words[1], 1, 1000, &levels)))
-		return USAGE;
 	if (!sh->loops) {
 		fail(FAIL_USAGE, "%s: there is no loop around it", words[0]);
+		/* those of gdb are meant, perhaps */
+		fail_remedy(goes_on ? "cont lets the process go on" :
+			    "stop in FUNCTION, or stop at FILE:LINE");
 		return FAILED;
 	}
+	if (n > 2 || (n == 2 && !str_number(words[1], 1, 1000, &levels)))
+		return USAGE;
 	if (levels > sh->loops)
 		levels = sh->loops;
 	sh->leaving.breaks = (int)levels - goes_on;

@@ -255,8 +255,10 @@ show_frame(struct shell *sh, struct debug *d)
 	(void)say(sh, &out, r);
 	if (r < 0)
 		return FAILED;
-	if (debug_frame(d, n, &f) == 0 && f.file)
+	if (debug_frame(d, n, &f) == 0 && f.file) {
 		source_print(f.file, f.line, sh->out);
+		list_around(sh, f.file, f.line);
+	}
 	return DONE;
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_MOST = 16 };
+enum { WORDS_MOST = 64 };
 
 static enum result
 add_words(struct shell *sh, size_t n, char **words, enum handler_does does)
@@ -19,10 +19,10 @@ add_words(struct shell *sh, size_t n, char **words, enum handler_does does)
 		return USAGE;
 	memcpy(w, words, (n + 1) * sizeof *w);
 
-	const struct event e = event_take(n, w, does == DOES_RUN);
+	struct event e = event_take(n, w, does == DOES_RUN);
 	const enum result r = event_make(sh, words[0], &e, does);
 
-	free(e.data);
+	event_end(&e);
 	return r;
 }
 

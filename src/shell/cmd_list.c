@@ -15,9 +15,35 @@ enum { LIST_LINES = 10 };
 static void
 list_at(struct shell *sh, const char *file, int line)
 {
+	char *copy = xstrdup(file);	/* it may be list_file itself */
+
 	free(sh->list_file);
-	sh->list_file = xstrdup(file);
+	sh->list_file = copy;
 	sh->list_line = sh->list_first = line > 0 ? line : 1;
+}
+
+void
+list_around(struct shell *sh, const char *file, int line)
+{
+	list_at(sh, file, line - LIST_LINES / 2);
+}
+
+/* Before anything was looked at, as of dbx: where main is. */
+const char *
+list_file(struct shell *sh)
+{
+	const uint64_t addr = sh->list_file || !target_alive(sh) ? 0 :
+		live_address(live_of(sh), "main");
+	struct live_place p;
+	const char *file;
+	int line;
+
+	if (addr && live_find(live_of(sh), addr, &p) &&
+	    symfile_declared(p.sf, p.vaddr, &file, &line))
+		list_around(sh, file, line);
+	if (!sh->list_file)
+		fail_clear();
+	return sh->list_file;
 }
 
 /* Around the line where a function, or the thread, is. */
@@ -37,7 +63,7 @@ list_function(struct shell *sh, const char *name)
 		return fail_remedy("compile it with -g, or install its "
 				   "debug symbols");
 	}
-	list_at(sh, file, line - LIST_LINES / 2);
+	list_around(sh, file, line);
 	return 0;
 }
 
@@ -53,7 +79,7 @@ list_here(struct shell *sh)
 		     (unsigned long long)p.pc);
 		return fail_remedy("list FUNCTION; dis shows instructions");
 	}
-	list_at(sh, p.file, p.line - LIST_LINES / 2);
+	list_around(sh, p.file, p.line);
 	return 0;
 }
 
@@ -285,7 +311,7 @@ cmd_func(struct shell *sh, size_t n, char **words)
 	fprintf(sh->out, "%s\n", name ? str_tame(name) : "<Unknown>");
 	free(name);
 	if (n == 2 && f.file)
-		list_at(sh, f.file, f.line - LIST_LINES / 2);
+		list_around(sh, f.file, f.line);
 	return DONE;
 }
 

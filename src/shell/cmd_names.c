@@ -208,16 +208,13 @@ cmd_which(struct shell *sh, size_t n, char **words)
 		return FAILED;
 	if (print_local(sh, d, words[1]))
 		return DONE;
-	if (debug_whereis(d, words[1], &out) < 0) {
+	if (debug_which(d, words[1], &out) < 0) {
 		str_fini(&out);
 		if (!*fail_last()->remedy)
 			fail_remedy("funcs PATTERN, whereis NAME");
 		return FAILED;
 	}
-	/* what is outside of functions is of the first object that has it */
-	if (out.len)
-		out.data[strcspn(out.data, "\n")] = '\0';
-	fprintf(sh->out, "%s\n", out.len ? str_tame(out.data) : "");
+	fputs(str_text(&out), sh->out);
 	str_fini(&out);
 	return DONE;
 }

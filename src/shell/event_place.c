@@ -160,25 +160,42 @@ find_line(struct shell *sh, struct handler *h, const char *file, int line)
 	return 0;
 }
 
+/* A line alone is one of the source that is looked at now, and remains so. */
+void
+event_pin(struct shell *sh, struct handler *h)
+{
+	const char *file = *h->place == '&' || strchr(h->place, ':') ?
+		NULL : list_file(sh);
+	char *place;
+
+	if (!file)
+		return;
+	place = xasprintf("%s:%s", file, h->place);
+	free(h->place);
+	h->place = place;
+}
+
 /* "12", "file.c:12" */
 static int
 find_place(struct shell *sh, struct handler *h)
 {
-	const char *colon = strrchr(h->place, ':');
-	char *file = colon ? xstrndup(h->place, (size_t)(colon - h->place)) :
-		sh->list_file ? xstrdup(sh->list_file) : NULL;
+	const char *colon;
+	char *file;
 	long long line;
-	int r = -1;
+	int r;
 
+	event_pin(sh, h);
+	colon = strrchr(h->place, ':');
 	if (!str_number(colon ? colon + 1 : h->place, 1, INT_MAX, &line)) {
 		fail(FAIL_USAGE, "'%s' is no line", h->place);
-		fail_remedy("stop at FILE:LINE, or stop at &ADDRESS");
-	} else if (!file) {
-		fail(FAIL_USAGE, "line %lld of which file?", line);
-		fail_remedy("stop at FILE:%lld", line);
-	} else {
-		r = find_line(sh, h, file, (int)line);
+		return fail_remedy("stop at FILE:LINE, or stop at &ADDRESS");
 	}
+	if (!colon) {
+		fail(FAIL_USAGE, "line %lld of which file?", line);
+		return fail_remedy("stop at FILE:%lld", line);
+	}
+	file = xstrndup(h->place, (size_t)(colon - h->place));
+	r = find_line(sh, h, file, (int)line);
 	free(file);
 	return r;
 }

@@ -46,21 +46,17 @@ event_is_for_ever(const char *word, long long *out)
 }
 
 static long long
-take_number(const char *option, size_t *n, char **words, bool *wrong)
+take_count(size_t *n, char **words, const char **lacks)
 {
 	for (size_t i = 1; i < *n; i++) {
 		long long value = 0;
 
-		if (strcmp(words[i], option) != 0)
+		if (strcmp(words[i], "-count") != 0)
 			continue;
-		if (i + 1 < *n && strcmp(option, "-count") == 0 &&
-		    event_is_for_ever(words[i + 1], &value)) {
-			cut(n, words, i, 2);
-			return value;
-		}
 		if (i + 1 == *n ||
-		    !str_number(words[i + 1], 1, 1 << 30, &value)) {
-			*wrong = true;
+		    (!event_is_for_ever(words[i + 1], &value) &&
+		     !str_number(words[i + 1], 1, 1 << 30, &value))) {
+			*lacks = "-count";
 			return 0;
 		}
 		cut(n, words, i, 2);
@@ -70,7 +66,7 @@ take_number(const char *option, size_t *n, char **words, bool *wrong)
 }
 
 static const char *
-take_word(const char *option, size_t *n, char **words, bool *wrong)
+take_word(const char *option, size_t *n, char **words, const char **lacks)
 {
 	for (size_t i = 1; i < *n; i++) {
 		const char *word = words[i + 1];
@@ -78,11 +74,57 @@ take_word(const char *option, size_t *n, char **words, bool *wrong)
 		if (strcmp(words[i], option) != 0)
 			continue;
 		if (!word) {
-			*wrong = true;
+			*lacks = option;
 			return NULL;
 		}
 		cut(n, words, i, 2);
 		return word;
+	}
+	return NULL;
+}
+
+static const char *const modifiers[] = {
+	"-if", "-in", "-temp", "-count", "-thread", "-lwp", "-disable",
+	"-hidden", "-perm", "-resumeone", "-trap", "-instr",
+};
+
+bool
+modifier_is(const char *word, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_LEN(modifiers); i++)
+		if (strlen(modifiers[i]) == n &&
+		    memcmp(modifiers[i], word, n) == 0)
+			return true;
+	return false;
+}
+
+void
+modifiers_each(offer_fn *offer, const char *typed)
+{
+	for (size_t i = 0; i < ARRAY_LEN(modifiers); i++)
+		if (strcmp(modifiers[i], "-instr") != 0)
+			offer(modifiers[i], typed);
+}
+
+/* Up to the next modifier; the caller frees it. */
+static char *
+take_condition(size_t *n, char **words, const char **lacks)
+{
+	for (size_t i = 1; i < *n; i++) {
+		size_t k = 1;
+		char *text;
+
+		if (strcmp(words[i], "-if") != 0)
+			continue;
+		while (i + k < *n && !modifier_is(words[i + k], strlen(words[i + k])))
+			k++;
+		if (k == 1) {
+			*lacks = "-if";
+			return NULL;
+		}
+		text = words_joined(k - 1, words + i + 1);
+		cut(n, words, i, k);
+		return text;
 	}
 	return NULL;
 }
@@ -128,19 +170,20 @@ take_amounts(struct event *e, size_t *n, char **words)
 
 /* -thread and -lwp: 4711, t@4711, l@4711. */
 static long long
-take_thread(size_t *n, char **words, bool *wrong)
+take_thread(size_t *n, char **words, const char **lacks)
 {
 	static const char *const options[] = { "-thread", "-lwp" };
 	long long tid = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
-		const char *word = take_word(options[i], n, words, wrong);
+		const char *word = take_word(options[i], n, words, lacks);
 
 		if (!word)
 			continue;
 		if (str_starts(word, "t@") || str_starts(word, "l@"))
 			word += 2;
-		*wrong |= !str_number(word, 1, 1 << 30, &tid);
+		if (!str_number(word, 1, 1 << 30, &tid))
+			*lacks = options[i];
 	}
 	return tid;
 }
@@ -155,14 +198,14 @@ event_take(size_t n, char **words, bool has_body)
 	e.temp = take("-temp", &n, words);
 	e.trap = take("-trap", &n, words);
 	e.disable = take("-disable", &n, words);
-	e.count = take_number("-count", &n, words, &e.wrong);
-	e.thread = take_thread(&n, words, &e.wrong);
-	e.condition = take_word("-if", &n, words, &e.wrong);
-	e.within = take_word("-in", &n, words, &e.wrong);
+	e.count = take_count(&n, words, &e.lacks);
+	e.thread = take_thread(&n, words, &e.lacks);
+	e.within = take_word("-in", &n, words, &e.lacks);
 	e.hidden = take("-hidden", &n, words);
 	e.perm = take("-perm", &n, words);
 	e.alone = take("-resumeone", &n, words);
 	e.instr = take("-instr", &n, words);
+	e.condition = take_condition(&n, words, &e.lacks);
 	e.name = n > 1 ? words[1] : "";
 	take_amounts(&e, &n, words);
 	if (n == 4 && strcmp(e.name, "sig") == 0)
@@ -171,8 +214,15 @@ event_take(size_t n, char **words, bool has_body)
 	if (strcmp(e.name, "change") == 0 || strcmp(e.name, "access") == 0)
 		take_data(&e, n, words);
 	else
-		e.wrong |= n > 3;
+		e.extra = n > 3 ? words[3] : NULL;
 	return e;
+}
+
+void
+event_end(struct event *e)
+{
+	free(e->data);
+	free(e->condition);
 }
 
 /* A body as lists show it: its only line, or the first one and dots. */
@@ -231,7 +281,8 @@ event_shown(const char *command, const struct event *e)
 	if (e->thread)
 		str_addf(&s, " -thread %lld", e->thread);
 	if (e->condition)
-		str_addf(&s, " -if '%s'", e->condition);
+		str_addf(&s, strchr(e->condition, '\'') ? " -if %s" :
+			 " -if '%s'", e->condition);
 	if (e->body) {
 		char *body = one_line(e->body);
 

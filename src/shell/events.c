@@ -120,18 +120,6 @@ events_each(offer_fn *offer, const char *typed)
 		offer(event_names[i].name, typed);
 }
 
-void
-modifiers_each(offer_fn *offer, const char *typed)
-{
-	static const char *const names[] = {
-		"-if", "-in", "-temp", "-count", "-thread", "-lwp", "-disable",
-		"-hidden", "-perm", "-resumeone", "-trap",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		offer(names[i], typed);
-}
-
 static enum result
 no_event(const char *command, const char *name)
 {
@@ -174,6 +162,63 @@ is_possible(const struct event_name *kind, const struct event *e)
 		return true;
 	return (kind->place != NO_PLACE) == (e->place != NULL) &&
 		(kind->place != A_LINE || is_code_place(e->place));
+}
+
+static enum result
+not_a_line(const char *command, const char *place)
+{
+	fail(FAIL_USAGE, "%s at: '%s' is no line", command, place);
+	fail_remedy(*place == '*' ? "%s at &%s" : "LINE, FILE:LINE or "
+		    "&ADDRESS; %s in %s", command, place + (*place == '*'));
+	return FAILED;
+}
+
+static enum result
+lacks_value(const char *command, const char *modifier)
+{
+	const char *needs = strcmp(modifier, "-count") == 0 ?
+		"a number from 1, or infinity" :
+		strcmp(modifier, "-if") == 0 ? "an expression" :
+		strcmp(modifier, "-in") == 0 ? "a function" :
+		"the number of a thread";
+
+	fail(FAIL_USAGE, "%s: %s needs %s", command, modifier, needs);
+	if (strstr(needs, "thread"))
+		fail_remedy("threads lists them");
+	return FAILED;
+}
+
+static enum result
+what_is_extra(const char *command, const char *word)
+{
+	char *dashed = xasprintf("-%s", word);
+	const bool forgotten = modifier_is(dashed, strlen(dashed));
+
+	free(dashed);
+	if (!forgotten && *word != '-')
+		return USAGE;
+	fail(FAIL_USAGE, "%s: '%s' is no modifier", command, word);
+	if (forgotten)
+		fail_remedy("-%s%s", word, strcmp(word, "if") == 0 ? " EXPR" :
+			    "");
+	else
+		fail_remedy("-if EXPR, -temp, -count N, -thread TID, "
+			    "-in FUNCTION; help %s", command);
+	return FAILED;
+}
+
+/* What is wrong with those words, as exactly as can be told. */
+static enum result
+wrong_words(const char *command, const struct event_name *kind,
+	    const struct event *e)
+{
+	if (e->lacks)
+		return lacks_value(command, e->lacks);
+	if (kind->place == A_LINE && e->place && !is_code_place(e->place))
+		return not_a_line(command, e->place);
+	if (e->extra)
+		return what_is_extra(command, e->extra);
+	return USAGE;
 }
 
 static int
@@ -273,8 +318,8 @@ event_make(struct shell *sh, const char *command, const struct event *e,
 		return FAILED;
 	if (!kind)
 		return no_event(command, e->name);
-	if (e->wrong || !is_possible(kind, e))
-		return USAGE;
+	if (e->wrong || e->lacks || e->extra || !is_possible(kind, e))
+		return wrong_words(command, kind, e);
 	if (does == DOES_STOP && is_the_end(kind->kind))
 		return refuse_stop(kind->name);
 	if (does == DOES_STOP && kind->kind == EVENT_STOPS) {
@@ -305,6 +350,8 @@ event_make(struct shell *sh, const char *command, const struct event *e,
 	h->alone = e->alone;
 	h->reads = e->reads;
 	h->at_line = kind->place == A_LINE;
+	if (h->at_line)
+		event_pin(sh, h);
 	h->of_name = strcmp(kind->name, "infunction") == 0;
 	h->of_file = strcmp(kind->name, "infile") == 0;
 	h->once = e->temp;

@@ -100,6 +100,10 @@ void source_print(const char *path, int line, FILE *out);
 /* The path of a source that was compiled, by its end; else the name itself. The
  * caller frees it. cmd_names.c */
 char *source_named(struct shell *sh, const char *name);
+/* list, and lines without a file, are of that place from now on. */
+void list_around(struct shell *sh, const char *file, int line);
+/* The source that lines without a file are of; NULL: none is known. */
+const char *list_file(struct shell *sh);
 /* The thread that commands are about. */
 pid_t thread_now(const struct shell *sh);
 /* A thread by its tid: 4711, t@4711, l@4711. cmd_where.c */
@@ -275,6 +279,8 @@ void levels_reset(struct shell *sh);
 
 /* The addresses of h->place in the process there is. -1: there is none. */
 int event_find(struct shell *sh, struct handler *h);
+/* A line without a file becomes one of list_file, if that is known. */
+void event_pin(struct shell *sh, struct handler *h);
 
 /* ---- events.c, handlers.c: stop, when, trace, delete --------------------- */
 

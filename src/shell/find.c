@@ -134,6 +134,80 @@ static const struct {
 	{ "vitem", "arrays are not drawn", "print ARRAY" },
 };
 
+/* Commands of gdb, and what does their work. */
+static const struct {
+	const char *name, *fix;
+} of_gdb[] = {
+	{ "awatch", "stop access rw &VARIABLE" },
+	{ "b", "stop in FUNCTION, or stop at FILE:LINE" },
+	{ "backtrace", "where; where -all of all threads" },
+	{ "br", "stop in FUNCTION, or stop at FILE:LINE" },
+	{ "breakpoint", "stop in FUNCTION, or stop at FILE:LINE" },
+	{ "bt", "where; where -all of all threads" },
+	{ "c", "cont" },
+	{ "condition", "delete N, then stop PLACE -if EXPR" },
+	{ "d", "delete N" },
+	{ "disable", "handler -disable N" },
+	{ "enable", "handler -enable N" },
+	{ "f", "frame N" },
+	{ "fin", "step up" },
+	{ "finish", "step up" },
+	{ "i", "status, locals, threads, regs, loadobject -list" },
+	{ "inferior", "process PID; processes lists them" },
+	{ "info", "status (breakpoints), locals, threads, regs, "
+	  "loadobject -list, whereis NAME, funcs PATTERN" },
+	{ "jump", "cont at LINE" },
+	{ "l", "list" },
+	{ "layout", "list, dis, regs, display" },
+	{ "n", "next" },
+	{ "p", "print EXPR; alias p print" },
+	{ "ptype", "whatis -t TYPE" },
+	{ "rwatch", "stop access r &VARIABLE" },
+	{ "s", "step" },
+	{ "signal", "cont -sig SIGNAL" },
+	{ "start", "stop in main -temp, then run" },
+	{ "starti", "stop sync, then run" },
+	{ "tbreak", "stop in FUNCTION -temp" },
+	{ "u", "stop at LINE -temp, then cont" },
+	{ "wa", "stop change EXPR" },
+	{ "watch", "stop change EXPR" },
+};
+
+/* print/x EXPR, x/4i ADDRESS: ours has the format elsewhere. */
+static bool
+has_format(const struct search *s)
+{
+	const char *slash = strchr(s->word, '/');
+	const size_t n = slash ? (size_t)(slash - s->word) : 0;
+
+	if (n == 0)
+		return false;
+	if (strncmp(s->word, "print", n) == 0 ||
+	    strncmp(s->word, "output", n) == 0) {
+		fail(FAIL_USAGE, "'%s' is no command", s->word);
+		fail_remedy("print -f %s EXPR", slash + 1);
+		return true;
+	}
+	if (strncmp(s->word, "x", n) != 0 && strcmp(s->word, "examine") != 0)
+		return false;
+	fail(FAIL_USAGE, "'%s' is no command", s->word);
+	fail_remedy("x ADDRESS/4X, x ADDRESS/3i; help x tells the formats");
+	return true;
+}
+
+static bool
+is_of_gdb(const struct search *s)
+{
+	for (size_t i = 0; !s->in->fits && i < ARRAY_LEN(of_gdb); i++) {
+		if (strcmp(of_gdb[i].name, s->word) != 0)
+			continue;
+		fail(FAIL_USAGE, "'%s' is no command", s->word);
+		fail_remedy("%s", of_gdb[i].fix);
+		return true;
+	}
+	return !s->in->fits && has_format(s);
+}
+
 static bool
 is_of_dbx(const struct search *s)
 {
@@ -151,6 +225,10 @@ is_of_dbx(const struct search *s)
 static const struct command *
 result_of(struct search *s)
 {
+	if (s->found != 1 && is_of_gdb(s)) {
+		str_fini(&s->candidates);
+		return NULL;
+	}
 	if (s->found > 1) {
 		fail(FAIL_USAGE, "'%s' is ambiguous: %s", s->word,
 		     str_text(&s->candidates));

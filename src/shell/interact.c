@@ -74,16 +74,12 @@ remember(const char *line)
 		add_history(line);
 }
 
-/* In the text of an alias !:1 is its own. */
+/* History is at the beginning of a line: elsewhere it is C's !, as in
+ * `print !done`, and that of an alias, !:1. */
 static int
-is_alias(char *line, int at)
+is_not_history(char *line, int at)
 {
-	const size_t n = strspn(line, " \t");
-
-	(void)at;
-	return str_starts(line + n, "alias ") ||
-		str_starts(line + n, "dalias ") ||
-		str_starts(line + n, "kalias ");
+	return (size_t)at > strspn(line, " \t");
 }
 
 /* !! and !n as in csh; readline's own library does it. */
@@ -218,7 +214,7 @@ shell_interact(struct shell *sh)
 	complete_install(sh);
 	using_history();
 	history_quotes_inhibit_expansion = 1;
-	history_inhibit_expansion_function = is_alias;
+	history_inhibit_expansion_function = is_not_history;
 	stifle_history(HISTORY_MAX);
 	if (file)
 		(void)read_history(file);	/* the first time there is none */

@@ -190,8 +190,10 @@ place_print(struct shell *sh, const struct place *p)
 			slash ? slash + 1 : p->file);
 	else
 		fprintf(sh->out, "0x%llx\n", (unsigned long long)p->pc);
-	if (p->file)
+	if (p->file) {
 		source_print(p->file, p->line, sh->out);
+		list_around(sh, p->file, p->line);
+	}
 	free(function);
 	displays_show(sh);
 }

@@ -471,6 +471,7 @@ void complete_install(struct shell *sh);
 bool event_is(const char *name);
 void events_each(offer_fn *offer, const char *typed);
 void modifiers_each(offer_fn *offer, const char *typed);
+bool modifier_is(const char *word, size_t n);
 void faults_each(offer_fn *offer, const char *typed);	/* faults.c */
 
 /* ---- cmd_run.c, cmd_target.c --------------------------------------------- */

@@ -70,6 +70,97 @@ ends_address(const struct scan *s, const struct words *w)
 	return false;
 }
 
+/* Without the blanks at its end; perhaps none. */
+static void
+push_trimmed(struct words *w, const struct str *text)
+{
+	size_t end = text->len;
+
+	while (end > 0 && strchr(" \t", str_text(text)[end - 1]))
+		end--;
+	if (end > 0)
+		words_push(w, xstrndup(str_text(text), end));
+}
+
+/* ---- of events ----------------------------------------------------------- */
+
+static bool
+is_of_events(const char *command)
+{
+	static const char *const all[] = { "stop", "when", "trace", "stopi",
+		"wheni", "tracei" };
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (strncasecmp(all[i], command, strlen(command)) == 0)
+			return true;
+	return false;
+}
+
+/* Behind -if, change, cond, access r: < and > compare, -> is a member. */
+static bool
+wants_condition(const struct words *w)
+{
+	if (w->len < 2 || !is_of_events(w->items[0]))
+		return false;
+	if (strcmp(w->items[w->len - 1], "-if") == 0)
+		return true;
+	return (w->len == 2 && (strcmp(w->items[1], "change") == 0 ||
+				strcmp(w->items[1], "cond") == 0)) ||
+		(w->len == 3 && strcmp(w->items[1], "access") == 0);
+}
+
+/* A modifier, a body, a comment. */
+static bool
+ends_condition(const struct scan *s)
+{
+	const char *c = s->text + s->at;
+
+	if (*c == '{' || *c == ';')
+		return true;
+	if (!strchr(" \t", c[-1]))
+		return false;
+	return *c == '#' ||
+		(*c == '-' && modifier_is(c, strcspn(c, " \t\r\n;{")));
+}
+
+/* A quoted one is a word like others. */
+bool
+words_begin_condition(const struct scan *s, const struct words *w)
+{
+	return !s->plain && scan_here(s) != '"' && scan_here(s) != '\'' &&
+		wants_condition(w) && !ends_condition(s);
+}
+
+int
+words_condition(struct scan *s, struct words *w)
+{
+	struct str text = {0};
+	int r = 0;
+
+	while (r == 0 && scan_here(s) && !scan_at_line_end(s) &&
+	       !ends_condition(s)) {
+		const size_t start = s->at;
+
+		if (scan_here(s) == '"' || scan_here(s) == '\'') {
+			r = scan_skip_literal(s);
+			str_addn(&text, s->text + start, s->at - start);
+		} else if (scan_here(s) == '$') {
+			r = scan_variable(s, &text, true);
+		} else if (scan_skip_continuation(s)) {
+			str_add(&text, " ");
+		} else {
+			s->at += scan_here(s) == '\\';
+			str_addn(&text, &s->text[s->at++], 1);
+		}
+	}
+	if (r == 0)
+		push_trimmed(w, &text);
+	str_fini(&text);
+	return r;
+}
+
+/* ---- of all the line ----------------------------------------------------- */
+
 int
 words_expression(struct scan *s, struct words *w)
 {
@@ -96,13 +187,7 @@ words_expression(struct scan *s, struct words *w)
 			str_addn(&text, &s->text[s->at++], 1);
 		}
 	}
-
-	size_t end = text.len;
-
-	while (end > 0 && strchr(" \t", str_text(&text)[end - 1]))
-		end--;
-	if (end > 0)
-		words_push(w, xstrndup(str_text(&text), end));
+	push_trimmed(w, &text);
 	str_fini(&text);
 	return 0;
 }

@@ -50,6 +50,9 @@ void scan_own_variable(struct scan *s, struct str *word);
 bool words_take_expression(const char *command);
 int words_expression(struct scan *s, struct words *w);
 bool words_keep_operators(const char *command);
+/* ... and is what comes now one, of an event? It ends before modifiers. */
+bool words_begin_condition(const struct scan *s, const struct words *w);
+int words_condition(struct scan *s, struct words *w);
 /* A text of which only what begins with $ is replaced. */
 int scan_variable(struct scan *s, struct str *word, bool quoted);
 

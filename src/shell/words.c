@@ -128,6 +128,8 @@ take_next(struct scan *s, struct words *w)
 		words_push(w, xstrdup(">"));
 		return 0;
 	}
+	if (words_begin_condition(s, w))
+		return words_condition(s, w);
 	if (scan_here(s) == '>' || scan_here(s) == '<')
 		return take_redirection(s, w);
 	if (scan_here(s) == '{') {
