@@ -75,6 +75,22 @@ reap_orphans(struct target *t)
 	fail_clear();
 }
 
+/*
+ * Who execs has the leader's number from then on. A leader that had ended before
+ * we came is in no books, and the one that is there is nobody's number by now.
+ */
+static bool
+note_new_leader(struct target *t, const siginfo_t *news)
+{
+	struct pack *p = &t->pack;
+
+	if (news->si_pid != t->pid || pack_find(p, t->pid))
+		return false;
+	pack_add(p, t->pid, t->held ? WANT_STOPPED :
+		 pack_runs(p) ? WANT_RUNNING : WANT_GONE);
+	return true;
+}
+
 /* Round and round. */
 static pid_t
 other_tid(struct target *t)
@@ -107,7 +123,7 @@ next_tid(struct target *t)
 		return tid;
 	if (!p->len || !peek(P_ALL, 0, &news))
 		return 0;
-	if (is_ours_to_wait(p, &news))
+	if (note_new_leader(t, &news) || is_ours_to_wait(p, &news))
 		return news.si_pid;
 	for (size_t i = 0; i < p->len; i++)
 		if (has_news(&p->items[i]))

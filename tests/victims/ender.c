@@ -7,7 +7,9 @@
  *	crash		by SIGSEGV
  *	abort		by SIGABRT
  *	exec PROGRAM...	becomes another program
- *	leader		the first thread ends; another goes on until `end`
+ *	leader [PROGRAM...]
+ *			the first thread ends; another goes on until `end`, and
+ *			becomes another program then
  */
 #include <pthread.h>
 
@@ -27,11 +29,13 @@ last_words(uint64_t x, uint64_t ns)
 static void *
 go_on(void *arg)
 {
+	char **program = arg;
 	uint64_t x = 1;
 
-	(void)arg;
 	while (!atomic_load(&victim_over))
 		x = last_words(x, 1000000);
+	if (program[0])
+		execv(program[0], program);
 	exit(victim_end(true));
 }
 
@@ -44,11 +48,11 @@ serve(void *arg)
 }
 
 static void
-lose_leader(void)
+lose_leader(char **program)
 {
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, go_on, NULL) != 0 ||
+	if (pthread_create(&thread, NULL, go_on, program) != 0 ||
 	    pthread_create(&thread, NULL, serve, NULL) != 0)
 		exit(99);
 	pthread_exit(NULL);
@@ -66,7 +70,7 @@ main(int argc, char **argv)
 	victim_init();
 	victim_ready();
 	if (strcmp(how, "leader") == 0)
-		lose_leader();
+		lose_leader(argv + 3);
 	/* as a program that handles nothing */
 	signal(SIGTERM, SIG_DFL);
 	while (read(0, &c, 1) == 1 && c != '\n')
