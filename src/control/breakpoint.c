@@ -412,7 +412,10 @@ breakpoint_step_over(struct target *t, struct breakpoint *bp, pid_t tid)
 {
 	const struct hold *h = pack_find(&t->pack, tid);
 
-	if (!t->held || !h || !h->stopped)
+	/* an exec took the one, or the other, while all were being stopped */
+	if (t->held && (!h || !is_listed(t, bp)))
+		return 0;
+	if (!t->held || !h->stopped)
 		return fail(FAIL_GENERAL, "step over the breakpoint at %#llx: "
 			    "process %d runs", (unsigned long long)bp->addr,
 			    (int)t->pid);

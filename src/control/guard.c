@@ -423,9 +423,12 @@ end_guardian(struct guard *g)
 
 	/* One that was stopped ends when it goes on. One that is late finds
 	 * the lock that we hold at our end: its page stays. */
-	if (!send_errand(g, ERRAND_END))
+	if (!send_errand(g, ERRAND_END) ||
+	    wait_status(g->pid, deadline_in_ms(ERRAND_LIMIT_MS), &status) != 1)
 		return;
-	(void)wait_status(g->pid, deadline_in_ms(ERRAND_LIMIT_MS), &status);
+	/* else it stays in the list of those that we hold, which the next one
+	 * writes to */
+	(void)pthread_mutex_unlock(&g->page->turn[g->mine]);
 	munmap(g->page, sizeof *g->page);
 }
 

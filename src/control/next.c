@@ -40,14 +40,6 @@ is_ours_to_wait(const struct pack *p, const siginfo_t *news)
 	return h && h->want != WANT_ASIS && !signal_is_kept(h, news);
 }
 
-/* Its end has begun, and stops for us (PTRACE_O_TRACEEXIT). */
-static bool
-is_ending(const siginfo_t *news)
-{
-	return news->si_code == CLD_TRAPPED &&
-		news->si_status == (SIGTRAP | PTRACE_EVENT_EXIT << 8);
-}
-
 /*
  * A clone whose parent is killed before it could tell us of it (an exec kills
  * all other threads) is ours without our knowing, and dead, or stands in its
@@ -57,20 +49,12 @@ static void
 reap_orphans(struct target *t)
 {
 	pid_t *tids = NULL;
-	siginfo_t dead;
 	size_t cap = 0;
 	const ssize_t n = target_threads(t, &tids, &cap);
-	int status;
 
-	for (ssize_t i = 0; i < n; i++) {
-		if (tids[i] == t->pid || pack_find(&t->pack, tids[i]) ||
-		    !peek(P_PID, tids[i], &dead) ||
-		    (proc_thread_state(t, tids[i]) != 'Z' && !is_ending(&dead)))
-			continue;
-		(void)waitpid(tids[i], &status, WAIT_FLAGS | WNOHANG);
-		if (is_ending(&dead))
-			(void)ptrace(PTRACE_CONT, tids[i], 0, 0L);
-	}
+	for (ssize_t i = 0; i < n; i++)
+		if (tids[i] != t->pid && !pack_find(&t->pack, tids[i]))
+			thread_let_end(t, tids[i]);
 	free(tids);
 	fail_clear();
 }

@@ -121,6 +121,9 @@ void wait_nap(uint64_t since, long *nap_ns);
 void wait_goes_first(bool yes);
 /* waitpid(WNOHANG) of one tracee; a trap of ours is undone before. */
 pid_t take_status(pid_t tid, int *status);
+/* One that nobody waits for: if it has ended its status is taken, but for the
+ * first thread's; if it stops in its end (PTRACE_O_TRACEEXIT) it goes on. */
+void thread_let_end(const struct target *t, pid_t tid);
 /* Wait for a status of one tracee: 1 it came, 0 the deadline, -1 it is not
  * (any more) a tracee of this thread. */
 int wait_status(pid_t tid, uint64_t deadline, int *status);

@@ -9,8 +9,8 @@
  *	we	  seize thread A ........................... seize thread B
  *	thread C	     execve: kills A, waits until we have reaped A ..
  *
- * So a timer takes us out of the call, those that have ended are reaped, and
- * the call begins again. The kernel restarts it after any signal
+ * So a timer takes us out of the call, those that have ended are reaped, or let
+ * end, and the call begins again. The kernel restarts it after any signal
  * (ERESTARTNOINTR), so the handler leaves by siglongjmp; whether the call had
  * succeeded just then is seen from who the tracer is.
  */
@@ -70,37 +70,44 @@ seize_within(pid_t tid, unsigned long options, timer_t timer,
 	return error;
 }
 
-/* Those that have ended, but for the first: that one's end is the program's,
- * or an exec has its number. */
+/* The first one's end is the program's, or an exec has its number; it is only
+ * let end. */
 static void
 reap(struct target *t)
 {
 	pid_t *tids = NULL;
 	size_t cap = 0;
 	const ssize_t n = target_threads(t, &tids, &cap);
-	siginfo_t info;
 
 	for (ssize_t i = 0; i < n; i++)
-		if (tids[i] != t->pid)
-			(void)waitid(P_PID, (id_t)tids[i], &info,
-				     WEXITED | WNOHANG | WAIT_FLAGS);
+		thread_let_end(t, tids[i]);
 	free(tids);
 	fail_clear();
+}
+
+/* The call would say so in the end; but the exec for which it waits may wait
+ * for this very thread. 0: it is ours; NOT_YET: it may yet be. */
+static int
+look_meanwhile(const struct target *t, pid_t tid)
+{
+	struct proc_status st;
+
+	if (proc_status_thread(t, tid, &st) < 0 || !state_alive(st.state))
+		return ESRCH;
+	return st.tracer == tracer_tid() ? 0 : NOT_YET;
 }
 
 static int
 seize_patiently(struct target *t, pid_t tid, unsigned long options,
 		timer_t timer, const sigset_t *alarm)
 {
-	struct proc_status st;
-
 	for (int i = 0; i < TRIES; i++) {
-		const int error = seize_within(tid, options, timer, alarm);
+		int error = seize_within(tid, options, timer, alarm);
 
+		if (error == NOT_YET)
+			error = look_meanwhile(t, tid);
 		if (error != NOT_YET)
-			return i && error == EPERM &&
-				proc_status_thread(t, tid, &st) == 0 &&
-				st.tracer == tracer_tid() ? 0 : error;
+			return error;
 		reap(t);
 	}
 	return EAGAIN;

@@ -74,6 +74,31 @@ wait_status(pid_t tid, uint64_t deadline, int *status)
 	}
 }
 
+/*
+ * To be asked for ends alone (WEXITED) is no use: of whom we trace the kernel
+ * tells stops, too, and who looks takes them (wait_task_stopped, 6.18).
+ */
+void
+thread_let_end(const struct target *t, pid_t tid)
+{
+	siginfo_t news = { 0 };
+	int status;
+
+	if (waitid(P_PID, (id_t)tid, &news, WEXITED | WSTOPPED | WNOHANG |
+		   WNOWAIT | WAIT_FLAGS) < 0 || news.si_pid != tid)
+		return;
+
+	const bool stands = news.si_code == CLD_TRAPPED;
+
+	if (stands && news.si_status != (SIGTRAP | PTRACE_EVENT_EXIT << 8))
+		return;		/* whoever waits for that takes it */
+	if (!stands && tid == t->pid)
+		return;
+	(void)waitpid(tid, &status, WAIT_FLAGS | WNOHANG);
+	if (stands)
+		(void)ptrace(PTRACE_CONT, tid, 0, 0L);
+}
+
 static enum event_kind
 gone_kind(struct target *t, pid_t tid, int status)
 {

@@ -255,6 +255,22 @@ storm(const struct storm *s, int scale)
 	      "not %d to %d", s->least * scale, s->most * scale);
 }
 
+/* As of a tracer process with as many targets that have traps. */
+static void
+end_three(void)
+{
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		for (int i = 0; i < 3; i++)
+			if (guard_start() < 0)
+				_exit(1);
+		guard_end();
+		_exit(0);
+	}
+	check(status_of(pid) == 0, "three guardians do not end well");
+}
+
 static void
 body(void)
 {
@@ -279,6 +295,7 @@ body(void)
 
 	seed = given ? (unsigned)atoi(given) : (unsigned)getpid();
 	printf("seed %u: repeat with SONDE_SEED=%u\n", seed, seed);
+	end_three();
 	sh = shared_page(sizeof *sh);
 	for (size_t i = 0; i < ARRAY_LEN(storms); i++)
 		storm(&storms[i], more ? atoi(more) : 1);
