@@ -157,6 +157,13 @@ int debug_ptype(struct debug *d, const char *text, struct str *out);
 int debug_whereis(struct debug *d, const char *name, struct str *out);
 /* The line of the one that an expression means, but for variables of blocks. */
 int debug_which(struct debug *d, const char *name, struct str *out);
+/* Where the code of a function is, and its line; file NULL: not known. */
+struct debug_code {
+	uint64_t start, size;
+	const char *file;
+	int line;
+};
+int debug_function(struct debug *d, const char *name, struct debug_code *out);
 /* Parameters, then local variables, innermost block first. */
 int debug_arguments(struct debug *d, struct str *out);
 int debug_locals(struct debug *d, struct str *out);

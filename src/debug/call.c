@@ -127,16 +127,42 @@ goes_by_value(const struct type *t)
 		 t->size > 8);
 }
 
+static bool
+is_struct(const struct type *t)
+{
+	return t->kind == TYPE_STRUCT || t->kind == TYPE_UNION;
+}
+
+/* A reference to such an object, or to a base of it. */
+static bool
+refers_to(struct debug *d, struct type *to, struct value *v)
+{
+	struct type *from = type_strip(d, v->type);
+
+	/* what is only declared is known by its name alone */
+	if (type_same(d, to, from) || type_size(d, to) == 0)
+		return true;
+	fail_clear();
+	return is_struct(from) && v->place == VALUE_MEMORY &&
+		(value_base(d, v, to) || fail_last()->kind != FAIL_NONE);
+}
+
 /* A struct is passed as what is wanted only if it is that. */
 static struct value *
 converted(struct debug *d, struct type *wanted, struct value *v)
 {
 	struct type *to = type_strip(d, wanted);
+	const bool refers = to->kind == TYPE_REFERENCE ||
+		to->kind == TYPE_RVALUE_REFERENCE;
 
-	if (to->kind != TYPE_STRUCT && to->kind != TYPE_UNION &&
-	    to->kind != TYPE_COMPLEX)
+	if (refers)
+		to = type_strip(d, type_target(d, to));
+	if (!is_struct(to) && to->kind != TYPE_COMPLEX)
 		return value_cast(d, wanted, v);
-	if (type_same(d, to, type_strip(d, v->type)))
+	if (refers && (!is_struct(type_strip(d, v->type)) ||
+		       refers_to(d, to, v)))
+		return value_cast(d, wanted, v);
+	if (!refers && type_same(d, to, type_strip(d, v->type)))
 		return v;
 	return failed(arena_printf(&d->scratch, "the function takes %s there",
 				   type_text(d, wanted)));

@@ -215,8 +215,10 @@ symbol_value(struct debug *d, const char *name)
 	v = static_of_function(d, name);
 	if (!v)
 		v = bare_symbol(d, name);
-	if (!v && (!f || frame_has_data(f)))
+	if (!v && (!f || frame_has_data(f))) {
 		(void)fail(FAIL_MISSING, "No symbol \"%s\" in current "
 			   "context.", name);
+		(void)fail_remedy("locals, up, whereis NAME");
+	}
 	return v;
 }

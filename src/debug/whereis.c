@@ -116,3 +116,27 @@ debug_which(struct debug *d, const char *name, struct str *out)
 			    name);
 	return 0;
 }
+
+int
+debug_function(struct debug *d, const char *name, struct debug_code *out)
+{
+	struct symbol sym;
+
+	debug_begin(d);
+	objects_load(d);
+	for (size_t i = 0; i < d->objects.len; i++) {
+		struct object *o = d->objects.items[i];
+
+		if (!o->here || !symfile_named(o->symbols, name, 0, &sym))
+			continue;
+		*out = (struct debug_code){ .start = sym.start + o->bias,
+					    .size = sym.size };
+		if (!symfile_declared(o->symbols, sym.start, &out->file,
+				      &out->line))
+			out->file = NULL;
+		return 0;
+	}
+	(void)fail(FAIL_MISSING, "there is no function '%s'", name);
+	return fail_remedy("whereis NAME; a stripped object has only exported "
+			   "names");
+}

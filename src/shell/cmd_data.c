@@ -28,8 +28,7 @@ need_debug(struct shell *sh, const char *command)
 {
 	if (sh->core || target_alive(sh))
 		return debuggee_now(sh);
-	fail(FAIL_USAGE, "%s: there is no process", command);
-	fail_remedy("attach PID, or debug PROGRAM and run");
+	(void)fail_no_process(sh, command);
 	return NULL;
 }
 

@@ -271,26 +271,41 @@ cmd_examine(struct shell *sh, size_t n, char **words)
 	return r;
 }
 
+static int
+extent(struct shell *sh, struct debug *d, const char *name,
+       struct debug_code *out)
+{
+	struct live_place p;
+	struct symbol sym;
+
+	if (sh->core)
+		return debug_function(d, name, out);
+	*out = (struct debug_code){ .start = live_address(live_of(sh), name) };
+	if (!out->start)
+		return -1;
+	if (live_find(live_of(sh), out->start, &p) &&
+	    symfile_find(p.sf, p.vaddr, &sym))
+		out->size = sym.size;
+	return 0;
+}
+
 /* All of a function. */
 static enum result
 dis_function(struct shell *sh, struct debug *d, const char *name)
 {
-	const uint64_t start = live_address(live_of(sh), name);
-	struct live_place p;
-	struct symbol sym;
+	struct debug_code code;
 	struct str out = {0};
 	int r;
 
-	if (!start)
+	if (extent(sh, d, name, &code) < 0)
 		return FAILED;
-	if (!live_find(live_of(sh), start, &p) ||
-	    !symfile_find(p.sf, p.vaddr, &sym) || !sym.size) {
+	if (!code.size) {
 		fail(FAIL_MISSING, "dis: where %s ends is not known", name);
 		fail_remedy("dis %s /20", name);
 		return FAILED;
 	}
-	r = show_range(sh, d, start, start + sym.size - 1, format_of("i"),
-		       &out);
+	r = show_range(sh, d, code.start, code.start + code.size - 1,
+		       format_of("i"), &out);
 	return say(sh, &out, r);
 }
 
@@ -311,7 +326,7 @@ cmd_dis(struct shell *sh, size_t n, char **words)
 	if (!d)
 		return FAILED;
 	text = words_joined(n - 1, words + 1);
-	if (strncmp(text, "-a ", 3) == 0 && !sh->core)
+	if (strncmp(text, "-a ", 3) == 0)
 		r = dis_function(sh, d, text + 3 + strspn(text + 3, " "));
 	else if (take_count(text, &l) && take_place(text, &l) &&
 		 strcmp(l.letter, "i") == 0 && !l.as_value)

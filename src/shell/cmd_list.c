@@ -46,19 +46,40 @@ list_file(struct shell *sh)
 	return sh->list_file;
 }
 
+static int
+line_of_function(struct shell *sh, const char *name, const char **file,
+		 int *line)
+{
+	struct debug_code code;
+	struct live_place p;
+	uint64_t addr;
+
+	if (sh->core) {
+		if (debug_function(debuggee_now(sh), name, &code) < 0)
+			return -1;
+		*file = code.file;
+		*line = code.line;
+		return 0;
+	}
+	addr = live_address(live_of(sh), name);
+	if (!addr)
+		return -1;
+	if (!live_find(live_of(sh), addr, &p) ||
+	    !symfile_declared(p.sf, p.vaddr, file, line))
+		*file = NULL;
+	return 0;
+}
+
 /* Around the line where a function, or the thread, is. */
 static int
 list_function(struct shell *sh, const char *name)
 {
-	const uint64_t addr = live_address(live_of(sh), name);
-	struct live_place p;
 	const char *file;
 	int line;
 
-	if (!addr)
+	if (line_of_function(sh, name, &file, &line) < 0)
 		return -1;
-	if (!live_find(live_of(sh), addr, &p) ||
-	    !symfile_declared(p.sf, p.vaddr, &file, &line)) {
+	if (!file) {
 		fail(FAIL_MISSING, "list: function '%s' has no lines", name);
 		return fail_remedy("compile it with -g, or install its "
 				   "debug symbols");
@@ -68,18 +89,34 @@ list_function(struct shell *sh, const char *name)
 }
 
 static int
-list_here(struct shell *sh)
+line_of_thread(struct shell *sh, struct debug_frame *f)
 {
 	struct place p;
 
+	if (sh->core) {
+		struct debug *d = debuggee_now(sh);
+
+		return d ? debug_frame(d, debug_selected(d), f) : -1;
+	}
 	if (place_now(sh, thread_now(sh), &p) < 0)
 		return -1;
-	if (!p.file) {
+	*f = (struct debug_frame){ .pc = p.pc, .file = p.file, .line = p.line };
+	return 0;
+}
+
+static int
+list_here(struct shell *sh)
+{
+	struct debug_frame f;
+
+	if (line_of_thread(sh, &f) < 0)
+		return -1;
+	if (!f.file) {
 		fail(FAIL_MISSING, "list: there are no lines at %#llx",
-		     (unsigned long long)p.pc);
+		     (unsigned long long)f.pc);
 		return fail_remedy("list FUNCTION; dis shows instructions");
 	}
-	list_around(sh, p.file, p.line);
+	list_around(sh, f.file, f.line);
 	return 0;
 }
 
@@ -349,6 +386,6 @@ const struct command list_commands[] = {
 	{ "list", "[-w[N]] [[FILE:]N[,M|,+K] | FUNCTION[,+K] | +[N] | -[N]]",
 	  "print lines of the source (-w: around it; +, -: what comes\n"
 	  "  next, what was before)",
-	  NEEDS_TARGET, cmd_list, "list main" },
+	  NEEDS_SEEN, cmd_list, "list main" },
 	{ 0 }
 };

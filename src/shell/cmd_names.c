@@ -83,17 +83,22 @@ struct search {
 };
 
 static bool
+ends_in_name(const char *path, const char *name)
+{
+	const size_t n = strlen(path), m = strlen(name);
+
+	return n > m && path[n - m - 1] == '/' && strcmp(path + n - m, name) == 0;
+}
+
+static bool
 seek_file(void *arg, struct symfile *sf)
 {
 	struct search *s = arg;
-	const size_t n = strlen(s->name);
 
 	for (size_t i = 1; !s->found && i <= symfile_units(sf); i++) {
 		const char *file = symfile_unit_file(sf, i);
-		const size_t len = file ? strlen(file) : 0;
 
-		if (len > n && file[len - n - 1] == '/' &&
-		    strcmp(file + len - n, s->name) == 0)
+		if (file && ends_in_name(file, s->name))
 			s->found = xstrdup(file);
 	}
 	return !s->found;
@@ -104,6 +109,8 @@ source_named(struct shell *sh, const char *name)
 {
 	struct search s = { .name = name };
 
+	if (*name != '/' && sh->list_file && ends_in_name(sh->list_file, name))
+		return xstrdup(sh->list_file);
 	if (*name != '/' && !sh->core && target_alive(sh))
 		live_each_object(live_of(sh), seek_file, &s);
 	return s.found ? s.found : xstrdup(name);

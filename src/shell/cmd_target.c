@@ -212,8 +212,7 @@ cmd_cont(struct shell *sh, size_t n, char **words)
 	if (!target_alive(sh) && sh->autostart && sh->program)
 		return cmd_run(sh, 1, words);
 	if (!target_alive(sh)) {
-		fail(FAIL_USAGE, "cont: there is no process");
-		fail_remedy("attach PID, or debug PROGRAM and run");
+		(void)fail_no_process(sh, "cont");
 		return FAILED;
 	}
 
@@ -341,8 +340,7 @@ cmd_kill(struct shell *sh, size_t n, char **words)
 		return FAILED;
 	}
 	if (!target_alive(sh)) {
-		fail(FAIL_USAGE, "kill: there is no process");
-		fail_remedy("attach PID, or debug PROGRAM and run");
+		(void)fail_no_process(sh, "kill");
 		return FAILED;
 	}
 	if (sig < 0) {

@@ -141,8 +141,11 @@ call_fresh(struct debuggee *e, struct debug_call *call)
 	if (check_fresh(e->sh) < 0 || session_cont(s) < 0)
 		return -1;
 	r = call_beside(e, call);
+	if (r < 0 && fail_last()->kind == FAIL_ENDED)
+		wait_for_end(e->sh);	/* the function has ended all */
 	if (!target_alive(e->sh))
-		return -1;
+		return fail(FAIL_ENDED, "the process ended in the function "
+			    "that was called");
 
 	char *why = r < 0 ? xstrdup(fail_last()->reason) : NULL;
 

@@ -127,6 +127,8 @@ bool debuggee_is_in(struct debug *d, const char *function);
 /* Of a process or a core file; NULL: there is none. Takes out, and prints what
  * it has. cmd_data.c */
 struct debug *need_debug(struct shell *sh, const char *command);
+/* That the command needs one, and what to do. shell.c */
+int fail_no_process(const struct shell *sh, const char *command);
 enum result say(struct shell *sh, struct str *out, int r);
 /* Expressions of display, at a stop. */
 void displays_show(struct shell *sh);		/* cmd_data.c */

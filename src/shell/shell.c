@@ -193,6 +193,18 @@ shell_ignored(struct shell *sh, const char *what)
 
 /* ---- running one --------------------------------------------------------- */
 
+int
+fail_no_process(const struct shell *sh, const char *command)
+{
+	if (sh->core) {
+		fail(FAIL_USAGE, "%s: a core file is all that is left of that "
+		     "process", command);
+		return fail_remedy("debug PROGRAM [ARGUMENTS], and run");
+	}
+	fail(FAIL_USAGE, "%s: there is no process", command);
+	return fail_remedy("attach PID, or debug PROGRAM and run");
+}
+
 static int
 check_needs(struct shell *sh, const struct command *c)
 {
@@ -200,10 +212,8 @@ check_needs(struct shell *sh, const struct command *c)
 		return 0;
 	if (c->needs & (NEEDS_SEEN | NEEDS_STANDING | NEEDS_TARGET |
 			NEEDS_STOPPED | NEEDS_COLLECTING) &&
-	    (!sh->session || session_state(sh->session) == SESSION_ENDED)) {
-		fail(FAIL_USAGE, "%s: there is no process", c->name);
-		return fail_remedy("attach PID, or debug PROGRAM and run");
-	}
+	    (!sh->session || session_state(sh->session) == SESSION_ENDED))
+		return fail_no_process(sh, c->name);
 	if (c->needs & (NEEDS_STOPPED | NEEDS_STANDING) &&
 	    session_state(sh->session) != SESSION_STOPPED) {
 		fail(FAIL_USAGE, "%s: process %d is running", c->name,

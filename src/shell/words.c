@@ -36,6 +36,30 @@ words_push(struct words *w, char *word)
 	w->items[w->len] = NULL;
 }
 
+/* 2> FILE, > &1: of descriptors only 0 and 1 go elsewhere. What sh runs is
+ * its own affair. */
+static bool
+is_of_descriptors(const struct scan *s, const struct words *w)
+{
+	const char *c = s->text + s->at, *before = c;
+
+	if (!w->len || strcmp(w->items[0], "sh") == 0)
+		return false;
+	while (before > s->text && isdigit((unsigned char)before[-1]))
+		before--;
+	if (before < c && before > s->text && strchr(" \t", before[-1]))
+		return true;
+	c += strspn(c, "<>");
+	return *c == '&';
+}
+
+static int
+no_descriptors(void)
+{
+	fail(FAIL_USAGE, "only < FILE, > FILE and >> FILE redirect here");
+	return fail_remedy("debug /bin/sh -c 'exec PROGRAM 2> FILE', and run");
+}
+
 static int
 take_redirection(struct scan *s, struct words *w)
 {
@@ -131,7 +155,8 @@ take_next(struct scan *s, struct words *w)
 	if (words_begin_condition(s, w))
 		return words_condition(s, w);
 	if (scan_here(s) == '>' || scan_here(s) == '<')
-		return take_redirection(s, w);
+		return is_of_descriptors(s, w) ? no_descriptors() :
+			take_redirection(s, w);
 	if (scan_here(s) == '{') {
 		w->group_at = s->at + 1;
 		w->is_group |= !w->len;

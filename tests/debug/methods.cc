@@ -43,6 +43,8 @@ int over(int a) { return a; }
 double over(double a) { return a * 2; }
 int by_reference(const int &r) { return r + 1; }
 
+double of_base(const base &b) { return b.value; }
+
 int work(int i) { return i * 3; }
 
 int main()
