@@ -411,6 +411,24 @@ sonde()
 	STATUS=$?
 }
 
+# unsaid: what a command has said before is no news to who waits for a line of
+# one in the background, whose files are emptied only when it gets to run
+unsaid()
+{
+	: >"$TMP/sonde.out"
+	: >"$TMP/sonde.err"
+}
+
+# start_sonde ARGS...: the same in the background; sets RPID
+start_sonde()
+{
+	unsaid
+	"${AS[@]}" "$SONDE" "$@" >"$TMP/sonde.out" 2>"$TMP/sonde.err" \
+		</dev/null &
+	RPID=$!
+	OURS+=("$RPID")
+}
+
 expect_status()
 {
 	[ "$STATUS" -eq "$1" ] || fail "status $STATUS, wanted $1"
@@ -425,6 +443,8 @@ expect_error()
 # start_record ARGS...: in the background; sets RPID
 start_record()
 {
+	: >"$TMP/record.out"
+	: >"$TMP/record.err"
 	"$SONDE" record "$@" >"$TMP/record.out" 2>"$TMP/record.err" \
 		</dev/null &
 	RPID=$!
@@ -448,7 +468,7 @@ start_cpu()
 {
 	read_cpu
 	cpu_before=$CPU
-	: >"$TMP/sonde.err"
+	unsaid
 	as_if_typed "$SONDE" record -p "$VPID" "$@" >"$TMP/sonde.out" \
 		2>"$TMP/sonde.err" </dev/null &
 	RPID=$!

@@ -17,6 +17,7 @@
 enum {
 	DATA_PAGES = 40,	/* of the library, at most */
 	LOOKS = 8,		/* at the signals that are blocked */
+	LOOKS_MOST = 1000,	/* times so many, where a handler stands */
 };
 
 struct list {
@@ -126,15 +127,11 @@ mask_of(const char *status, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 16) & ~(3ull << 31) : 0;
 }
 
-struct health *
-health_take(const struct victim *v)
+static void
+look_at_signals(struct health *h, pid_t pid)
 {
-	struct health *h = calloc(1, sizeof *h);
-	int i;
-
-	h->blocked = ~UINT64_C(0);
-	for (i = 0; i < LOOKS; i++) {
-		char *status = proc_text(v->pid, "status");
+	for (int i = 0; i < LOOKS; i++) {
+		char *status = proc_text(pid, "status");
 
 		/* what a handler blocks while it runs is not blocked */
 		h->blocked &= mask_of(status, "\nSigBlk:");
@@ -143,6 +140,15 @@ health_take(const struct victim *v)
 		free(status);
 		rest_ms(1);
 	}
+}
+
+struct health *
+health_take(const struct victim *v)
+{
+	struct health *h = calloc(1, sizeof *h);
+
+	h->blocked = ~UINT64_C(0);
+	look_at_signals(h, v->pid);
 	add_lines(&h->facts, v->pid, "limits");
 	if (v->s->traits & QUIET) {
 		add_lines(&h->facts, v->pid, "timers");
@@ -317,6 +323,9 @@ health_compare(const struct health *was, const struct victim *v)
 	struct health *now = health_take(v);
 	unsigned bad = 0;
 
+	/* a handler that got no processor stood there at each look */
+	for (int i = 0; i < LOOKS_MOST && now->blocked & ~was->blocked; i++)
+		look_at_signals(now, v->pid);
 	bad += not_in(&was->facts, &now->facts, "gone");
 	bad += not_in(&now->facts, &was->facts, "new");
 	bad += new_memory(v->pid, was, now);

@@ -45,7 +45,7 @@ see(void *arg, const struct clock_record *r)
 static uint64_t
 sample_for(struct clock *c, struct seen *s, uint64_t cpu_wanted)
 {
-	const uint64_t from = cpu_of(s->t.pid);
+	const uint64_t from = measure_from(s->t.pid);
 
 	while (cpu_of(s->t.pid) - from < cpu_wanted) {
 		(void)wait_rings(c, 20);

@@ -101,7 +101,7 @@ run(const void *what)
 		return false;
 	}
 
-	const uint64_t from = cpu_of(v.pid), start = now_ns();
+	const uint64_t from = measure_from(v.pid), start = now_ns();
 	struct tally t = { .pid = v.pid };
 
 	CHECK(clock_traits(c)->form == m->form, "another form");

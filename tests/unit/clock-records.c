@@ -188,7 +188,7 @@ run(enum clock_form form)
 		return false;
 	}
 
-	const uint64_t from = cpu_of(v.pid);
+	const uint64_t from = measure_from(v.pid);
 
 	victim_go(&v);
 	while (!heard(&v)) {

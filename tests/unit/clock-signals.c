@@ -180,6 +180,8 @@ check_thread(struct signal_clock *c, const struct truth *t, double least)
 	const double ratio = (double)t->signals * INTERVAL_NS /
 			     (double)t->cpu_ns;
 	const double taken = (double)t->taken_ns / (double)t->cpu_ns;
+	/* its clock leaves that out, what is counted and signalled does not */
+	const double most = 1.02 + stolen_ns() / (double)t->cpu_ns;
 	uint64_t cpu = 0;
 
 	CHECK(signal_clock_cpu(c, t->tid, &cpu) == 0, "no counter of %d: %s",
@@ -188,9 +190,9 @@ check_thread(struct signal_clock *c, const struct truth *t, double least)
 	       "ratio %.4f, counter %.1f ms\n", (int)t->tid, t->signals,
 	       (double)t->cpu_ns / 1e6, (double)t->taken_ns / 1e6, ratio,
 	       (double)cpu / 1e6);
-	CHECK(near(ratio, least * (1 - taken), 1.02),
+	CHECK(near(ratio, least * (1 - taken), most),
 	      "signals x interval / cpu %.4f", ratio);
-	CHECK(near((double)cpu / (double)t->cpu_ns, least, 1.02),
+	CHECK(near((double)cpu / (double)t->cpu_ns, least, most),
 	      "counter / cpu %.4f", (double)cpu / (double)t->cpu_ns);
 }
 
@@ -245,6 +247,7 @@ run_counts(void)
 
 	const size_t before = open_descriptors();
 
+	(void)measure_from(v.pid);
 	CHECK(signal_clock_enable(c, true) == 0, "%s", fail_last()->reason);
 	victim_go(&v);
 	drain_until_heard(c, &t, &v);

@@ -164,7 +164,7 @@ run(const char *name, void (*victim)(void), uint64_t cpu_wanted,
 		return false;
 	}
 
-	const uint64_t from = cpu_of(v.pid);
+	const uint64_t from = measure_from(v.pid);
 
 	*t = (struct tally){ .pid = v.pid };
 	if (cpu_wanted == 0)

@@ -143,6 +143,48 @@ cpu_of(pid_t pid)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/*
+ * What the host took from all processors since the machine was started, in the
+ * kernel's ticks: a thread's CPU clock leaves it out, the counters of perf
+ * have it. 0 where no host takes any, or none says so.
+ */
+static long
+stolen_ticks(void)
+{
+	FILE *file = fopen("/proc/stat", "re");
+	long ticks = 0;
+
+	if (file && fscanf(file, "cpu %*d %*d %*d %*d %*d %*d %*d %ld",
+			   &ticks) != 1)
+		ticks = 0;
+	if (file)
+		(void)fclose(file);
+	return ticks;
+}
+
+static long stolen_before __attribute__((unused));
+
+/* What is measured begins here, at this CPU time of the process. */
+__attribute__((unused)) static uint64_t
+measure_from(pid_t pid)
+{
+	stolen_before = stolen_ticks();
+	return cpu_of(pid);
+}
+
+/* At most, since then: what is told is cut to whole ticks. */
+__attribute__((unused)) static double
+stolen_ns(void)
+{
+	const long now = stolen_ticks();
+	const double ns = now ? (double)(now - stolen_before + 1) * 1e9 /
+				(double)sysconf(_SC_CLK_TCK) : 0;
+
+	if (now > stolen_before)
+		printf("  at most %.0f ms were stolen meanwhile\n", ns / 1e6);
+	return ns;
+}
+
 __attribute__((unused)) static uint64_t
 own_thread_cpu(void)
 {
@@ -312,12 +354,13 @@ switch_ns(void)
  * takes the scheduler charges to the thread that comes, and the switch record,
  * written later, to the one that goes. Among many threads, whose events are
  * in no cache, that is several times what two processes take (5 times seen).
+ * More by what was stolen since measure_from, too.
  */
 __attribute__((unused)) static bool
 as_clock(double ns, uint64_t cpu, size_t switches)
 {
-	const double off = ns > (double)cpu ? ns - (double)cpu :
-					      (double)cpu - ns;
+	const double off = ns > (double)cpu ?
+		ns - (double)cpu - stolen_ns() : (double)cpu - ns;
 
 	return off <= (double)cpu * 0.02 + (double)switches * 5 * (double)switch_ns();
 }

@@ -132,8 +132,10 @@ trace(pid_t pid, bool guarded, bool stand)
 
 	if ((guarded && guard_start() < 0) || !t || target_hold_all(t) < 0 ||
 	    !(bp = breakpoint_insert(t, (uint64_t)(uintptr_t)called)) ||
-	    target_continue_all(t) < 0)
+	    target_continue_all(t) < 0) {
+		check(false, "the tracer begins");
 		_exit(3);
+	}
 	sh->trapped = only_traps_here(breakpoint_why_trap(t, bp));
 	sh->armed = !stand;
 	while (!target_gone(t)) {
@@ -154,6 +156,7 @@ trace(pid_t pid, bool guarded, bool stand)
 		    target_continue_all(t) < 0)
 			break;
 	}
+	check(false, "the tracer goes on");
 	_exit(4);
 }
 

@@ -255,12 +255,24 @@ nobody_traces(struct target *t)
 	return true;
 }
 
+/* A stop takes them out of their call, and they go on to it when they run: on
+ * a busy machine that may be later than the next snapshot. */
+static void
+await_all_blocked(struct target *t)
+{
+	for (int i = 0; i < THREADS; i++)
+		check(spins(i) || await_blocked(t, sh->tid[i], SYS_epoll_wait),
+		      "thread %d blocks", i);
+}
+
 static void
 many_snapshots(struct target *t)
 {
 	uint64_t before[THREADS], longest = 0, total = 0;
 
 	for (int n = 0; n < SNAPSHOTS; n++) {
+		await_all_blocked(t);
+
 		const uint64_t pause = one_snapshot(t, "snapshot");
 
 		check(pause > 0, "a pause is measured");
@@ -302,6 +314,7 @@ held_snapshot(struct target *t)
 {
 	struct event ev;
 
+	await_all_blocked(t);
 	check(target_hold_all(t) == 0, "hold");
 	(void)one_snapshot(t, "snapshot while held");
 	check(target_held(t), "it is still held");
@@ -348,10 +361,7 @@ examine(bool leader_ends)
 
 	check(t && await(all_ready, NULL), "the victim is ready");
 	if (t && !failures) {
-		for (int i = 0; i < THREADS; i++)
-			check(spins(i) ||
-			      await_blocked(t, sh->tid[i], SYS_epoll_wait),
-			      "thread %d blocks", i);
+		await_all_blocked(t);
 		check(await(leader_as_wanted, t), "a live thread");
 		check((maps = target_maps(t)) && strstr(maps, "libc.so"),
 		      "its map");
@@ -363,7 +373,7 @@ examine(bool leader_ends)
 	}
 	sh->stop = 1;
 	check(write(sh->pipe[1], "x", 1) == 1, "wake");
-	check(ended_well(pid), "the victim saw something");
+	check(target_ended_well(t, pid), "the victim saw something");
 	target_close(t);
 }
 
