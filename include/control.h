@@ -139,6 +139,9 @@ struct thread_facts {
 	uint64_t sp, pc;	/* of a blocked thread; 0 unknown */
 };
 int target_thread_facts(struct target *t, pid_t tid, struct thread_facts *f);
+/* How often it was seen to execute a program: addresses from before another
+ * count are none. */
+unsigned target_execs(const struct target *t);
 /* CPU time of the process (its own CPU clock), ns; also after its threads
  * ended; -1 once it is reaped. */
 int target_cpu_ns(struct target *t, uint64_t *ns);
@@ -466,6 +469,8 @@ struct breakpoint *breakpoint_watch(struct target *t, uint64_t addr,
 bool breakpoint_is_data(const struct breakpoint *bp);
 int breakpoint_remove(struct target *t, struct breakpoint *bp);
 uint64_t breakpoint_address(const struct breakpoint *bp);
+/* The one of code, not of data, that is there; NULL: none. */
+struct breakpoint *breakpoint_at(const struct target *t, uint64_t addr);
 /* Why it is a trap for now, in a few words; NULL: it is none. */
 const char *breakpoint_why_trap(const struct target *t,
 				const struct breakpoint *bp);

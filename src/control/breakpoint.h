@@ -93,8 +93,6 @@ breakpoint_is_trap(const struct breakpoint *bp)
 	return bp->why && !bp->off;
 }
 
-/* Of code. */
-struct breakpoint *breakpoint_at(const struct target *t, uint64_t addr);
 /* When the target is to run on. why: a constant. */
 void breakpoint_becomes_trap(struct target *t, struct breakpoint *bp,
 			     const char *why);

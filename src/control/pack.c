@@ -157,6 +157,7 @@ pack_note_exec(struct pack *p, const struct event *ev)
 	struct target *t = p->target;
 
 	p->execed = true;
+	t->execs++;
 	if ((pid_t)ev->message != ev->tid)
 		pack_drop(p, (pid_t)ev->message);
 	pack_find(p, ev->tid)->vforking = false;

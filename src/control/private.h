@@ -449,6 +449,7 @@ struct target {
 	struct target_wants wants;
 	bool wants_calls;		/* some are among them */
 	bool lifted;			/* no trap may be in the text now */
+	unsigned execs;			/* seen so far */
 	unsigned vforks;		/* traps are lifted until 0 */
 	bool shared;			/* ... or until an exec: a process
 					 * was born that has this memory */

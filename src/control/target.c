@@ -229,6 +229,12 @@ target_close(struct target *t)
 	free(t);
 }
 
+unsigned
+target_execs(const struct target *t)
+{
+	return t->execs;
+}
+
 pid_t
 target_pid(const struct target *t)
 {

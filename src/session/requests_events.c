@@ -71,6 +71,21 @@ free_number(const struct tracer *tr)
 	return i;
 }
 
+/*
+ * The shell asks once for each address, but where it has forgotten: it placed
+ * this one while its news that we follow a child was under way. -1: no.
+ */
+static int
+placed_before(const struct tracer *tr, uint64_t addr)
+{
+	const struct breakpoint *bp = breakpoint_at(tr->target, addr);
+
+	for (size_t i = 0; bp && i < tr->trap_count; i++)
+		if (tr->traps[i].at == bp)
+			return (int)i;
+	return -1;
+}
+
 static int
 do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
@@ -80,9 +95,15 @@ do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	const bool reads = wire_take(in);
 	const size_t number = free_number(tr);
 	struct trap *trap = &tr->traps[number];
+	int before;
 
 	if (tracer_need_target(tr) < 0)
 		return -1;
+	before = data ? -1 : placed_before(tr, addr);
+	if (before >= 0) {
+		wire_put(out, (uint64_t)before);
+		return 0;
+	}
 	if (number == BREAKPOINTS_MAX)
 		return fail(FAIL_GENERAL, "more than %d breakpoints",
 			    BREAKPOINTS_MAX);
@@ -96,12 +117,18 @@ do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	fail_clear();
 
 	const bool ran = !target_held(tr->target);
+	const unsigned execs = target_execs(tr->target);
 
 	if (ran && target_hold_all(tr->target) < 0)
 		return -1;
-	*trap = (struct trap){ .at = data ?
-		breakpoint_watch(tr->target, addr, data, reads) :
-		breakpoint_insert(tr->target, addr) };
+	*trap = (struct trap){0};
+	if (target_execs(tr->target) != execs)
+		(void)fail(FAIL_MISSING, "process %d executes another program",
+			   (int)target_pid(tr->target));
+	else
+		trap->at = data ?
+			breakpoint_watch(tr->target, addr, data, reads) :
+			breakpoint_insert(tr->target, addr);
 	if (!trap->at) {
 		if (ran)
 			(void)tracer_go_on(tr);
