@@ -229,8 +229,8 @@ eval_condition(struct debug *d, struct node *n, bool quiet)
 static struct value *
 eval_dollar(struct debug *d, const char *name)
 {
-	return machine_named(name) ? register_value(d, name) :
-				     convenience_value(d, name);
+	return register_is(name) ? register_value(d, name) :
+				   convenience_value(d, name);
 }
 
 static struct value *

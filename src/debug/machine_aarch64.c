@@ -5,6 +5,7 @@
  */
 #include "private.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define X(n) \
@@ -67,9 +68,24 @@ tls_block(uint64_t tp, uint64_t size, uint64_t align)
 	return tp + ((16 + align - 1) & ~(align - 1));
 }
 
+/* w0 to w30 */
+static const struct machine_reg *
+part(const char *name, size_t *at, size_t *size)
+{
+	char whole[8];
+
+	if (*name != 'w' || strlen(name) > 3)
+		return NULL;
+	*at = 0;
+	*size = 4;
+	snprintf(whole, sizeof whole, "x%s", name + 1);
+	return machine_named(whole);
+}
+
 const struct machine machine = {
 	.regs = regs,
 	.reg_len = ARRAY_LEN(regs),
+	.part = part,
 	.kept = 0x3ff80000u | 1u << 31,
 	.prstatus_regs = 112,
 	.from_prstatus = from_prstatus,

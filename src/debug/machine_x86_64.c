@@ -5,6 +5,7 @@
  */
 #include "private.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/user.h>
 
@@ -52,6 +53,40 @@ static const struct machine_reg regs[] = {
 	{ "mxcsr", 64, REG_INT32, offsetof(struct debug_regs, mxcsr), 4,
 	  false, true, 'v' },
 };
+
+/* eax, ax, al, ah, sil, r8d, r8w, r8l */
+static const struct machine_reg *
+part(const char *name, size_t *at, size_t *size)
+{
+	const size_t n = strlen(name);
+	const char last = n ? name[n - 1] : '\0';
+	char whole[8];
+
+	if (n < 2 || n > 4)
+		return NULL;
+	*at = 0;
+	if (*name == 'r' && strchr("dwl", last)) {
+		*size = last == 'd' ? 4 : last == 'w' ? 2 : 1;
+		snprintf(whole, sizeof whole, "%.*s", (int)n - 1, name);
+		return machine_named(whole);
+	}
+	if (*name == 'e' && n == 3) {
+		*size = 4;
+		snprintf(whole, sizeof whole, "r%s", name + 1);
+		return strcmp(whole, "rip") == 0 ? NULL : machine_named(whole);
+	}
+	*size = strchr("lh", last) ? 1 : 2;
+	*at = last == 'h';
+	if (*size == 2 && n == 2)
+		snprintf(whole, sizeof whole, "r%s", name);
+	else if (n == 2)	/* of a, b, c, d */
+		snprintf(whole, sizeof whole, "r%cx", *name);
+	else if (last == 'l')	/* sil, dil, bpl, spl */
+		snprintf(whole, sizeof whole, "r%.2s", name);
+	else
+		return NULL;
+	return machine_named(whole);
+}
 
 static const char *const flags[] = {
 	"CF", "", "PF", NULL, "AF", NULL, "ZF", "SF", "TF", "IF", "DF", "OF",
@@ -144,6 +179,7 @@ tls_block(uint64_t tp, uint64_t size, uint64_t align)
 const struct machine machine = {
 	.regs = regs,
 	.reg_len = ARRAY_LEN(regs),
+	.part = part,
 	.flags = flags,
 	.flag_len = ARRAY_LEN(flags),
 	.kept = 1 << 3 | 1 << 6 | 1 << 7 | 0xf000,

@@ -433,6 +433,7 @@ struct value *unary(struct debug *d, int op, struct value *v);
 /* as: its result's type, where the function has none that is known. */
 struct value *call_function(struct debug *d, struct value *function,
 			    struct type *as, struct value **args, size_t n);
+bool register_is(const char *name);
 struct value *register_value(struct debug *d, const char *name);
 struct value *symbol_value(struct debug *d, const char *name);
 
@@ -559,6 +560,9 @@ struct machine_reg {
 struct machine {
 	const struct machine_reg *regs;
 	size_t reg_len;
+	/* eax is 4 bytes of rax; NULL: it is no part of one */
+	const struct machine_reg *(*part)(const char *name, size_t *at,
+					  size_t *size);
 	const char *const *flags;	/* names of bits, or NULL */
 	size_t flag_len;
 	uint32_t kept;		/* general registers that a call preserves */

@@ -51,10 +51,9 @@ register_raw(struct debug *d, const struct physical *p,
 		memcpy(out, (const char *)&d->regs + r->offset, r->size);
 }
 
-struct value *
-register_value(struct debug *d, const char *name)
+static struct value *
+whole_register(struct debug *d, const struct machine_reg *r)
 {
-	const struct machine_reg *r = machine_named(name);
 	const struct frame *f = frame_selected(d);
 	struct value *v;
 
@@ -75,6 +74,42 @@ register_value(struct debug *d, const char *name)
 	v->reg = r->dwarf;
 	v->regs = f->at;
 	return v;
+}
+
+/* A part is read only: what becomes of the rest is not for us to say. */
+static struct value *
+part_of_register(struct debug *d, const struct machine_reg *r, size_t at,
+		 size_t size)
+{
+	struct value *whole = whole_register(d, r), *v;
+
+	if (!whole)
+		return NULL;
+	v = value_new(d, type_basic(d, size == 4 ? "int32_t" : size == 2 ?
+				    "int16_t" : "int8_t"));
+	if (v)
+		memcpy(v->bytes, whole->bytes + at, size);
+	return v;
+}
+
+bool
+register_is(const char *name)
+{
+	size_t at, size;
+
+	return machine_named(name) || machine.part(name, &at, &size);
+}
+
+struct value *
+register_value(struct debug *d, const char *name)
+{
+	const struct machine_reg *r = machine_named(name);
+	size_t at, size;
+
+	if (r)
+		return whole_register(d, r);
+	r = machine.part(name, &at, &size);
+	return r ? part_of_register(d, r, at, size) : NULL;
 }
 
 static void
