@@ -144,10 +144,21 @@ touch(struct target *t, unsigned *caught)
 	free(tids);
 }
 
+struct going_on {
+	struct target *target;
+	unsigned before;
+};
+
+/* Who stopped too late is let go by the next look at events. */
 static bool
 execs_go_on(void *arg)
 {
-	return shared->execs != *(unsigned *)arg;
+	const struct going_on *g = arg;
+	struct event ev;
+
+	while (target_next_event(g->target, &ev))
+		;
+	return shared->execs != g->before;
 }
 
 static void
@@ -156,16 +167,17 @@ check_execs(void)
 	void *page = NULL;
 	const pid_t pid = victim_start("execs", &page);
 	struct target *t = pid > 0 ? target_open(pid) : NULL;
-	unsigned caught = 0, before;
+	struct going_on going = { t, 0 };
+	unsigned caught = 0;
 
 	shared = page;
 	check(t != NULL, "open");
 	if (!t)
 		return;
 	while (shared->execs < EXECS && !failures && !target_gone(t)) {
-		before = shared->execs;
+		going.before = shared->execs;
 		touch(t, &caught);
-		check(await(execs_go_on, &before), "it goes on");
+		check(await(execs_go_on, &going), "it goes on");
 	}
 	printf("%u execs, %u threads caught\n", shared->execs, caught);
 	shared->at.stop = 1;
