@@ -48,7 +48,7 @@
 
 enum {
 	NOTES_MAX = 1024,
-	ERRAND_LIMIT_MS = 1000,
+	ERRAND_LIMIT_MS = 5000,	/* on a busy machine 1000 were too few */
 	LOOK_S = 2,
 	ERRAND_NAP_NS = 20 * NS_PER_US,
 	GUARDS_MAX = 64,

@@ -175,8 +175,9 @@ pack_note_exec(struct pack *p, const struct event *ev)
  * event: every thread is seized with that option, so that it can be let go.
  */
 static void
-let_go_exec(struct target *t)
+let_go_exec(struct pack *p)
 {
+	struct target *t = p->target;
 	const uint64_t deadline = deadline_in_ms(STOP_LIMIT_MS);
 	struct proc_status st;
 	int status;
@@ -185,8 +186,11 @@ let_go_exec(struct target *t)
 	       st.tracer == tracer_tid()) {
 		if (wait_status(t->pid, deadline_in_ms(LOOK_MS),
 				&status) != 1) {
-			if (now_ns() >= deadline)
+			if (now_ns() >= deadline) {
+				/* then its next news lets it go */
+				(void)pack_add(p, t->pid, WANT_GONE);
 				break;
+			}
 			continue;
 		}
 		if (!WIFSTOPPED(status)) {
@@ -205,5 +209,5 @@ hold_vanished(struct pack *p, pid_t tid)
 	pack_drop(p, tid);
 	if (tid != p->target->pid && !pack_find(p, p->target->pid) &&
 	    handled(HAZARD_EXEC_SEIZED))
-		let_go_exec(p->target);
+		let_go_exec(p);
 }
