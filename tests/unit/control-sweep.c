@@ -79,10 +79,12 @@ sleep_aside(void)
 	const stack_t aside = { .ss_sp = stack, .ss_size = sizeof stack };
 	const struct sigaction sa = { .sa_handler = handler,
 				      .sa_flags = SA_ONSTACK };
+	stack_t before;		/* a sanitizer's, which it wants back */
 
-	if (sigaltstack(&aside, NULL) < 0 || sigaction(SIGUSR1, &sa, NULL) < 0)
+	if (sigaltstack(&aside, &before) < 0 || sigaction(SIGUSR1, &sa, NULL) < 0)
 		_exit(2);
 	(void)pthread_kill(pthread_self(), SIGUSR1);
+	(void)sigaltstack(&before, NULL);
 }
 
 struct part {
