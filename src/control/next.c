@@ -5,6 +5,7 @@
  * once; the rest is told, and what stands for it waits for target_hold_all.
  */
 #include "breakpoint.h"
+#include "hazard.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -75,6 +76,24 @@ note_new_leader(struct target *t, const siginfo_t *news)
 	return true;
 }
 
+/*
+ * Nobody is ours any more, and yet the process stands: a thread that was to be
+ * let go as soon as it stops has executed a program, and its number went before
+ * its stop came.
+ */
+static bool
+stands_at_exec(struct target *t)
+{
+	siginfo_t news;
+
+	if (!handled(HAZARD_EXEC_SEIZED) || !peek(P_PID, t->pid, &news) ||
+	    news.si_code != CLD_TRAPPED ||
+	    news.si_status >> 8 != PTRACE_EVENT_EXEC)
+		return false;
+	pack_add(&t->pack, t->pid, WANT_GONE);
+	return true;
+}
+
 /* Round and round. */
 static pid_t
 other_tid(struct target *t)
@@ -105,7 +124,9 @@ next_tid(struct target *t)
 	/* who has news all the time must not keep us from the others */
 	if (p->len && ++t->turns % OTHERS_TURN == 0 && (tid = other_tid(t)))
 		return tid;
-	if (!p->len || !peek(P_ALL, 0, &news))
+	if (!p->len)
+		return stands_at_exec(t) ? t->pid : 0;
+	if (!peek(P_ALL, 0, &news))
 		return 0;
 	if (note_new_leader(t, &news) || is_ours_to_wait(p, &news))
 		return news.si_pid;

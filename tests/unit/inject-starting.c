@@ -181,8 +181,9 @@ check_execs(void)
 	}
 	printf("%u execs, %u threads caught\n", shared->execs, caught);
 	shared->at.stop = 1;
+	serve_to_end(t, pid);
+	check(target_ended_well(t, pid), "its end");
 	target_close(t);
-	check(ended_well(pid), "its end");
 }
 
 static void
