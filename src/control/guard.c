@@ -48,7 +48,9 @@
 
 enum {
 	NOTES_MAX = 1024,
-	ERRAND_LIMIT_MS = 5000,	/* on a busy machine 1000 were too few */
+	ERRAND_LIMIT_MS = 1000,
+	ERRAND_TRIES = 5,	/* of one that has not been stopped: on a busy
+				 * machine one was too few */
 	LOOK_S = 2,
 	ERRAND_NAP_NS = 20 * NS_PER_US,
 	GUARDS_MAX = 64,
@@ -275,19 +277,39 @@ guardian_ended(struct guard *g)
 	return !g->pid;
 }
 
+/* One that waits for a processor is waited for, though the target stands; one
+ * that was stopped is not. */
+static bool
+is_late(struct guard *g, int tried)
+{
+	return tried < ERRAND_TRIES && !guardian_ended(g) &&
+		!strchr("Tt", thread_state(g->pid, g->pid));
+}
+
+static bool
+take_turn(struct guard *g)
+{
+	struct timespec limit;
+
+	clock_gettime(CLOCK_MONOTONIC, &limit);
+	for (int tried = 1; ; tried++) {
+		limit.tv_sec += ERRAND_LIMIT_MS / 1000;
+		if (pthread_mutex_clocklock(&g->page->turn[!g->mine],
+					    CLOCK_MONOTONIC, &limit) == 0)
+			return true;
+		if (!is_late(g, tried))
+			return false;
+	}
+}
+
 /* Give the turn away. false: it is not there to take it. */
 static bool
 send_errand(struct guard *g, enum errand errand)
 {
-	struct timespec limit;
-
 	if (guardian_ended(g))
 		return false;
-	clock_gettime(CLOCK_MONOTONIC, &limit);
-	limit.tv_sec += ERRAND_LIMIT_MS / 1000;
 	g->page->errand = errand;
-	if (pthread_mutex_clocklock(&g->page->turn[!g->mine],
-				    CLOCK_MONOTONIC, &limit))
+	if (!take_turn(g))
 		return false;
 	(void)pthread_mutex_unlock(&g->page->turn[g->mine]);
 	g->mine = !g->mine;
@@ -299,11 +321,17 @@ static bool
 errand_done(struct guard *g)
 {
 	const struct timespec nap = { .tv_nsec = ERRAND_NAP_NS };
-	const uint64_t deadline = deadline_in_ms(ERRAND_LIMIT_MS);
+	uint64_t deadline = deadline_in_ms(ERRAND_LIMIT_MS);
+	int tried = 1;
 
 	while (atomic_load(&g->page->done) != g->errands) {
-		if (now_ns() > deadline || guardian_ended(g))
+		if (guardian_ended(g))
 			return false;
+		if (now_ns() > deadline) {
+			if (!is_late(g, tried++))
+				return false;
+			deadline = deadline_in_ms(ERRAND_LIMIT_MS);
+		}
 		(void)nanosleep(&nap, NULL);
 	}
 	return true;
