@@ -186,6 +186,9 @@ char *file_read_plain(int dir_fd, const char *name, size_t *size);
 FILE *file_open_private(const char *path);
 /* Write it all or fail; -1 with errno. Restarts after EINTR. */
 int write_all(int fd, const void *data, size_t n);
+/* Are the numbers of threads here those of the kernel itself? Not so in a PID
+ * namespace other than the initial one. */
+bool pids_are_the_kernels(void);
 /* The thread by whose /proc, and by whose number, files and memory of the
  * process are to be read: pid, unless that thread has ended and others live. */
 pid_t process_living(pid_t pid);

@@ -349,9 +349,9 @@ bool thread_in_transfer(struct target *t, pid_t tid);
  * regs: only pc and sp are known, all others (the frame pointer too) are 0. */
 int peek_thread(struct target *t, pid_t tid, size_t max_stack,
 		struct snapshot_thread *out);
-/* The same for all threads at once, with all registers, a quarter of the time a
- * thread, and some ms when it is called first: by the kernel's task iterator
- * (BPF, Linux 6.1, as root, on x86-64). Who is not visited runs, or is to be
+/* The same for all threads at once, with all registers, and in less time for
+ * each (bench/run --only look), but 2 ms when it is called first: by the kernel's
+ * task iterator (BPF, Linux 6.1, as root, on x86-64). Who is not visited runs, or is to be
  * peeked at; so is who has more than 60 KB of stack, if all of it is wanted.
  * The stack of who is visited lasts until visit returns, unless it is kept.
  * -1: not here. */

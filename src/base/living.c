@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* "4711 (name) S ...": a name may hold anything. */
 char
@@ -36,6 +37,17 @@ is_living(pid_t pid, pid_t tid)
 	const char state = thread_state(pid, tid);
 
 	return state && !strchr("ZXx", state);
+}
+
+/* The inode of the initial PID namespace is part of the kernel's ABI. */
+bool
+pids_are_the_kernels(void)
+{
+	static const ino_t INITIAL_PID_NAMESPACE = 0xEFFFFFFCu;
+	struct stat own;
+
+	return stat("/proc/self/ns/pid", &own) == 0 &&
+		own.st_ino == INITIAL_PID_NAMESPACE;
 }
 
 pid_t

@@ -19,9 +19,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* The inode of the initial PID namespace is part of the kernel's ABI. */
-static const ino_t INITIAL_PID_NAMESPACE = 0xEFFFFFFCu;
-
 #define CALL(f)		{ .code = BPF_JMP | BPF_CALL, .imm = (f) }
 #define MOVE(d, s)	{ .code = BPF_ALU64 | BPF_MOV | BPF_X, \
 			  .dst_reg = (d), .src_reg = (s) }
@@ -124,13 +121,11 @@ kernel_device(dev_t device)
 int
 bpf_open_filter(pid_t pid)
 {
-	struct stat own, its;
+	struct stat its;
 	char path[32];
 
 	(void)snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
-	if (stat("/proc/self/ns/pid", &own) < 0)
-		return -1;
-	if (own.st_ino == INITIAL_PID_NAMESPACE)
+	if (pids_are_the_kernels())
 		return load_by_tgid(pid);
 	if (stat(path, &its) < 0)
 		return -1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * All threads that sleep, in one reading: registers and stacks as the kernel's
- * task iterator shows them to a program of ours (BPF). To open and read files
- * of /proc takes 15 us a thread and tells sp and pc alone; this takes 5, and
- * tells all registers. It needs Linux 6.1, root (CAP_BPF and CAP_PERFMON) and
- * the initial PID namespace, whose numbers the kernel has for threads; setting
- * it up takes 4 ms, once for a target.
+ * task iterator shows them to a program of ours (BPF). Files of /proc take more
+ * time for each thread, and tell sp and pc alone (bench/run --only look: 16 us
+ * one by one, 3 so). It needs Linux 6.1, root (CAP_BPF and CAP_PERFMON) and the
+ * initial PID namespace, whose numbers the kernel has for threads; setting it
+ * up takes 2 ms, once for a target.
  */
 #include "sweep.h"
 
@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,9 +28,6 @@ enum {				/* include/linux/sched.h */
 	STATE_MASK = 0xff, STATE_SLEEPS = 1, STATE_WAITS = 2,
 	STATE_NO_LOAD = 0x400,
 };
-
-/* The inode of the initial PID namespace is part of the kernel's ABI. */
-static const ino_t INITIAL_PID_NAMESPACE = 0xEFFFFFFCu;
 
 struct sweep {
 	int link, map;
@@ -167,15 +163,12 @@ static int
 set_up(struct sweep *s, pid_t pid)
 {
 	struct sweep_places at;
-	struct stat ns;
 	size_t sp;
 	int program, r;
 
 	if (!machine_entry_words(&sp))
 		return fail(FAIL_UNSUITABLE, "not on this machine");
-	if (sysconf(_SC_PAGESIZE) != SWEEP_PAGE ||
-	    stat("/proc/self/ns/pid", &ns) < 0 ||
-	    ns.st_ino != INITIAL_PID_NAMESPACE)
+	if (!pids_are_the_kernels())
 		return fail(FAIL_UNSUITABLE, "not in a PID namespace");
 	if (make_slots(s) < 0 || read_places(&at) < 0)
 		return -1;
@@ -187,14 +180,29 @@ set_up(struct sweep *s, pid_t pid)
 	return r;
 }
 
+static void
+give_back(struct sweep *s)
+{
+	if (s->slots)
+		munmap(s->slots, SWEEP_SLOTS * sizeof *s->slots);
+	if (s->map >= 0)
+		close(s->map);
+	if (s->link >= 0)
+		close(s->link);
+	s->slots = NULL;
+	s->link = s->map = -1;
+}
+
 struct sweep *
 sweep_new(pid_t pid)
 {
 	struct sweep *s = xcalloc(1, sizeof *s);
 
 	s->link = s->map = -1;
-	if (set_up(s, pid) < 0)
+	if (set_up(s, pid) < 0) {
 		s->trouble = xstrdup(fail_last()->reason);
+		give_back(s);
+	}
 	return s;
 }
 
@@ -203,12 +211,7 @@ sweep_free(struct sweep *s)
 {
 	if (!s)
 		return;
-	if (s->slots)
-		munmap(s->slots, SWEEP_SLOTS * sizeof *s->slots);
-	if (s->map >= 0)
-		close(s->map);
-	if (s->link >= 0)
-		close(s->link);
+	give_back(s);
 	free(s->trouble);
 	free(s);
 }
@@ -226,18 +229,17 @@ state_of(uint32_t state)
 }
 
 static void
-take_facts(const struct sweep_slot *slot, struct thread_facts *f)
+take_facts(const struct sweep_slot *slot, const struct user_regs_struct *regs,
+	   struct thread_facts *f)
 {
-	struct user_regs_struct regs = { 0 };
 	uint64_t args[6];
 
-	memcpy(&regs, slot->regs, sizeof regs);
-	(void)machine_call(&regs, args);
-	f->syscall = machine_syscall(&regs);
+	(void)machine_call(regs, args);
+	f->syscall = machine_syscall(regs);
 	f->in_syscall = f->syscall >= 0;
 	f->partial = f->in_syscall && call_is_partial(f->syscall, args);
-	f->pc = machine_pc(&regs);
-	f->sp = machine_sp(&regs);
+	f->pc = machine_pc(regs);
+	f->sp = machine_sp(regs);
 	f->cpu_ns = slot->cpu_ns;
 	f->wait_ns = slot->wait_ns;
 	f->switches = slot->runs;
@@ -263,13 +265,14 @@ is_sound(const struct sweep_slot *slot)
 static bool
 view(struct sweep_slot *slot, size_t max_stack, struct snapshot_thread *th)
 {
-	struct user_regs_struct regs = { 0 };
+	struct user_regs_struct regs;
 	size_t skip;
 
 	*th = (struct snapshot_thread){ .tid = (pid_t)slot->tid };
 	if (!is_sound(slot))
 		return false;
-	take_facts(slot, &th->facts);
+	memcpy(&regs, slot->regs, sizeof regs);
+	take_facts(slot, &regs, &th->facts);
 	if (!th->facts.pc || !th->facts.sp)
 		return false;		/* a thread of the kernel's */
 	th->stack_base = th->facts.sp & ~UINT64_C(7);
@@ -278,7 +281,6 @@ view(struct sweep_slot *slot, size_t max_stack, struct snapshot_thread *th)
 	th->stack_size = slot->stack_len - skip;
 	if (th->stack_size > max_stack)
 		th->stack_size = max_stack & ~(size_t)7;
-	memcpy(&regs, slot->regs, sizeof regs);
 	arch.from_ptrace(&regs, &th->regs);
 	th->ok = true;
 	return !under_find(th->stack, th->stack_base, th->stack_size);
