@@ -39,7 +39,8 @@ session_hits(struct session *s, int who, bool end, struct session_hits *out)
 		bytes = wire_take_bytes(&answer, &n);
 	if (bytes && n == sizeof *out)
 		memcpy(out, bytes, sizeof *out);
-	else if (r == 0)
+	if (r == 0 && (!bytes || n != sizeof *out ||
+		       out->pending_count > SESSION_PENDING))
 		r = fail(FAIL_GENERAL, "an answer was damaged");
 	wire_fini(&answer);
 	return r;

@@ -101,6 +101,7 @@ do_break(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 		return -1;
 	before = data ? -1 : placed_before(tr, addr);
 	if (before >= 0) {
+		filter_drop(tr, (size_t)before);	/* forgotten, too */
 		wire_put(out, (uint64_t)before);
 		return 0;
 	}
