@@ -188,24 +188,33 @@ has_format(const struct search *s)
 		fail_remedy("print -f %s EXPR", slash + 1);
 		return true;
 	}
-	if (strncmp(s->word, "x", n) != 0 && strcmp(s->word, "examine") != 0)
+	if (strncmp(s->word, n == 1 ? "x" : "examine", n) != 0)
 		return false;
 	fail(FAIL_USAGE, "'%s' is no command", s->word);
 	fail_remedy("x ADDRESS/4X, x ADDRESS/3i; help x tells the formats");
 	return true;
 }
 
+/* NULL: it is none of gdb's. */
+static const char *
+fix_of_gdb(const struct search *s)
+{
+	for (size_t i = 0; !s->in->fits && i < ARRAY_LEN(of_gdb); i++)
+		if (strcmp(of_gdb[i].name, s->word) == 0)
+			return of_gdb[i].fix;
+	return NULL;
+}
+
 static bool
 is_of_gdb(const struct search *s)
 {
-	for (size_t i = 0; !s->in->fits && i < ARRAY_LEN(of_gdb); i++) {
-		if (strcmp(of_gdb[i].name, s->word) != 0)
-			continue;
-		fail(FAIL_USAGE, "'%s' is no command", s->word);
-		fail_remedy("%s", of_gdb[i].fix);
-		return true;
-	}
-	return !s->in->fits && has_format(s);
+	const char *fix = fix_of_gdb(s);
+
+	if (!fix)
+		return !s->in->fits && has_format(s);
+	fail(FAIL_USAGE, "'%s' is no command", s->word);
+	fail_remedy("%s", fix);
+	return true;
 }
 
 static bool
@@ -225,14 +234,16 @@ is_of_dbx(const struct search *s)
 static const struct command *
 result_of(struct search *s)
 {
-	if (s->found != 1 && is_of_gdb(s)) {
-		str_fini(&s->candidates);
-		return NULL;
-	}
 	if (s->found > 1) {
+		const char *fix = fix_of_gdb(s);
+
 		fail(FAIL_USAGE, "'%s' is ambiguous: %s", s->word,
 		     str_text(&s->candidates));
-		fail_remedy("write more of the one that is meant");
+		fail_remedy("%s", fix ? fix :
+			    "write more of the one that is meant");
+	} else if (!s->found && is_of_gdb(s)) {
+		str_fini(&s->candidates);
+		return NULL;
 	} else if (!s->found && is_of_dbx(s)) {
 		str_fini(&s->candidates);
 		return NULL;
