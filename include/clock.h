@@ -95,6 +95,8 @@ typedef void (*clock_sink)(void *arg, const struct clock_record *r);
  * 0) is new losses since the last one; in the thread form it is at most what
  * CPU time allows, where the kernel counts side-band records too. */
 size_t clock_drain(struct clock *c, bool final, clock_sink sink, void *arg);
+/* There is enough to be drained: a descriptor may be readable without it. */
+bool clock_ripe(const struct clock *c);
 /* CLOCK_MONOTONIC: all that is older has been delivered. */
 uint64_t clock_drained(const struct clock *c);
 /* Stop the clocks (records already taken stay to be drained). In the thread
@@ -129,6 +131,7 @@ size_t births_pollfds(const struct births *b, struct pollfd *fds, size_t max);
 /* In order of time: CLOCK_SAMPLE, a thread at the entry; CLOCK_FORK, a thread
  * is born; CLOCK_EXIT; CLOCK_LOST. final: everything. */
 void births_drain(struct births *b, bool final, clock_sink sink, void *arg);
+bool births_ripe(const struct births *b);
 
 /* ---- signals: perf overflow -> a signal to that very thread -------------- */
 

@@ -254,6 +254,12 @@ take(void *arg, size_t ring, const unsigned char *record)
 		b->sink(b->arg, &raw.r);
 }
 
+bool
+births_ripe(const struct births *b)
+{
+	return rings_ripe(&b->rings);
+}
+
 void
 births_drain(struct births *b, bool final, clock_sink sink, void *arg)
 {

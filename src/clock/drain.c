@@ -216,6 +216,12 @@ clock_drain(struct clock *c, bool final, clock_sink sink, void *arg)
 	return d.n;
 }
 
+bool
+clock_ripe(const struct clock *c)
+{
+	return rings_ripe(&c->rings);
+}
+
 uint64_t
 clock_drained(const struct clock *c)
 {

@@ -84,6 +84,7 @@ struct ring {
 	/* Places are absolute byte counts, as in data_head. */
 	uint64_t from;		/* first record not yet delivered */
 	uint64_t peeked;	/* ring_peek looked up to here */
+	uint64_t drained;	/* rings_drain looked up to here */
 	unsigned char *kept;	/* records moved out of the ring, */
 	uint64_t kept_base, kept_end;	/* from here to there */
 	size_t kept_cap;
@@ -101,9 +102,14 @@ struct rings {
 	uint64_t broken;	/* times a ring made no sense */
 };
 
+/*
+ * A ring wakes poll(2) when this part of it is new. A drain leaves what came
+ * since the one before, so a ring is two parts full by then: less than half.
+ */
+enum { RING_PARTS = 5 };
+
 /* bytes of data per CPU, halved down to least while the memory limit
- * refuses; each wakes poll(2) when a quarter of it is new. pid: for whom,
- * should it fail. */
+ * refuses. pid: for whom, should it fail. */
 int rings_open(struct rings *r, struct perf_kernel *k, size_t bytes,
 	       size_t least, pid_t pid);
 void rings_close(struct rings *r);
@@ -112,6 +118,12 @@ typedef void (*ring_sink)(void *arg, size_t ring, const unsigned char *record);
 size_t rings_drain(struct rings *r, uint64_t limit, ring_sink sink, void *arg);
 /* Look at what came since the last look; nothing is consumed. */
 void rings_peek(struct rings *r, ring_sink sink, void *arg);
+/*
+ * A part of some ring is new since the last drain. The kernel counts what it
+ * writes, not what was read: each ring wakes us in its own time, though the
+ * drain for another one has emptied it.
+ */
+bool rings_ripe(const struct rings *r);
 /* Some ring is more than half full. */
 bool rings_pressed(const struct rings *r);
 /* Move what half-full rings hold to memory: there is no reader yet. */

@@ -160,6 +160,22 @@ rings_pressed(const struct rings *r)
 	return false;
 }
 
+static bool
+part_new(const struct ring *ring)
+{
+	return ring->page &&
+		ring_head(ring) - ring->drained >= ring->size / RING_PARTS;
+}
+
+bool
+rings_ripe(const struct rings *r)
+{
+	for (size_t i = 0; i < r->len; i++)
+		if (part_new(&r->ring[i]))
+			return true;
+	return false;
+}
+
 static void
 ring_keep(struct ring *ring)
 {
@@ -196,6 +212,7 @@ index_ring(struct rings *r, size_t i, size_t *n)
 	const uint64_t head = ring_head(ring);
 	uint64_t at = ring->from;
 
+	ring->drained = head;
 	while (at < head) {
 		const struct perf_event_header h = header_at(ring, at);
 

@@ -35,7 +35,7 @@ ring_open(struct ring *ring, struct perf_kernel *k, int cpu, size_t bytes,
 
 	*ring = (struct ring){ .fd = -1, .cpu = cpu };
 	a.disabled = 1;
-	a.wakeup_watermark = (uint32_t)(bytes / 4);
+	a.wakeup_watermark = (uint32_t)(bytes / RING_PARTS);
 	ring->fd = open_silent(k, &a, cpu);
 	if (ring->fd < 0)
 		/* this CPU went away since it was listed */

@@ -23,7 +23,7 @@ struct collection {
 	uint64_t drain_ns;	/* between drains: short at first */
 	struct experiment_usage usage;	/* the last that could be read */
 	struct usage_switches switches;
-	struct { uint64_t before_ns, now_ns; } children;
+	struct { uint64_t before_ns, now_ns, due_ns; } children;
 	unsigned written;	/* experiments of what is kept */
 	uint64_t sampled_here_ns;	/* at a pause (collection_here.c) */
 	bool paused, over_limit, stopped;

@@ -182,6 +182,12 @@ drain(struct creators *c, bool final)
 			"more births than can be followed at no cost");
 }
 
+bool
+creators_ripe(const struct creators *c)
+{
+	return c && c->births && births_ripe(c->births);
+}
+
 void
 creators_drain(struct creators *c)
 {

@@ -22,6 +22,8 @@ void creators_end(struct creators *c);
 size_t creators_pollfds(const struct creators *c, struct pollfd *fds,
 			size_t max);
 void creators_drain(struct creators *c);
+/* There is enough to be drained. */
+bool creators_ripe(const struct creators *c);
 /* Threads that were born so far are ours. */
 void creators_forget(struct creators *c);
 void creators_give_register(struct creators *c);

@@ -125,6 +125,14 @@ ring_not_sampled(void *engine)
 }
 
 static bool
+ring_ripe(const void *engine)
+{
+	const struct ring *r = engine;
+
+	return clock_ripe(r->clock);
+}
+
+static bool
 ring_quick(const void *engine)
 {
 	(void)engine;	/* nothing of it is in the target */
@@ -181,6 +189,6 @@ ring_start(struct recorder *rec, const struct recorder_options *o,
 const struct engine_ops engine_ring = {
 	.name = "ring", .start = ring_start, .pollfds = ring_pollfds,
 	.drain = ring_drain, .run = ring_run, .stop = ring_stop,
-	.catch_up = catch_up,
+	.ripe = ring_ripe, .catch_up = catch_up,
 	.not_sampled = ring_not_sampled, .quick = ring_quick, .rounds = true,
 };

@@ -300,6 +300,9 @@ struct engine_ops {
 	void *(*start)(struct recorder *rec, const struct recorder_options *o,
 		       const char **why);
 	size_t (*pollfds)(void *engine, struct pollfd *fds, size_t max);
+	/* Is there enough to be drained, now that a descriptor wakes us? NULL:
+	 * none does for nothing. */
+	bool (*ripe)(const void *engine);
 	/* Take what is there; final: everything. */
 	void (*drain)(void *engine, bool final);
 	int (*run)(void *engine, bool on);
@@ -488,6 +491,8 @@ const struct recorder_counts *recorder_counts(const struct recorder *rec);
 bool recorder_is_quick(const struct recorder *rec);
 size_t recorder_pollfds(struct recorder *rec, struct pollfd *fds, size_t max);
 void recorder_drain(struct recorder *rec, bool final);
+/* Is there enough to be drained before it is due? */
+bool recorder_ripe(const struct recorder *rec);
 unsigned recorder_crowding(struct recorder *rec);
 /* Write it all. -1: the disk refused some, which is counted. */
 int recorder_flush(struct recorder *rec);

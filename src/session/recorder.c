@@ -166,6 +166,15 @@ recorder_drain(struct recorder *rec, bool final)
 	names_settle(&rec->names);
 }
 
+bool
+recorder_ripe(const struct recorder *rec)
+{
+	const struct engine_ops *ops = rec->engine.ops;
+
+	return !ops->ripe || ops->ripe(rec->engine.self) || rec->calls ||
+		creators_ripe(rec->creators);
+}
+
 unsigned
 recorder_crowding(struct recorder *rec)
 {

@@ -17,6 +17,7 @@
 #define DRAIN_NS	100000000ull	/* what a kill of everything may lose */
 #define FIRST_DRAIN_NS	5000000ull	/* soon: somebody may wait to see it */
 #define LEAST_DRAIN_NS	2000000ull
+#define CHILDREN_NS	250000000ull
 
 enum { CROWDED = 25 };	/* percent */
 
@@ -198,8 +199,11 @@ collection_work(struct collection *c)
 		if (recorder_look(c->rec) && now < work_due(c))
 			return !recorder_counts(c->rec)->execed;
 	}
-	if (c->rec && !c->paused)
+	if (c->rec && !c->paused) {
+		if (now < work_due(c) && !recorder_ripe(c->rec))
+			return !recorder_counts(c->rec)->execed;
 		recorder_drain(c->rec, false);
+	}
 	if (now >= c->next_sample_ns) {
 		if (!c->paused && !target_gone(c->target)) {
 			(void)mapper_sync(c->mapper, now);
@@ -208,7 +212,10 @@ collection_work(struct collection *c)
 		}
 		c->next_sample_ns = now + c->settings.sample_period_ns;
 	}
-	collection_note_children(c);
+	if (now >= c->children.due_ns) {
+		collection_note_children(c);
+		c->children.due_ns = now + CHILDREN_NS;
+	}
 	plan_drain(c, now);
 	check_limit(c);
 	/* A disk may keep us for as long as it likes: not while the target
