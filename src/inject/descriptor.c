@@ -228,7 +228,7 @@ descriptor_make(struct errand *e, pid_t tid,
 	if (theirs < 0)
 		return -1;
 	/* It stands at the end of that call: were we killed here, it would
-	 * still have the number, and close it (stub.c). */
+	 * still have the number, and close it (stub.S). */
 	fd = open_theirs(e, tid, (int)theirs, name, &id, &ours);
 	if (ours && note(e, which, (int)theirs, &id) < 0 && fd >= 0) {
 		close(fd);

@@ -22,6 +22,7 @@
 
 #include "hazard.h"
 #include "private.h"
+#include "stub.h"
 
 #define STOP_TIMEOUT_NS	UINT64_C(10000000000)
 #define END_TIMEOUT_NS	UINT64_C(60000000000)

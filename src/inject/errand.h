@@ -13,9 +13,9 @@
 #include "inject.h"
 #include "plan.h"
 
-/* ---- helper.c, stub.c: the threads that do the work ---------------------- */
+/* ---- helper.c, stub.S: the threads that do the work ---------------------- */
 
-/* What the code in the target is told, and tells. stub.c knows the offsets. */
+/* What the code in the target is told, and tells. stub.h knows the offsets. */
 enum our_file { LIBRARY_FILE, AREA_FILE, OUR_FILES };
 
 struct file_id {
