@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A map of 64-bit words: open addressing, linear probing, power-of-two size,
- * at most 3/4 full. Removal shifts the run back, so there are no tombstones.
+ * at most half full, so that runs are short: a processor guesses wrong where
+ * each one ends. Removal shifts the run back, so there are no tombstones.
  * An empty slot has the key 0: four of them are a line of a cache. Key 0 itself
  * is kept beside them.
  */
@@ -102,7 +103,7 @@ map_slot_of(struct map *m, uint64_t key)
 		m->has_zero = true;
 		return &m->zero;
 	}
-	if ((m->len + 1) * 4 > m->cap * 3)
+	if ((m->len + 1) * 2 > m->cap)
 		grow(m);
 
 	struct map_slot *slot = &m->slots[find(m, key)];

@@ -135,32 +135,42 @@ narrow_at(const unsigned char *p, enum field_type type)
 	return type == FIELD_INT32 ? (uint64_t)(int32_t)n : n;
 }
 
+static inline uint64_t *
+place_of(size_t role, uint64_t n[ROLE_VALUE],
+	 uint64_t value[EXPERIMENT_VALUES])
+{
+	return role < ROLE_VALUE ? &n[role] : &value[role - ROLE_VALUE];
+}
+
 static void
 numbers_of_part(const struct layout *layout, const unsigned char *packet,
-		size_t size, uint64_t out[ROLE_COUNT])
+		size_t size, uint64_t n[ROLE_VALUE],
+		uint64_t value[EXPERIMENT_VALUES])
 {
 	for (size_t i = 0; i < layout->number_count; i++) {
 		const size_t role = layout->numbers[i].role;
 
-		out[role] = layout_get(packet, size, &layout->fields[role]);
+		*place_of(role, n, value) =
+			layout_get(packet, size, &layout->fields[role]);
 	}
 }
 
 void
 layout_numbers(const struct layout *layout, const unsigned char *packet,
-	       size_t size, uint64_t out[ROLE_COUNT])
+	       size_t size, uint64_t n[ROLE_VALUE],
+	       uint64_t value[EXPERIMENT_VALUES])
 {
 	size_t i = 0;
 
 	if (size < layout->need) {
-		numbers_of_part(layout, packet, size, out);
+		numbers_of_part(layout, packet, size, n, value);
 		return;
 	}
 	for (; i < layout->wide_count; i++)
-		out[layout->numbers[i].role] =
+		*place_of(layout->numbers[i].role, n, value) =
 			wide_at(packet + layout->numbers[i].offset);
 	for (; i < layout->number_count; i++)
-		out[layout->numbers[i].role] =
+		*place_of(layout->numbers[i].role, n, value) =
 			narrow_at(packet + layout->numbers[i].offset,
 				  layout->numbers[i].type);
 }

@@ -50,20 +50,15 @@ struct decoder {
 	const struct experiment_reader *rd;
 	const struct data_file *file;
 	const struct layout *layout;	/* of the last one */
-	uint64_t n[ROLE_COUNT];
+	uint64_t n[ROLE_VALUE];
 	struct experiment_packet packet;
 };
 
 static void
-take_values(struct decoder *d)
+take_times(struct decoder *d)
 {
 	struct experiment_packet *out = &d->packet;
 
-	/* one by one, as they were just written: a copy of all would wait */
-	for (size_t i = 0; i < d->layout->value_count; i++)
-		out->value[i] = d->n[ROLE_VALUE + i];
-	if (!d->layout->timed)
-		return;
 	for (size_t i = 0; i < d->layout->value_count; i++)
 		if (d->layout->time_values[i] && out->value[i])
 			out->value[i] = since(d->rd, out->value[i],
@@ -83,7 +78,7 @@ decode(struct decoder *d, const struct layout *layout,
 		*out = (struct experiment_packet){ .kind = layout->kind };
 		d->layout = layout;
 	}
-	layout_numbers(layout, packet, size, d->n);
+	layout_numbers(layout, packet, size, d->n, out->value);
 	if (n[ROLE_STATE] >= MSTATE_COUNT)
 		return false;
 	out->time_ns = time_of(d->rd, n[ROLE_TIME]);
@@ -97,7 +92,8 @@ decode(struct decoder *d, const struct layout *layout,
 	if (layout->fields[ROLE_TEXT].type == FIELD_STRING)
 		out->text = layout_text(packet, size,
 					&layout->fields[ROLE_TEXT]);
-	take_values(d);
+	if (layout->timed)
+		take_times(d);
 	return true;
 }
 
@@ -228,15 +224,20 @@ data_file_scan(const struct experiment_reader *rd, struct data_file *file)
 	close_data(rd, file, &st);
 }
 
-/* Of the packet n behind the last one, were they all of one size. */
-static uint64_t
+/* Of the packet n behind the last one, were they all of one size. Only asked
+ * for, so that one that is not of 8 bytes need not be found. */
+static inline uint64_t
 frinfo_ahead(const struct packet_stream *st, const struct layout *layout,
 	     size_t size, size_t n)
 {
 	const struct field *f = &layout->fields[ROLE_FRINFO];
-	const size_t at = st->at + (n - 1) * size;
+	const size_t at = st->at + (n - 1) * size + f->offset;
+	uint64_t frinfo;
 
-	return at + size > st->len ? 0 : layout_get(st->buf + at, size, f);
+	if (at + sizeof frinfo > st->len)
+		return 0;
+	memcpy(&frinfo, st->buf + at, sizeof frinfo);
+	return frinfo;
 }
 
 static bool

@@ -79,9 +79,11 @@ void layout_declare(struct layout *layout, const char *name,
 		    const char *offset, const char *type);
 /* Once all its fields are declared. */
 void layout_finish(struct layout *layout);
-/* All numbers of its layout, by role; 0 where the packet has none. */
+/* All numbers of its layout, by role, those of ROLE_VALUE and up as values; 0
+ * where the packet has none. */
 void layout_numbers(const struct layout *layout, const unsigned char *packet,
-		    size_t size, uint64_t out[ROLE_COUNT]);
+		    size_t size, uint64_t n[ROLE_VALUE],
+		    uint64_t value[EXPERIMENT_VALUES]);
 /* NULL: this kind was not declared. */
 const struct layout *layout_find(const struct data_file *file, int kind);
 /* A number of a packet of that size; 0 where it has none. */

@@ -29,6 +29,10 @@ struct matching {
 	bool dates;		/* what is freed has its time */
 	bool follows;		/* what its course needs */
 	bool late;		/* packets are less in order than thought */
+	bool again;		/* numbers of what is gone are given again */
+	uint32_t *spare;	/* these */
+	size_t spare_len, spare_cap;
+	uint32_t last;		/* number that was given */
 	uint32_t *numbers;	/* of packets, in order of time */
 	size_t numbers_len, numbers_cap;
 	struct map live;	/* address -> number */
@@ -51,6 +55,19 @@ set_live(struct matching *m, uint64_t number, uint64_t bytes, uint64_t time_ns)
 	m->freed += bytes < before ? before - bytes : 0;
 	if (m->changed && before != bytes)
 		m->changed(m->arg, number, time_ns, before, bytes);
+}
+
+/* All of it is gone. */
+static void
+end_number(struct matching *m, uint32_t number, uint64_t time_ns)
+{
+	if (m->dates)
+		m->leaks->until[number] = time_ns;
+	if (!m->again || !number)
+		return;
+	m->spare = xgrow(m->spare, &m->spare_cap, m->spare_len + 1,
+			 sizeof *m->spare);
+	m->spare[m->spare_len++] = number;
 }
 
 /* ---- mappings: parts of them may go --------------------------------- */
@@ -99,8 +116,8 @@ lose(struct matching *m, const struct region *r, uint64_t start, uint64_t end,
 	const uint64_t left = m->leaks->bytes[r->number] - (to - from);
 
 	set_live(m, r->number, left, time_ns);
-	if (!left && m->dates)
-		m->leaks->until[r->number] = time_ns;
+	if (!left)
+		end_number(m, r->number, time_ns);
 }
 
 static void
@@ -147,8 +164,7 @@ static void
 end_block(struct matching *m, uint64_t number, const struct heap_event *by)
 {
 	set_live(m, number, 0, by->time_ns);
-	if (m->dates)
-		m->leaks->until[number] = by->time_ns;
+	end_number(m, (uint32_t)number, by->time_ns);
 }
 
 static void
@@ -209,6 +225,8 @@ next_number(struct matching *m)
 {
 	struct leaks *leaks = m->leaks;
 
+	if (m->spare_len)
+		return m->spare[--m->spare_len];
 	leaks->bytes = xgrow(leaks->bytes, &leaks->cap, leaks->len + 1,
 			     sizeof *leaks->bytes);
 	leaks->bytes[leaks->len] = 0;
@@ -276,6 +294,7 @@ collect(void *arg, const struct experiment_packet *p)
 	const bool moved = ev.type == HEAP_REALLOC && old &&
 		(ev.address || !ev.size);
 
+	m->last = ev.number;
 	map_ask(&m->live, ev.address);
 	if (moved && !heap_order_add(&m->order, &(struct heap_event){
 		    .time_ns = ev.time_ns, .type = HEAP_FREE,
@@ -290,7 +309,7 @@ begin(struct matching *m, enum heap_ordered how)
 	map_fini(&m->live);
 	m->regions_len = m->numbers_len = 0;
 	m->used = 0;
-	m->leaks->len = 0;
+	m->leaks->len = m->spare_len = 0;
 	m->leaks->older = m->leaks->reused = 0;
 	(void)next_number(m);
 	heap_order_init(&m->order, how, match_next, m);
@@ -317,6 +336,7 @@ matching_fini(struct matching *m)
 	map_fini(&m->live);
 	free(m->regions);
 	free(m->numbers);
+	free(m->spare);
 }
 
 void
@@ -340,18 +360,20 @@ leaks_begin(struct source *src)
 
 	m->src = src;
 	m->leaks = &src->leaks;
+	m->again = true;
 	begin(m, src->heap_ordered);
 	return m;
 }
 
-void
+uint32_t
 leaks_see(struct matching *m, const struct experiment_packet *p)
 {
 	m->late = m->late || !collect(m, p);
+	return m->late ? 0 : m->last;
 }
 
 /* What came too late is found by going over all of them again. */
-void
+bool
 leaks_end(struct matching *m)
 {
 	struct source *src = m->src;
@@ -362,10 +384,11 @@ leaks_end(struct matching *m)
 	heap_order_fini(&m->order);
 	matching_fini(m);
 	free(m);
-	if (!late)
-		return;
-	src->heap_ordered++;
-	leaks_find(src);
+	if (late) {
+		src->heap_ordered++;
+		leaks_find(src);
+	}
+	return !late;
 }
 
 void

@@ -312,10 +312,12 @@ void values_add_leak(struct profile *prof, struct source *src,
 
 void leaks_find(struct source *src);
 /* The same while someone else goes over the packets: bytes only. A packet that
- * is seen has a number if leaks_numbers says so, 1 first. */
+ * is seen gets a number, or 0; one whose block is gone may be given again.
+ * leaks_end is false where they were less in order than thought: it did what
+ * leaks_find does, and they must be gone over once more. */
 struct matching *leaks_begin(struct source *src);
-void leaks_see(struct matching *m, const struct experiment_packet *p);
-void leaks_end(struct matching *m);
+uint32_t leaks_see(struct matching *m, const struct experiment_packet *p);
+bool leaks_end(struct matching *m);
 bool leaks_numbers(const struct source *src,
 		   const struct experiment_packet *p);
 /* Once they have been found: each change of what lives, in order of time. */

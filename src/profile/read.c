@@ -62,7 +62,8 @@ count_end(struct stack_ends *ends, const struct stack *st)
 
 /*
  * What of a block is never freed is known once all packets were seen. So that
- * they need not be read twice, where each of its numbers goes is kept.
+ * they need not be read twice, where each of its numbers goes is kept while it
+ * lives; most die young, and others have their numbers then.
  */
 struct block {
 	uint64_t time_ns, calls;
@@ -74,6 +75,7 @@ struct blocks {
 	struct matching *matching;
 	struct block *items;	/* by number */
 	size_t len, cap;
+	uint32_t last;		/* number of the one that was seen last */
 };
 
 /* Nobody is number 0. */
@@ -93,14 +95,15 @@ see_block(struct reading *rd, const struct experiment_packet *p)
 
 	if (!b || p->kind != PACKET_HEAP)
 		return;
-	leaks_see(b->matching, p);
-	if (!leaks_numbers(rd->src, p))
-		return;
-	b->items = xgrow(b->items, &b->cap, b->len + 1, sizeof *b->items);
-	b->items[b->len++].counts = false;
+	b->last = leaks_see(b->matching, p);
+	if (b->last >= b->len) {
+		b->items = xgrow(b->items, &b->cap, b->last + 1,
+				 sizeof *b->items);
+		b->len = b->last + 1;
+	}
+	b->items[b->last].counts = false;
 }
 
-/* The one that was seen last. */
 static void
 note_block(struct reading *rd, const struct experiment_packet *p,
 	   const struct place *to)
@@ -108,7 +111,7 @@ note_block(struct reading *rd, const struct experiment_packet *p,
 	struct blocks *b = rd->blocks;
 
 	if (b && p->kind == PACKET_HEAP)
-		b->items[b->len - 1] = (struct block){
+		b->items[b->last] = (struct block){
 			.time_ns = p->time_ns, .calls = p->ticks,
 			.stack = to->stack, .thread = to->thread,
 			.grown = to->grown, .counts = true };
@@ -127,38 +130,20 @@ add_leak(struct reading *rd, const struct block *b, uint64_t bytes)
 	values_add_leak(rd->prof, rd->src, &p, &to);
 }
 
-static void
-end_blocks(struct reading *rd)
-{
-	struct blocks *b = rd->blocks;
-	const struct leaks *leaks = &rd->src->leaks;
-
-	leaks_end(b->matching);
-	/* what was written since is not among ours */
-	for (size_t i = 1; i < b->len && i < leaks->len; i++)
-		if (leaks->bytes[i] && b->items[i].counts)
-			add_leak(rd, &b->items[i], leaks->bytes[i]);
-	free(b->items);
-}
-
 /* ---- each packet ----------------------------------------------------- */
 
-static void
-add_counted(struct reading *rd, const struct experiment_packet *p,
-	    uint32_t thread)
+/* False: the filter does not keep it. */
+static bool
+find_place(struct reading *rd, const struct experiment_packet *p,
+	   uint32_t thread, struct place *to, bool *missing)
 {
 	struct profile *prof = rd->prof;
-	bool missing;
-	const uint32_t stack = reading_stack(rd, p, &missing);
+	const uint32_t stack = reading_stack(rd, p, missing);
 
-	/* also what is filtered has its metric */
-	if (p->kind == PACKET_CLOCK)
-		prof->values_seen |= UINT64_C(1) << p->mstate;
 	if (!filter_keeps(prof, rd->src, p, stack,
 			  prof->threads[thread].ordinal))
-		return;
-
-	const struct place to = {
+		return false;
+	*to = (struct place){
 		.stack = stack, .thread = thread,
 		.period = prof->stacks[stack].is_many ? PERIOD_THEN :
 							PERIOD_BACKWARDS,
@@ -166,7 +151,24 @@ add_counted(struct reading *rd, const struct experiment_packet *p,
 			births_row(prof, stack,
 				   reading_creators(rd, p, stack)),
 	};
-	struct stack *st = &prof->stacks[stack];
+	return true;
+}
+
+static void
+add_counted(struct reading *rd, const struct experiment_packet *p,
+	    uint32_t thread)
+{
+	struct profile *prof = rd->prof;
+	struct place to;
+	bool missing;
+
+	/* also what is filtered has its metric */
+	if (p->kind == PACKET_CLOCK)
+		prof->values_seen |= UINT64_C(1) << p->mstate;
+	if (!find_place(rd, p, thread, &to, &missing))
+		return;
+
+	struct stack *st = &prof->stacks[to.stack];
 
 	values_add(prof, rd->src, p, &to);
 	note_block(rd, p, &to);
@@ -210,6 +212,38 @@ add_packet(void *arg, const struct experiment_packet *p)
 	else if (p->kind == PACKET_CLOCK)
 		rd->src->ignored++;
 	return true;
+}
+
+/* Its leak alone: the rest of it was added before. */
+static bool
+add_kept(void *arg, const struct experiment_packet *p)
+{
+	struct reading *rd = arg;
+	struct experiment_packet copy;
+	struct place to;
+	bool missing;
+
+	p = reading_complete(rd, p, &copy);
+	if (p->value[HEAP_LEAKED] && values_has(rd->src, p) &&
+	    find_place(rd, p, reading_thread(rd, p->thread), &to, &missing))
+		values_add_leak(rd->prof, rd->src, p, &to);
+	return true;
+}
+
+static void
+end_blocks(struct reading *rd)
+{
+	struct blocks *b = rd->blocks;
+	const struct leaks *leaks = &rd->src->leaks;
+
+	if (!leaks_end(b->matching))
+		(void)experiment_packets_of(rd->src->reader, PACKET_HEAP,
+					    add_kept, rd);
+	else
+		for (size_t i = 1; i < b->len; i++)
+			if (leaks->bytes[i] && b->items[i].counts)
+				add_leak(rd, &b->items[i], leaks->bytes[i]);
+	free(b->items);
 }
 
 void
