@@ -84,6 +84,14 @@ width_of(const struct field *f)
 		sizeof(uint32_t) : sizeof(uint64_t);
 }
 
+static uint16_t
+place_of(size_t role)
+{
+	return (uint16_t)(role < ROLE_VALUE ?
+		offsetof(struct decoded, n[role]) :
+		offsetof(struct decoded, packet.value[role - ROLE_VALUE]));
+}
+
 static void
 list_numbers(struct layout *layout, size_t width)
 {
@@ -97,6 +105,7 @@ list_numbers(struct layout *layout, size_t width)
 		layout->numbers[layout->number_count].offset =
 			(uint32_t)f->offset;
 		layout->numbers[layout->number_count].role = (uint8_t)role;
+		layout->numbers[layout->number_count].to = place_of(role);
 		layout->numbers[layout->number_count++].type =
 			(uint8_t)f->type;
 		layout->need = end > layout->need ? end : layout->need;
@@ -136,41 +145,36 @@ narrow_at(const unsigned char *p, enum field_type type)
 }
 
 static inline uint64_t *
-place_of(size_t role, uint64_t n[ROLE_VALUE],
-	 uint64_t value[EXPERIMENT_VALUES])
+number_at(struct decoded *d, size_t to)
 {
-	return role < ROLE_VALUE ? &n[role] : &value[role - ROLE_VALUE];
+	return (uint64_t *)((char *)d + to);
 }
 
 static void
 numbers_of_part(const struct layout *layout, const unsigned char *packet,
-		size_t size, uint64_t n[ROLE_VALUE],
-		uint64_t value[EXPERIMENT_VALUES])
+		size_t size, struct decoded *out)
 {
-	for (size_t i = 0; i < layout->number_count; i++) {
-		const size_t role = layout->numbers[i].role;
-
-		*place_of(role, n, value) =
-			layout_get(packet, size, &layout->fields[role]);
-	}
+	for (size_t i = 0; i < layout->number_count; i++)
+		*number_at(out, layout->numbers[i].to) =
+			layout_get(packet, size,
+				   &layout->fields[layout->numbers[i].role]);
 }
 
 void
 layout_numbers(const struct layout *layout, const unsigned char *packet,
-	       size_t size, uint64_t n[ROLE_VALUE],
-	       uint64_t value[EXPERIMENT_VALUES])
+	       size_t size, struct decoded *out)
 {
 	size_t i = 0;
 
 	if (size < layout->need) {
-		numbers_of_part(layout, packet, size, n, value);
+		numbers_of_part(layout, packet, size, out);
 		return;
 	}
 	for (; i < layout->wide_count; i++)
-		*place_of(layout->numbers[i].role, n, value) =
+		*number_at(out, layout->numbers[i].to) =
 			wide_at(packet + layout->numbers[i].offset);
 	for (; i < layout->number_count; i++)
-		*place_of(layout->numbers[i].role, n, value) =
+		*number_at(out, layout->numbers[i].to) =
 			narrow_at(packet + layout->numbers[i].offset,
 				  layout->numbers[i].type);
 }

@@ -50,14 +50,13 @@ struct decoder {
 	const struct experiment_reader *rd;
 	const struct data_file *file;
 	const struct layout *layout;	/* of the last one */
-	uint64_t n[ROLE_VALUE];
-	struct experiment_packet packet;
+	struct decoded decoded;
 };
 
 static void
 take_times(struct decoder *d)
 {
-	struct experiment_packet *out = &d->packet;
+	struct experiment_packet *out = &d->decoded.packet;
 
 	for (size_t i = 0; i < d->layout->value_count; i++)
 		if (d->layout->time_values[i] && out->value[i])
@@ -70,15 +69,14 @@ static bool
 decode(struct decoder *d, const struct layout *layout,
        const unsigned char *packet, size_t size)
 {
-	struct experiment_packet *out = &d->packet;
-	const uint64_t *n = d->n;
+	struct experiment_packet *out = &d->decoded.packet;
+	const uint64_t *n = d->decoded.n;
 
 	if (layout != d->layout) {
-		memset(d->n, 0, sizeof d->n);
-		*out = (struct experiment_packet){ .kind = layout->kind };
+		d->decoded = (struct decoded){ .packet.kind = layout->kind };
 		d->layout = layout;
 	}
-	layout_numbers(layout, packet, size, d->n, out->value);
+	layout_numbers(layout, packet, size, &d->decoded);
 	if (n[ROLE_STATE] >= MSTATE_COUNT)
 		return false;
 	out->time_ns = time_of(d->rd, n[ROLE_TIME]);
@@ -251,7 +249,7 @@ visit_file(const struct experiment_reader *rd, struct data_file *file,
 	unsigned long long doubtful = 0;
 	struct decoder d = { .rd = rd, .file = file };
 	const struct layout *l = NULL;
-	struct experiment_packet *p = &d.packet;
+	struct experiment_packet *p = &d.decoded.packet;
 
 	if (!open_data(rd, file, &st))
 		return true;

@@ -26,12 +26,18 @@ struct field {
 
 enum { LAYOUTS = 8 };
 
+struct decoded {		/* numbers of a packet */
+	uint64_t n[ROLE_VALUE];	/* by role */
+	struct experiment_packet packet;	/* its values */
+};
+
 struct layout {			/* of one kind of packet */
 	int kind;
 	bool time_values[EXPERIMENT_VALUES];
 	struct field fields[ROLE_COUNT];
 	struct {		/* declared numbers, those of 8 bytes first */
 		uint32_t offset;
+		uint16_t to;	/* in struct decoded, bytes */
 		uint8_t role, type;
 	} numbers[ROLE_COUNT];
 	size_t wide_count, number_count;
@@ -79,11 +85,9 @@ void layout_declare(struct layout *layout, const char *name,
 		    const char *offset, const char *type);
 /* Once all its fields are declared. */
 void layout_finish(struct layout *layout);
-/* All numbers of its layout, by role, those of ROLE_VALUE and up as values; 0
- * where the packet has none. */
+/* All numbers of its layout; 0 where the packet has none. */
 void layout_numbers(const struct layout *layout, const unsigned char *packet,
-		    size_t size, uint64_t n[ROLE_VALUE],
-		    uint64_t value[EXPERIMENT_VALUES]);
+		    size_t size, struct decoded *out);
 /* NULL: this kind was not declared. */
 const struct layout *layout_find(const struct data_file *file, int kind);
 /* A number of a packet of that size; 0 where it has none. */
