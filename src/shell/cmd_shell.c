@@ -12,11 +12,45 @@
 
 /* ---- help ---------------------------------------------------------------- */
 
+/* Up to a parenthesis that is open at its end, or NULL. */
+static const char *
+open_at_end(const char *text, const char *end)
+{
+	const char *open = NULL;
+
+	for (const char *at = text; at < end; at++) {
+		if (*at == '(' && !open)
+			open = at;
+		if (*at == ')')
+			open = NULL;
+	}
+	return open;
+}
+
+/* The first line, as far as it is a whole without those that follow. */
+static int
+brief(const char *help)
+{
+	const char *end = help + strcspn(help, "\n");
+	const char *next = end + strspn(end, "\n ");
+	const bool goes_on = *next && *next != '(' && !strchr(";.", end[-1]);
+	const char *cut = open_at_end(help, end);
+
+	if (!cut && goes_on)
+		cut = memrchr(help, ';', (size_t)(end - help));
+	if (!cut && goes_on)
+		cut = memrchr(help, ',', (size_t)(end - help));
+	if (cut)
+		end = cut;
+	while (end > help && strchr(" ;", end[-1]))
+		end--;
+	return (int)(end - help);
+}
+
 static void
 print_row(FILE *out, const struct command *c)
 {
-	fprintf(out, "  %-18s %.*s\n", c->name,
-		(int)strcspn(c->help, "\n"), c->help);
+	fprintf(out, "  %-18s %.*s\n", c->name, brief(c->help), c->help);
 }
 
 static void

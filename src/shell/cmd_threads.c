@@ -309,7 +309,7 @@ const struct command thread_commands[] = {
 	  "lwp l@4712" },
 	{ "lwps", "", "list the threads as the kernel numbers them",
 	  NEEDS_TARGET, cmd_lwps, "lwps" },
-	{ "thread", "[OPTION] [TID]", "choose a thread for commands.\n"
+	{ "thread", "[OPTION] [TID]", "choose a thread for commands;\n"
 	  "  OPTION: -info [all], -suspend (it stands while others run),\n"
 	  "  -resume, -blockedby (what it waits for), -blocks (who waits for\n"
 	  "  it), -hide (from threads), -unhide [all]",
