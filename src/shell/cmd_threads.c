@@ -38,6 +38,22 @@ take_mode(size_t n, char **words, bool *all)
 				  strcmp(words[2], "all") == 0);
 }
 
+/* The one that commands are of is marked. */
+static void
+print_thread(struct shell *sh, const struct session_thread *th,
+	     struct scene *l)
+{
+	char *wait = scene_wait_text(l, th->tid);
+	char *line = xasprintf("%c%7d  %-5c  %12.3f  %-*s%s",
+			       th->tid == sh->thread ? '>' : ' ', th->tid,
+			       th->state, (double)th->cpu_ns / 1e9,
+			       *wait ? 17 : 0, th->name, wait);
+
+	people_print(sh, line);
+	free(line);
+	free(wait);
+}
+
 static enum result
 cmd_threads(struct shell *sh, size_t n, char **words)
 {
@@ -71,17 +87,9 @@ cmd_threads(struct shell *sh, size_t n, char **words)
 	take_waiting(sh, &l);
 	fprintf(sh->out, "%8s  %-5s  %12s  %-15s  %s\n", "TID", "STATE",
 		"CPU s", "NAME", "WAITS FOR");
-	for (ssize_t i = 0; i < count; i++) {
-		char *text;
-
-		if (!all && is_hidden(sh, th[i].tid))
-			continue;
-		text = scene_wait_text(&l, th[i].tid);
-		fprintf(sh->out, "%8d  %-5c  %12.3f  %-*s%s\n", th[i].tid,
-			th[i].state, (double)th[i].cpu_ns / 1e9,
-			*text ? 17 : 0, th[i].name, text);
-		free(text);
-	}
+	for (ssize_t i = 0; i < count; i++)
+		if (all || !is_hidden(sh, th[i].tid))
+			print_thread(sh, &th[i], &l);
 	fail_clear();
 	scene_fini(&l);
 	free(th);

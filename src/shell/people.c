@@ -103,6 +103,32 @@ page(struct shell *sh, const char *text, size_t size)
 		status_of_program(status) != EXIT_NOT_EXECUTABLE;
 }
 
+/* ---- a line of a table ------------------------------------------------- */
+
+/* Characters of a text that is so wide; those of several bytes are one. */
+static size_t
+bytes_of(const char *text, size_t width)
+{
+	size_t n = 0;
+
+	for (; text[n]; n++)
+		if ((text[n] & 0xc0) != 0x80 && width-- == 0)
+			break;
+	return n;
+}
+
+void
+people_print(struct shell *sh, const char *line)
+{
+	static const char more[] = "...";
+	const size_t width = is_watched(sh) ? extent("COLUMNS", false) : 0;
+	size_t n = strlen(line);
+
+	if (width > sizeof more && bytes_of(line, width) < n)
+		n = bytes_of(line, width - (sizeof more - 1));
+	fprintf(sh->out, "%.*s%s\n", (int)n, line, line[n] ? more : "");
+}
+
 /* ---- a view --------------------------------------------------------- */
 
 int

@@ -593,6 +593,8 @@ int view_ready(struct shell *sh);
 
 /* ---- people.c: what a view gets at a terminal ---------------------------- */
 
+/* A line of a table, cut where it is for a terminal that is narrower. */
+void people_print(struct shell *sh, const char *line);
 int people_run(struct shell *sh, const struct view *view, size_t n,
 	       char **words);
 /* Tell the next command, once; before and dash stand in front of it. */
