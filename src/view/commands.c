@@ -143,7 +143,8 @@ const struct view view_table[] = {
 	{ "sort", "[[-]COLUMN|default]",
 	  "choose the column that tables are sorted by", "sort i.totalcpu",
 	  view_sort, true },
-	{ "limit", "[N]", "show the first n rows; 0 shows all", "limit 20",
+	{ "limit", "[N]", "show the first n rows; 0 shows all\n"
+	  "  (-limit N behind a view: of that one alone)", "limit 20",
 	  view_limit, true },
 	{ "compare", "[on|off|delta|ratio]", "experiments side by side, or "
 	  "their differences or ratios",

@@ -279,9 +279,9 @@ run_fitted(struct viewer *v, const struct view *view, size_t n,
 	return rc;
 }
 
-int
-viewer_run(struct viewer *v, const struct view *view, size_t n,
-	   const char *const *words, FILE *out)
+static int
+run(struct viewer *v, const struct view *view, size_t n,
+    const char *const *words, FILE *out)
 {
 	const struct table_writer *writer = formats[v->format].writer;
 
@@ -292,4 +292,23 @@ viewer_run(struct viewer *v, const struct view *view, size_t n,
 	if (!writer || !writer->report)
 		return compare_run(v, view, n, words, out);
 	return run_captured(v, view, n, words, out);
+}
+
+int
+viewer_run(struct viewer *v, const struct view *view, size_t n,
+	   const char *const *words, FILE *out)
+{
+	const size_t before = v->limit;
+	const bool limited = !view->is_setting && n > 2 &&
+		strcmp(words[n - 2], "-limit") == 0;
+	const char *const limit[] = { "limit", words[n - 1] };
+
+	if (limited && view_limit(v, ARRAY_LEN(limit), limit, out) < 0)
+		return -1;
+
+	const int rc = run(v, view, limited ? n - 2 : n, words, out);
+
+	if (limited)
+		v->limit = before;
+	return rc;
 }
