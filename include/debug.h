@@ -208,6 +208,9 @@ struct core_thread {
 /* program: the file that ran, NULL: the core says which. -1 is NULL and a
  * failure. */
 struct core *core_open(const char *path, const char *program);
+/* A program's file as a core without threads: what memory has before it runs,
+ * at the addresses that the file wants. NULL as above. */
+struct core *core_of_program(const char *path);
 void core_free(struct core *core);
 /* What ran, as far as the core says; "" else. A view. */
 const char *core_program(const struct core *core);

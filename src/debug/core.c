@@ -156,6 +156,7 @@ core_read(void *arg, uint64_t addr, void *buf, size_t n)
 				now = room;
 			good = dumped ?
 				all_of(core->fd, s->offset + at, to, now) :
+				core->unstarted ? memset(to, 0, now) != NULL :
 				from_file(core, addr, to, now);
 		}
 		if (!good)
@@ -172,6 +173,8 @@ read_registers(void *arg, struct debug_regs *out)
 {
 	struct core *core = arg;
 
+	if (core->unstarted)
+		return fail(FAIL_MISSING, "the program does not run");
 	if (core->thread_len == 0)
 		return fail(FAIL_MISSING, "the core has no threads");
 	*out = core->threads[core->selected].regs;
@@ -240,6 +243,13 @@ read_segments(struct core *core)
 	return 0;
 }
 
+static bool
+is_wanted(const struct core *core, int type)
+{
+	return core->unstarted ? type == ET_EXEC || type == ET_DYN :
+		type == ET_CORE;
+}
+
 static int
 open_core(struct core *core, const char *path)
 {
@@ -255,9 +265,10 @@ open_core(struct core *core, const char *path)
 	core->size = (uint64_t)st.st_size;
 	core->elf = elf_begin(core->fd, ELF_C_READ, NULL);
 	if (!core->elf || !gelf_getehdr(core->elf, &eh) ||
-	    gelf_getclass(core->elf) != ELFCLASS64 || eh.e_type != ET_CORE)
-		return fail(FAIL_UNSUITABLE, "%s: not a 64-bit core file",
-			    path);
+	    gelf_getclass(core->elf) != ELFCLASS64 ||
+	    !is_wanted(core, eh.e_type))
+		return fail(FAIL_UNSUITABLE, "%s: not a 64-bit %s", path,
+			    core->unstarted ? "program" : "core file");
 	if (eh.e_machine != arch.elf_machine)
 		return fail(FAIL_UNSUITABLE, "%s: of another kind of machine",
 			    path);
@@ -277,6 +288,51 @@ core_open(const char *path, const char *program)
 		return NULL;
 	}
 	core_make_objects(core);
+	return core;
+}
+
+/* One load object, where its file wants to be. Its headers are mapped with
+ * it, often at address 0, where an expression that goes there is wrong. */
+static void
+make_object(struct core *core)
+{
+	const size_t n = core->segment_len;
+	struct core_segment *first = &core->segments[0];
+	GElf_Ehdr eh;
+	uint64_t headers = 0;
+
+	if (first->offset == 0 && gelf_getehdr(core->elf, &eh))
+		headers = eh.e_phoff +
+			(uint64_t)eh.e_phnum * eh.e_phentsize;
+	if (headers < first->dumped) {
+		first->start += headers;
+		first->offset += headers;
+		first->dumped -= headers;
+	}
+
+	core->objects = xcalloc(1, sizeof *core->objects);
+	core->objects[0] = (struct debug_object){
+		.path = core->program, .shown = core->program, .prefix = "",
+		.start = core->segments[0].start,
+		.end = core->segments[n - 1].end,
+	};
+	core->object_len = 1;
+}
+
+struct core *
+core_of_program(const char *path)
+{
+	struct core *core = xcalloc(1, sizeof *core);
+
+	core->fd = -1;
+	core->unstarted = true;
+	core->program = xstrdup(path);
+	if (open_core(core, path) < 0 || read_segments(core) < 0 ||
+	    !core->segment_len) {
+		core_free(core);
+		return NULL;
+	}
+	make_object(core);
 	return core;
 }
 

@@ -46,6 +46,7 @@ struct core {
 	struct debug_object *objects;
 	size_t object_len;
 	char *program, *command, *trouble;
+	bool unstarted;		/* a program's file, as it would be mapped */
 	pid_t pid;
 	int signal;
 	uint64_t fault, vdso, headers;	/* headers: the program's own */

@@ -439,7 +439,7 @@ const struct command data_commands[] = {
 	{ "locals", "", "print arguments and variables of the frame",
 	  NEEDS_STANDING, cmd_dump_locals, "locals" },
 	{ "print", "[-f FORMAT] EXPR[, EXPR...]", "print the values of expressions\n"
-	  "  (FORMAT: x d u o t c f s a)", REDIRECTS_ITSELF, cmd_print,
+	  "  (FORMAT: x d u o t c f s a)", REDIRECTS_ITSELF | OF_PROGRAM, cmd_print,
 	  "print list->next->name" },
 	{ "regs", "[-f | -F | -x]", "print the registers of the frame (with one of\n"
 	  "  these: floats and vectors, too)",
@@ -450,8 +450,8 @@ const struct command data_commands[] = {
 	  "up 2" },
 	{ "whatis", "[-t | -r | -n | -e] EXPR|TYPE", "print a type (-t, -r: "
 	  "with its\n  members)",
-	  REDIRECTS_ITSELF, cmd_whatis, "whatis list" },
-	{ "whereis", "NAME", "list all that has this name", 0, cmd_whereis,
+	  REDIRECTS_ITSELF | OF_PROGRAM, cmd_whatis, "whatis list" },
+	{ "whereis", "NAME", "list all that has this name", OF_PROGRAM, cmd_whereis,
 	  "whereis main" },
 	{ 0 }
 };

@@ -338,13 +338,13 @@ cmd_dis(struct shell *sh, size_t n, char **words)
 const struct command examine_commands[] = {
 	{ "dis", "[ADDRESS | FIRST,LAST | +] [/COUNT] | -a FUNCTION", "print "
 	  "instructions, from\n  where the thread stands (-a: all of a function)",
-	  REDIRECTS_ITSELF, cmd_dis, "dis main /5" },
+	  REDIRECTS_ITSELF | OF_PROGRAM | OR_EXPERIMENT, cmd_dis, "dis main /5" },
 	{ "examine", "[ADDRESS | FIRST,LAST | +] [/[COUNT][FORMAT]]",
 	  "print memory (+: what comes next)\n"
 	  "  FORMAT: i s W c w a b x X lX g d D lD o O lO f F E;\n"
 	  "  ADDRESS = FORMAT: the address itself",
-	  REDIRECTS_ITSELF, cmd_examine, "examine main /8i" },
+	  REDIRECTS_ITSELF | OF_PROGRAM, cmd_examine, "examine main /8i" },
 	{ "x", "[ADDRESS | FIRST,LAST | +] [/[COUNT][FORMAT]]", "the same as "
-	  "examine", REDIRECTS_ITSELF, cmd_examine, "x main /8i" },
+	  "examine", REDIRECTS_ITSELF | OF_PROGRAM, cmd_examine, "x main /8i" },
 	{ 0 }
 };

@@ -28,24 +28,6 @@ list_around(struct shell *sh, const char *file, int line)
 	list_at(sh, file, line - LIST_LINES / 2);
 }
 
-/* Before anything was looked at, as of dbx: where main is. */
-const char *
-list_file(struct shell *sh)
-{
-	const uint64_t addr = sh->list_file || !target_alive(sh) ? 0 :
-		live_address(live_of(sh), "main");
-	struct live_place p;
-	const char *file;
-	int line;
-
-	if (addr && live_find(live_of(sh), addr, &p) &&
-	    symfile_declared(p.sf, p.vaddr, &file, &line))
-		list_around(sh, file, line);
-	if (!sh->list_file)
-		fail_clear();
-	return sh->list_file;
-}
-
 static int
 line_of_function(struct shell *sh, const char *name, const char **file,
 		 int *line)
@@ -68,6 +50,21 @@ line_of_function(struct shell *sh, const char *name, const char **file,
 	    !symfile_declared(p.sf, p.vaddr, file, line))
 		*file = NULL;
 	return 0;
+}
+
+/* Before anything was looked at, as of dbx: where main is. */
+const char *
+list_file(struct shell *sh)
+{
+	const char *file;
+	int line;
+
+	if (!sh->list_file && (sh->core || target_alive(sh)) &&
+	    line_of_function(sh, "main", &file, &line) == 0 && file)
+		list_around(sh, file, line);
+	if (!sh->list_file)
+		fail_clear();
+	return sh->list_file;
 }
 
 /* Around the line where a function, or the thread, is. */
@@ -109,6 +106,9 @@ list_here(struct shell *sh)
 {
 	struct debug_frame f;
 
+	/* nobody is anywhere */
+	if (sh->core && !core_threads(sh->core) && list_file(sh))
+		return 0;
 	if (line_of_thread(sh, &f) < 0)
 		return -1;
 	if (!f.file) {
@@ -380,12 +380,12 @@ const struct command list_commands[] = {
 	{ "dump", "[FUNCTION]", "print arguments and variables of a function "
 	  "on the stack", NEEDS_STANDING, cmd_dump, "dump main" },
 	{ "file", "[FILE]", "tell which source is looked at, or choose it",
-	  NEEDS_SEEN, cmd_file, "file main.c" },
+	  NEEDS_SEEN | OF_PROGRAM, cmd_file, "file main.c" },
 	{ "func", "[FUNCTION]", "tell which function is looked at, or choose "
 	  "one", 0, cmd_func, "func main" },
 	{ "list", "[-w[N]] [[FILE:]N[,M|,+K] | FUNCTION[,+K] | +[N] | -[N]]",
 	  "print lines of the source (-w: around it; +, -: what comes\n"
 	  "  next, what was before)",
-	  NEEDS_SEEN, cmd_list, "list main" },
+	  NEEDS_SEEN | OF_PROGRAM, cmd_list, "list main" },
 	{ 0 }
 };

@@ -50,6 +50,27 @@ print_names(struct listing *l, const char *what)
 	return FAILED;
 }
 
+/* Of a program that does not run: its own, not those of libraries. */
+static void
+each_object(struct shell *sh, bool (*visit)(void *arg, struct symfile *sf),
+	    void *arg)
+{
+	if (!sh->core)
+		live_each_object(live_of(sh), visit, arg);
+	else
+		program_object(core_program(sh->core), visit, arg);
+}
+
+static void
+each_function(struct shell *sh, bool (*visit)(void *arg, const char *name),
+	      void *arg)
+{
+	if (!sh->core)
+		live_each_function(live_of(sh), visit, arg);
+	else
+		program_each_function(core_program(sh->core), visit, arg);
+}
+
 /* ---- sources ------------------------------------------------------------- */
 
 static bool
@@ -73,7 +94,7 @@ cmd_files(struct shell *sh, size_t n, char **words)
 
 	if (n > 2)
 		return USAGE;
-	live_each_object(live_of(sh), add_files, &l);
+	each_object(sh, add_files, &l);
 	return print_names(&l, "source file");
 }
 
@@ -111,8 +132,8 @@ source_named(struct shell *sh, const char *name)
 
 	if (*name != '/' && sh->list_file && ends_in_name(sh->list_file, name))
 		return xstrdup(sh->list_file);
-	if (*name != '/' && !sh->core && target_alive(sh))
-		live_each_object(live_of(sh), seek_file, &s);
+	if (*name != '/' && (sh->core || target_alive(sh)))
+		each_object(sh, seek_file, &s);
 	return s.found ? s.found : xstrdup(name);
 }
 
@@ -160,7 +181,7 @@ cmd_funcs(struct shell *sh, size_t n, char **words)
 
 	if (n > 2)
 		return USAGE;
-	live_each_function(live_of(sh), add_function, &l);
+	each_function(sh, add_function, &l);
 	return print_names(&l, "function");
 }
 
@@ -227,15 +248,15 @@ cmd_which(struct shell *sh, size_t n, char **words)
 }
 
 const struct command name_commands[] = {
-	{ "files", "[PATTERN]", "list source files", NEEDS_TARGET, cmd_files,
+	{ "files", "[PATTERN]", "list source files", NEEDS_TARGET | OF_PROGRAM, cmd_files,
 	  "files parse" },
-	{ "funcs", "[PATTERN]", "list functions", NEEDS_TARGET, cmd_funcs,
+	{ "funcs", "[PATTERN]", "list functions", NEEDS_TARGET | OF_PROGRAM, cmd_funcs,
 	  "funcs parse" },
 	{ "module", "", "tell which source was compiled to what is looked at",
 	  NEEDS_TARGET | NEEDS_STOPPED, cmd_module, "module" },
 	{ "modules", "[PATTERN]", "list sources that were compiled",
-	  NEEDS_TARGET, cmd_files, "modules" },
+	  NEEDS_TARGET | OF_PROGRAM, cmd_files, "modules" },
 	{ "which", "NAME", "tell which one of that name is meant",
-	  NEEDS_STANDING, cmd_which, "which list" },
+	  NEEDS_STANDING | OF_PROGRAM, cmd_which, "which list" },
 	{ 0 }
 };

@@ -14,6 +14,7 @@ enum { REGSET_MOST = 1 << 12 };
 struct debuggee {
 	struct shell *sh;
 	struct debug *debug;
+	const struct core *core;	/* NULL: the process */
 	pid_t pid, thread;
 	uint64_t moves;
 	struct live_object *loaded;
@@ -262,6 +263,7 @@ new_debuggee(struct shell *sh)
 
 	e->sh = sh;
 	if (sh->core) {
+		e->core = sh->core;
 		e->debug = debug_new(&core_target, sh->core);
 		return e;
 	}
@@ -311,8 +313,12 @@ debuggee_free(struct shell *sh)
 static struct debug *
 of_core(struct shell *sh)
 {
-	struct debuggee *e = sh->debuggee ? sh->debuggee :
-		(sh->debuggee = new_debuggee(sh));
+	if (sh->debuggee && sh->debuggee->core != sh->core)
+		debuggee_free(sh);
+	if (!sh->debuggee)
+		sh->debuggee = new_debuggee(sh);
+
+	struct debuggee *e = sh->debuggee;
 
 	if (e->thread == sh->thread)
 		return e->debug;
@@ -335,7 +341,8 @@ debuggee_now(struct shell *sh)
 	thread = thread_now(sh);
 	/* symbols of another process went with it */
 	(void)live_of(sh);
-	if (sh->debuggee && sh->debuggee->pid != session_pid(sh->session))
+	if (sh->debuggee && (sh->debuggee->core ||
+			     sh->debuggee->pid != session_pid(sh->session)))
 		debuggee_free(sh);
 	if (!sh->debuggee)
 		sh->debuggee = new_debuggee(sh);

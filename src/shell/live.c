@@ -347,6 +347,16 @@ live_each_function(struct live *l, bool (*visit)(void *arg, const char *name),
 }
 
 void
+program_object(const char *path, bool (*visit)(void *arg, struct symfile *sf),
+	       void *arg)
+{
+	struct symfile *sf = symfile_open(path, path, "");
+
+	(void)visit(arg, sf);
+	symfile_free(sf);
+}
+
+void
 program_each_function(const char *path,
 		      bool (*visit)(void *arg, const char *name), void *arg)
 {

@@ -38,6 +38,8 @@ enum needs {
 	NEEDS_COLLECTING = 8,
 	NEEDS_SEEN = 32,	/* a live target, or a core file */
 	NEEDS_STANDING = 64,	/* ... one that is held, or a core file */
+	OF_PROGRAM = 256,	/* or a program that does not run: unstarted.c */
+	OR_EXPERIMENT = 512,	/* ... while no experiment is looked at */
 	LETS_RUN = 128,		/* and where it stops is an event: when stop */
 	REDIRECTS_ITSELF = 16,	/* > and < are not for our own output */
 };
@@ -129,6 +131,7 @@ struct shell {
 	size_t frames_max;	/* of a stack that where prints; 0: all */
 	bool armed;		/* collect from the next run on */
 	char **program;		/* name and arguments, NULL none */
+	struct unstarted *unstarted;	/* what its file has; NULL: not read */
 	char *in, *out_file;	/* redirections of the program, or NULL */
 	bool append;
 	FILE *out;		/* where output goes now: main_out or > file */
@@ -246,6 +249,14 @@ pid_t target_find(const char *word);
 const struct command *collector_find(const char *name);
 /* settings_interval, and a word if the interval had to be raised. */
 int shell_interval(struct shell *sh, const char *word);
+/* ---- unstarted.c: the file of a program that does not run ---------------- */
+
+/* For a command of such needs: it is sh->core until the end. false: there is
+ * a process, or no program. */
+bool unstarted_begin(struct shell *sh, unsigned needs);
+void unstarted_end(struct shell *sh);
+void unstarted_free(struct shell *sh);
+
 void shell_set_program(struct shell *sh, size_t n, char *const *words);
 /* Send output there from now on; takes the file, closes the last one. */
 int shell_set_output(struct shell *sh, FILE *file);
@@ -360,6 +371,8 @@ size_t live_objects(struct live *l, struct live_object **out, size_t *cap);
 void live_each_function(struct live *l,
 			bool (*visit)(void *arg, const char *name), void *arg);
 /* The same for a program that does not run; not its libraries. */
+void program_object(const char *path,
+		    bool (*visit)(void *arg, struct symfile *sf), void *arg);
 void program_each_function(const char *path,
 			   bool (*visit)(void *arg, const char *name),
 			   void *arg);

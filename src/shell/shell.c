@@ -60,6 +60,7 @@ shell_fini(struct shell *sh)
 	vec_fini(&sh->spots);
 	loads_forget(sh);
 	post_mortem_end(sh);
+	unstarted_free(sh);
 	debuggee_free(sh);
 	free(sh->list_file);
 	shell_set_program(sh, 0, NULL);
@@ -239,7 +240,12 @@ shell_command(struct shell *sh, size_t n, char **words)
 
 	const struct command *c = shell_find_any(words[0]);
 
-	if (!c || check_needs(sh, c) < 0)
+	if (!c)
+		return FAILED;
+
+	const bool unstarted = unstarted_begin(sh, c->needs);
+
+	if (!unstarted && check_needs(sh, c) < 0)
 		return FAILED;
 
 	char *typed = words[0];
@@ -250,6 +256,8 @@ shell_command(struct shell *sh, size_t n, char **words)
 	const uint64_t moves = before ? session_moves(before) : 0;
 	const enum result r = c->run(sh, n, words);
 
+	if (unstarted)
+		unstarted_end(sh);
 	words[0] = typed;
 	if (c->needs & LETS_RUN && !sh->in_body && sh->session &&
 	    session_state(sh->session) == SESSION_STOPPED &&
