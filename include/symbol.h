@@ -114,6 +114,13 @@ struct symfile_inlined {
 };
 size_t symfile_inlines(struct symfile *sf, uint64_t vaddr,
 		       struct symfile_inlined *out, size_t max);
+/* Where functions were inlined: the entry of each copy, one perhaps more than
+ * once. plain: the name, without namespaces, classes and template arguments; of
+ * all that have it is_wanted says, by linkage or qualified name, which are
+ * meant. */
+void symfile_copies(struct symfile *sf, const char *plain,
+		    bool (*is_wanted)(void *arg, const char *linkage),
+		    void (*visit)(void *arg, uint64_t vaddr), void *arg);
 /* Where the function begins that an address belongs to by debug information,
  * which knows whose part a piece of code elsewhere is; false: no such. */
 bool symfile_entry(struct symfile *sf, uint64_t vaddr, uint64_t *entry);

@@ -4,7 +4,7 @@
  * be in several functions (a header's, a template's): all of them are meant,
  * in each the place where that line begins.
  */
-#include "private.h"
+#include "event_place.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void
-add_spot(struct handler *h, uint64_t address)
+void
+event_add_spot(struct handler *h, uint64_t address)
 {
 	for (size_t i = 0; i < h->spots_len; i++)
 		if (h->spots[i] == address)
@@ -39,8 +39,8 @@ struct search {
 	bool collect;
 };
 
-static bool
-is_file(const char *path, const char *file)
+bool
+event_is_file(const char *path, const char *file)
 {
 	const size_t n = strlen(path), m = strlen(file);
 
@@ -72,7 +72,7 @@ take_row(void *arg, const struct symfile_row *row)
 {
 	struct search *s = arg;
 
-	if (!row->line || !row->file || !is_file(row->file, s->file))
+	if (!row->line || !row->file || !event_is_file(row->file, s->file))
 		return true;
 	if (s->collect && row->line == s->line)
 		note_code(s, row->vaddr);
@@ -90,8 +90,8 @@ each_unit(struct search *s)
 		symfile_unit_rows(s->sf, i, take_row, s);
 }
 
-static bool
-was_searched(const struct handler *h, const struct symfile *sf)
+bool
+event_was_searched(const struct handler *h, const struct symfile *sf)
 {
 	for (size_t i = 0; i < h->searched.len; i++)
 		if (h->searched.items[i] == sf)
@@ -105,7 +105,7 @@ seek_line(void *arg, struct symfile *sf)
 {
 	struct search *s = arg;
 
-	if (was_searched(s->h, sf))
+	if (event_was_searched(s->h, sf))
 		return true;
 	s->sf = sf;
 	each_unit(s);
@@ -134,7 +134,7 @@ collect_line(void *arg, struct symfile *sf)
 		const uint64_t addr = live_run_time(l, sf, code->vaddr);
 
 		if (addr)
-			add_spot(c->h, code->vaddr == code->function ?
+			event_add_spot(c->h, code->vaddr == code->function ?
 				 place_behind_prologue(c->sh, addr) : addr);
 	}
 	return true;
@@ -210,7 +210,7 @@ find_address(struct shell *sh, struct handler *h)
 
 	if (named) {
 		if (begins)
-			add_spot(h, begins);
+			event_add_spot(h, begins);
 		return begins ? 0 : -1;
 	}
 	errno = 0;
@@ -219,104 +219,17 @@ find_address(struct shell *sh, struct handler *h)
 
 	if (errno || *end || end == h->place + 1)
 		return fail(FAIL_USAGE, "'%s' is no address", h->place);
-	add_spot(h, addr);
+	event_add_spot(h, addr);
 	return 0;
-}
-
-/* ---- many functions ------------------------------------------------------ */
-
-struct gathering {
-	struct shell *sh;
-	struct handler *h;
-	struct symfile *sf;
-	const char *last;	/* of a qualified name */
-};
-
-static void
-gather(struct gathering *g, uint64_t vaddr)
-{
-	const uint64_t addr = live_run_time(live_of(g->sh), g->sf, vaddr);
-
-	if (addr)
-		add_spot(g->h, place_behind_prologue(g->sh, addr));
-}
-
-/* f is also f(int) and f(char); ns::f only what is there. */
-static bool
-take_named(void *arg, const struct symbol *sym)
-{
-	struct gathering *g = arg;
-	char *name;
-
-	if (sym->is_plt || !strstr(sym->name, g->last))
-		return true;
-	name = name_display(sym->name, NAME_SHORT);
-	if (strcmp(name, g->h->place) == 0 ||
-	    strcmp(sym->name, g->h->place) == 0)
-		gather(g, sym->start);
-	free(name);
-	return true;
-}
-
-static void
-take_of_file(void *arg, uint64_t start, const char *file, int line)
-{
-	struct gathering *g = arg;
-
-	(void)line;
-	if (file && is_file(file, g->h->place))
-		gather(g, start);
-}
-
-static bool
-gather_object(void *arg, struct symfile *sf)
-{
-	struct gathering *g = arg;
-	const size_t before = g->h->spots_len;
-
-	if (was_searched(g->h, sf))
-		return true;
-	g->sf = sf;
-	if (g->h->of_name)
-		symfile_each(sf, take_named, g);
-	for (size_t i = 1; g->h->of_file && i <= symfile_units(sf); i++)
-		symfile_unit_functions(sf, i, take_of_file, g);
-	if (g->h->spots_len == before)
-		vec_push(&g->h->searched, sf);
-	return true;
-}
-
-static int
-find_all(struct shell *sh, struct handler *h)
-{
-	const char *colon = strrchr(h->place, ':');
-	struct gathering g = { .sh = sh, .h = h,
-			       .last = colon ? colon + 1 : h->place };
-
-	live_each_object(live_of(sh), gather_object, &g);
-	if (h->spots_len)
-		return 0;
-	live_fail_missing(live_of(sh),
-			  xasprintf("function %s'%s'", h->of_file ?
-				    "of file " : "", h->place));
-	return fail_remedy(h->of_file ? "compile it with -g; loadobject lists "
-			   "what is loaded" : "loadobject lists what is loaded; "
-			   "a stripped object has only exported names");
 }
 
 int
 event_find(struct shell *sh, struct handler *h)
 {
-	uint64_t addr;
-
 	h->spots_len = 0;
 	if (h->at_line)
 		return *h->place == '&' ? find_address(sh, h) : find_place(sh, h);
 	if (h->of_name || h->of_file)
-		return find_all(sh, h);
-	addr = live_address(live_of(sh), h->place);
-	if (!addr)
-		return -1;
-	add_spot(h, place_behind_prologue(sh, addr));
-	return 0;
+		return event_find_all(sh, h);
+	return event_find_function(sh, h);
 }

@@ -177,11 +177,22 @@ source_print(const char *path, int line, FILE *out)
 	free(text);
 }
 
+/* What is executed there, if it was inlined; as the line is its. */
+static char *
+innermost_function(const struct place *p)
+{
+	struct symfile_inlined in;
+
+	if (!p->file || !symfile_inlines(p->at.sf, p->at.vaddr, &in, 1))
+		return place_function(p);
+	return str_tame(name_display(in.name, NAME_SHORT));
+}
+
 /* dbx: "stopped in work at line 31 in file "synprog.c"", and the line. */
 void
 place_print(struct shell *sh, const struct place *p)
 {
-	char *function = place_function(p);
+	char *function = innermost_function(p);
 	const char *slash = p->file ? strrchr(p->file, '/') : NULL;
 
 	fprintf(sh->out, "stopped in %s at ", function);

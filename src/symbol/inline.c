@@ -9,8 +9,8 @@
 #include <dwarf.h>
 #include <string.h>
 
-static const char *
-function_name(Dwarf_Die *die)
+const char *
+body_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
 	const char *name = NULL;
@@ -75,7 +75,7 @@ static void
 take(struct search *s, struct unit *unit, Dwarf_Die *die)
 {
 	s->out[s->found++] = (struct symfile_inlined){
-		.name = function_name(die),
+		.name = body_name(die),
 		.call_file = file_of(s, unit, die, DW_AT_call_file),
 		.call_line = (int)number_of(die, DW_AT_call_line),
 		.file = file_of(s, unit, die, DW_AT_decl_file),
@@ -108,8 +108,8 @@ symfile_inlines(struct symfile *sf, uint64_t vaddr,
 }
 
 /* Compilers list the part that is entered first. */
-static bool
-entry_of(Dwarf_Die *die, uint64_t *entry)
+bool
+body_entry(Dwarf_Die *die, uint64_t *entry)
 {
 	Dwarf_Addr base, end;
 
@@ -135,7 +135,7 @@ find_entry(void *arg, struct unit *unit)
 	struct search *s = arg;
 	struct body *body = function_at(s, unit);
 
-	return body && entry_of(&body->die, &s->entry);
+	return body && body_entry(&body->die, &s->entry);
 }
 
 bool
@@ -193,7 +193,7 @@ find_enclosing(void *arg, struct unit *unit)
 	for (size_t i = 0; i < b->len; i++) {
 		Dwarf_Die *die = &b->items[i].die;
 		const int line = (int)number_of(die, DW_AT_decl_line);
-		const char *name = function_name(die);
+		const char *name = body_name(die);
 
 		if (b->items[i].inlined || line <= e->best ||
 		    line > e->line || name[0] == '.' || name[0] == '<')

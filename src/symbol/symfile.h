@@ -205,5 +205,9 @@ void bodies_free(struct bodies *bodies);
 /* The innermost body there, and the one around another; NULL: none. */
 struct body *body_at(struct bodies *b, uint64_t vaddr);
 struct body *body_around(struct bodies *b, const struct body *body);
+/* Its linkage name, else the plain one; never NULL. */
+const char *body_name(Dwarf_Die *die);
+/* Where it is entered; false: it has no code. */
+bool body_entry(Dwarf_Die *die, uint64_t *entry);
 
 #endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where handlers wait that name functions: the one of that name, each that has
+ * it, all of a file; and wherever they were inlined.
+ */
+#include "event_place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- many functions ------------------------------------------------------ */
+
+struct gathering {
+	struct shell *sh;
+	struct handler *h;
+	struct symfile *sf;
+	const char *last;	/* of a qualified name */
+	bool wild;		/* namespaces and classes may be missing, and
+				 * arguments of templates */
+};
+
+static void
+gather(struct gathering *g, uint64_t vaddr)
+{
+	const uint64_t addr = live_run_time(live_of(g->sh), g->sf, vaddr);
+
+	if (addr)
+		event_add_spot(g->h, place_behind_prologue(g->sh, addr));
+}
+
+/* f is also f(int) and f(char); ns::f only what is there. */
+static bool
+take_named(void *arg, const struct symbol *sym)
+{
+	struct gathering *g = arg;
+	char *name;
+
+	if (sym->is_plt || !strstr(sym->name, g->last))
+		return true;
+	name = name_display(sym->name, NAME_SHORT);
+	if (strcmp(name, g->h->place) == 0 ||
+	    strcmp(sym->name, g->h->place) == 0)
+		gather(g, sym->start);
+	free(name);
+	return true;
+}
+
+static void
+take_of_file(void *arg, uint64_t start, const char *file, int line)
+{
+	struct gathering *g = arg;
+
+	(void)line;
+	if (file && event_is_file(file, g->h->place))
+		gather(g, start);
+}
+
+static bool
+gather_object(void *arg, struct symfile *sf)
+{
+	struct gathering *g = arg;
+	const size_t before = g->h->spots_len;
+
+	if (event_was_searched(g->h, sf))
+		return true;
+	g->sf = sf;
+	if (g->h->of_name)
+		symfile_each(sf, take_named, g);
+	for (size_t i = 1; g->h->of_file && i <= symfile_units(sf); i++)
+		symfile_unit_functions(sf, i, take_of_file, g);
+	if (g->h->spots_len == before)
+		vec_push(&g->h->searched, sf);
+	return true;
+}
+
+/* ---- names that are not whole ------------------------------------------- */
+
+/* geo::twice of geo::twice<int>; the name, cut. */
+static void
+cut_arguments(char *name)
+{
+	size_t n = strlen(name);
+	int depth = 0;
+
+	if (!n || name[n - 1] != '>' || strstr(name, "operator"))
+		return;
+	do {
+		n--;
+		depth += (name[n] == '>') - (name[n] == '<');
+	} while (n > 0 && depth > 0);
+	name[n] = '\0';
+}
+
+/* Does it end in what was written, from some :: on, or behind the type that it
+ * returns, as templates have it? The name may be cut. */
+static bool
+ends_so(char *name, const char *place)
+{
+	size_t n, m = strlen(place);
+
+	if (!strchr(place, '<'))
+		cut_arguments(name);
+	n = strlen(name);
+	return n >= m && strcmp(name + n - m, place) == 0 &&
+		(n == m || name[n - m - 1] == ' ' ||
+		 (n > m + 2 && name[n - m - 1] == ':' &&
+		  name[n - m - 2] == ':'));
+}
+
+static bool
+take_ending(void *arg, const struct symbol *sym)
+{
+	struct gathering *g = arg;
+	char *name;
+
+	if (sym->is_plt || !strstr(sym->name, g->last))
+		return true;
+	name = name_display(sym->name, NAME_SHORT);
+	if (ends_so(name, g->h->place))
+		gather(g, sym->start);
+	free(name);
+	return true;
+}
+
+/* ---- copies that were inlined -------------------------------------------- */
+
+/* What a name ends with, behind namespaces and before its parameters. */
+static char *
+plain_name(const char *place)
+{
+	const size_t n = strcspn(place, "(<");
+	size_t from = n;
+
+	while (from > 0 && place[from - 1] != ':')
+		from--;
+	return xstrndup(place + from, n - from);
+}
+
+static bool
+is_meant(void *arg, const char *linkage)
+{
+	const struct gathering *g = arg;
+	bool same = strcmp(linkage, g->h->place) == 0;
+
+	for (int form = 0; form < 2 && !same; form++) {
+		char *name = name_display(linkage, form ? NAME_SHORT :
+					  NAME_LONG);
+
+		same = strcmp(name, g->h->place) == 0 ||
+			(g->wild && ends_so(name, g->h->place));
+		free(name);
+	}
+	return same;
+}
+
+/* They have no prologue. */
+static void
+add_copy(void *arg, uint64_t vaddr)
+{
+	struct gathering *g = arg;
+	const uint64_t addr = live_run_time(live_of(g->sh), g->sf, vaddr);
+
+	if (addr)
+		event_add_spot(g->h, addr);
+}
+
+static bool
+add_copies(void *arg, struct symfile *sf)
+{
+	struct gathering *g = arg;
+	char *plain;
+
+	if (g->h->kind != EVENT_PLACE || event_was_searched(g->h, sf))
+		return true;
+	g->sf = sf;
+	plain = plain_name(g->h->place);
+	symfile_copies(sf, plain, is_meant, add_copy, g);
+	free(plain);
+	return true;
+}
+
+/* One that is pending asks each object once. */
+static bool
+gather_endings(void *arg, struct symfile *sf)
+{
+	struct gathering *g = arg;
+	const size_t before = g->h->spots_len;
+
+	if (event_was_searched(g->h, sf))
+		return true;
+	g->sf = sf;
+	symfile_each(sf, take_ending, g);
+	(void)add_copies(g, sf);
+	if (g->h->spots_len == before)
+		vec_push(&g->h->searched, sf);
+	return true;
+}
+
+static void
+find_copies(struct shell *sh, struct handler *h)
+{
+	struct gathering g = { .sh = sh, .h = h };
+
+	if (!h->of_file)
+		live_each_object(live_of(sh), add_copies, &g);
+}
+
+int
+event_find_all(struct shell *sh, struct handler *h)
+{
+	const char *colon = strrchr(h->place, ':');
+	struct gathering g = { .sh = sh, .h = h,
+			       .last = colon ? colon + 1 : h->place };
+
+	find_copies(sh, h);
+	live_each_object(live_of(sh), gather_object, &g);
+	if (h->spots_len)
+		return 0;
+	live_fail_missing(live_of(sh),
+			  xasprintf("function %s'%s'", h->of_file ?
+				    "of file " : "", h->place));
+	return fail_remedy(h->of_file ? "compile it with -g; loadobject lists "
+			   "what is loaded" : "loadobject lists what is loaded; "
+			   "a stripped object has only exported names");
+}
+
+/* The function of that name, and its copies; if there is none, all whose names
+ * end so. */
+int
+event_find_function(struct shell *sh, struct handler *h)
+{
+	const char *colon = strrchr(h->place, ':');
+	struct gathering g = { .sh = sh, .h = h, .wild = true,
+			       .last = colon ? colon + 1 : h->place };
+	const uint64_t addr = live_address(live_of(sh), h->place);
+
+	if (addr)
+		event_add_spot(h, place_behind_prologue(sh, addr));
+	find_copies(sh, h);
+	if (h->spots_len) {
+		fail_clear();
+		return 0;
+	}
+
+	struct failure *why = fail_keep();
+
+	live_each_object(live_of(sh), gather_endings, &g);
+	fail_again(why);
+	if (h->spots_len)
+		fail_clear();
+	return h->spots_len ? 0 : -1;
+}
