@@ -192,6 +192,31 @@ unsafe_depth(const struct safepoint *sp, const struct user_regs_struct *r,
 	return depth;
 }
 
+void
+safepoint_add_stack(struct safepoint *sp, uint64_t at, size_t size)
+{
+	walker_add_stack(sp->walker, at, size);
+}
+
+/*
+ * In a libc that takes locks nothing more is asked of a thread than that it is
+ * in none of those functions. Outside a system call what is interrupted in
+ * libc may belong to one of them, by a tail call.
+ */
+bool
+safepoint_is_clear(struct safepoint *sp, const struct user_regs_struct *r)
+{
+	bool whole;
+	const size_t n = walker_walk(sp->walker, r, sp->frames, FRAMES_MAX,
+				     &whole);
+
+	for (size_t i = 0; i < n; i++)
+		if (in_unsafe(sp, &sp->frames[i]))
+			return false;
+	return n && ((int64_t)r->orig_rax >= 0 ||
+		     !in_libc_text(sp, &sp->frames[0]));
+}
+
 /* ---- getting out of there ------------------------------------------------ */
 
 /* A moment of running, where no address can be watched. */
