@@ -47,14 +47,43 @@ called_where(struct shell *sh, const struct session_called_at *at)
 	return text;
 }
 
-/* ---- what befell it ------------------------------------------------------ */
-
-static int
-stays(void)
+/* The innermost that changes what all threads share, as malloc does. */
+static char *
+shared_by(struct shell *sh, const struct session_called_at *at)
 {
-	return fail_remedy("what the function changed or locked before stays "
-			   "so");
+	struct frames *f = at->len ? frames_new(live_of(sh)) : NULL;
+	char *name = NULL;
+
+	for (size_t i = 0; i < at->len && !name; i++) {
+		const struct frame_list *list =
+			frames_at(f, at->frames[i] - (i > 0));
+		const struct frame *own = &list->items[list->len - 1];
+
+		if (own->function && called_changes_shared(own->function))
+			name = xstrdup(own->function);
+	}
+	frames_free(f);
+	return name;
 }
+
+int
+called_remedy(struct shell *sh, const struct session_called_at *at,
+	      const char *first)
+{
+	char *name = shared_by(sh, at);
+
+	if (name)
+		fail_remedy("%sit was within %s, whose locks may be held for "
+			    "ever now: other threads that need them hang",
+			    first, name);
+	else
+		fail_remedy("%swhat the function changed or locked before "
+			    "stays so", first);
+	free(name);
+	return -1;
+}
+
+/* ---- what befell it ------------------------------------------------------ */
 
 static int
 judge(struct shell *sh, const struct session_met *met)
@@ -68,14 +97,14 @@ judge(struct shell *sh, const struct session_met *met)
 		     "%s; its thread was ended, the process goes on",
 		     sigabbrev_np(met->signal), sigdescr_np(met->signal),
 		     where);
-		fail_remedy("the signal was not delivered; what the function "
-			    "changed or locked before stays so");
+		called_remedy(sh, &met->where,
+			      "the signal was not delivered; ");
 		break;
 	case SESSION_BESIDE_JUMPED:
 		fail(FAIL_GENERAL, "the function that was called would have "
 		     "left its stack by longjmp%s; its thread was ended, the "
 		     "process goes on", where);
-		stays();
+		called_remedy(sh, &met->where, "");
 		break;
 	case SESSION_BESIDE_THREAD_ENDED:
 		fail(FAIL_GENERAL, "the function that was called has ended its "
@@ -83,7 +112,7 @@ judge(struct shell *sh, const struct session_met *met)
 		break;
 	case SESSION_BESIDE_LATE:
 		fail(FAIL_GENERAL, "%s%s", why, where);
-		stays();
+		called_remedy(sh, &met->where, "");
 		break;
 	case SESSION_BESIDE_RETURNED:
 		break;

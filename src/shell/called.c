@@ -80,6 +80,14 @@ same(const char *a, const char *b)
 	return strcmp(a, b) == 0;
 }
 
+bool
+called_changes_shared(const char *function)
+{
+	const struct debug_frame f = { .function = function };
+
+	return is_named(&f, unsafe, ARRAY_LEN(unsafe), same);
+}
+
 /* At the first instruction of a function nothing of it is done. */
 static bool
 begins(const struct debug_frame *f)
@@ -135,8 +143,8 @@ faulted(struct shell *sh, const struct session_call_news *news)
 	     "the thread is where it was before the call",
 	     sigabbrev_np(news->signal), sigdescr_np(news->signal), where);
 	free(where);
-	return fail_remedy("the signal was not delivered; what the function "
-			   "changed or locked before stays so");
+	return called_remedy(sh, &news->where,
+			     "the signal was not delivered; ");
 }
 
 /* Nobody can say cont or pop -c: the thread would stay in it for as long as the
@@ -156,8 +164,8 @@ give_up(struct shell *sh, struct session_call_news *news)
 	     "time, and was given up%s; the thread is where it was before the "
 	     "call", where);
 	free(where);
-	return fail_remedy("what the function changed or locked before stays "
-			   "so; dbxenv call_timeout is how long it may run");
+	return called_remedy(sh, &news->where, "dbxenv call_timeout is how "
+			     "long it may run; ");
 }
 
 static int

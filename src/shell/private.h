@@ -636,12 +636,17 @@ int called_run(struct shell *sh, struct debug *d,
 void called_take(struct shell *sh, const struct session_event *ev);
 /* pop -c */
 int called_give_up(struct shell *sh);
+/* Does this one change what all of a process shares: malloc and the like? */
+bool called_changes_shared(const char *function);
 
 /* ---- beside.c: functions that are called on a thread of their own --------- */
 
 /* " in FUNCTION (OBJECT) at FILE:LINE", "" where nothing is known. Caller
  * frees. */
 char *called_where(struct shell *sh, const struct session_called_at *at);
+/* -1, with what stays of it as the remedy of the failure just recorded. */
+int called_remedy(struct shell *sh, const struct session_called_at *at,
+		  const char *first);
 /* While the others run. */
 int beside_call(struct shell *sh, uint64_t function, const uint64_t *args,
 		size_t nargs, uint64_t *result);
