@@ -293,8 +293,8 @@ stub_thread:
 	jmp	.Lstub_return
 
 /* The tracer brings the thread here when the called function faulted, or what
- * libc does at a thread's end: it goes on behind that, since libc takes from its
- * lists what it is about to do. Of the stack the two words may be others now. */
+ * libc does at a thread's end: it goes on behind that, since libc takes off its
+ * lists what it is about to do. Of the stack both words may be others now. */
 stub_fault:
 	cld
 	leaq	stub_begin+4096(%rip), %rbx
