@@ -20,6 +20,23 @@
 enum { INJECT_BORROWED = 4 };
 
 /* What an injection did, for the receipt. */
+/* What befell a called function that did not return. */
+enum inject_mishap {
+	INJECT_RETURNED,
+	INJECT_FAULTED,		/* by a signal that the program never gets */
+	INJECT_JUMPED,		/* it was about to leave by longjmp */
+	INJECT_LATE,		/* it was given up */
+	INJECT_THREAD_ENDED,	/* by itself: pthread_exit */
+};
+enum { INJECT_FRAMES = 24 };
+struct inject_met {
+	enum inject_mishap why;
+	int signal;
+	/* Where: its pc, and return addresses. */
+	uint64_t frames[INJECT_FRAMES];
+	size_t frame_count;
+};
+
 struct inject_report {
 	pid_t donor;
 	uint64_t donor_stop_ns;	/* how long the donor stood, all tries */
@@ -29,6 +46,7 @@ struct inject_report {
 	char libc[24];		/* "glibc 2.36" */
 	bool reused;		/* the library was there already */
 	bool handler_kept;	/* guest_stop: the program's own was there */
+	struct inject_met met;	/* inject_call */
 	/* The threads that worked for us last, and what they block. */
 	struct inject_borrowed {
 		pid_t tid;
@@ -128,10 +146,14 @@ struct inject_limits {
 	 * May be NULL. */
 	bool (*cancelled)(void *arg);
 	void *arg;
+	/* What is given up is ended. Else its thread stays: it may hold
+	 * anything. */
+	bool ends;
 };
-/* Call a function of the target on a fresh thread: for `call f(args)`. What
- * is given up is not ended: its thread may hold anything. FAIL_ENDED when it
- * was the target's end. */
+/* Call a function of the target on a fresh thread: for `call f(args)`. A fault
+ * in it, and what else keeps it from its return, is told in the report and
+ * ends that thread alone; what the function has locked stays so. FAIL_ENDED
+ * when it was the target's end. */
 int inject_call(struct target *t, uint64_t function, const uint64_t *args,
 		size_t nargs, const struct inject_limits *limits,
 		uint64_t *result, struct inject_report *report);
@@ -167,7 +189,6 @@ struct interlude_news {
 	uint64_t ints[2], floats[2];	/* rax, rdx; xmm0, xmm1 */
 	uint64_t x87[4];		/* st(0), st(1) */
 	int signal;
-	uint64_t address;	/* of the fault */
 	struct breakpoint *breakpoint;
 };
 
@@ -183,6 +204,8 @@ int interlude_go(struct interlude *il, uint64_t ns, bool (*cancelled)(void *),
 		 void *arg, struct interlude_news *news);
 /* Where is it, all of them having run? RETURNED, STANDS or LEFT. */
 int interlude_look(struct interlude *il, struct interlude_news *news);
+/* Where in the function the thread stands. */
+void interlude_where(const struct interlude *il, struct inject_met *where);
 /* The thread gets back all that it had, wherever it is now. */
 int interlude_end(struct interlude *il);
 /* Nobody waits for it: it will come back by itself. */

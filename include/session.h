@@ -365,9 +365,37 @@ struct session_thread { pid_t tid; char state; char name[16];
 			uint64_t cpu_ns; };
 ssize_t session_threads(struct session *s, struct session_thread **out);
 
-/* Call a function in the target by the injector, on a thread of its own. */
-int session_call(struct session *s, uint64_t address, const uint64_t *args,
-		 size_t nargs, uint64_t *result);
+/* Call a function in the target by the injector, on a thread of its own, while
+ * the others run. -1, and met tells why, where the function was what failed:
+ * its thread is gone, and what it has locked stays so. */
+struct session_beside {
+	uint64_t function;
+	const uint64_t *args;
+	size_t nargs;
+	/* What it may use or wait for, and then it is ended; 0: some time, and
+	 * its thread stays until it returns. */
+	unsigned seconds;
+};
+enum session_mishap {		/* as enum inject_mishap has them */
+	SESSION_BESIDE_RETURNED,
+	SESSION_BESIDE_FAULTED,
+	SESSION_BESIDE_JUMPED,
+	SESSION_BESIDE_LATE,
+	SESSION_BESIDE_THREAD_ENDED,
+};
+enum { SESSION_CALLED_AT = 24 };
+/* Where a function was: its pc, and return addresses. */
+struct session_called_at {
+	uint64_t frames[SESSION_CALLED_AT];
+	size_t len;
+};
+struct session_met {
+	enum session_mishap why;
+	int signal;
+	struct session_called_at where;
+};
+int session_call(struct session *s, const struct session_beside *c,
+		 uint64_t *result, struct session_met *met);
 
 /* Ask a tracer that records without a shell (detach -keep, record) to stop:
  * `sonde stop EXP.er`. receipt: caller frees. */
@@ -450,7 +478,7 @@ struct session_call_news {
 	uint64_t ints[2], floats[2];	/* rax, rdx; low halves of xmm0, 1 */
 	uint64_t x87[4];		/* st(0), st(1), each in 16 bytes */
 	int signal, breakpoint;
-	uint64_t address;	/* of the fault */
+	struct session_called_at where;	/* it faulted, or was given up */
 };
 /* The thread goes into the function, and runs alone for ms at most. */
 int session_call_here(struct session *s, pid_t tid,

@@ -73,6 +73,15 @@ tid_at(const struct plan *p)
 	return p->by_hand ? TID_BY_HAND : p->off_tid;
 }
 
+/* By which mishap_watch_jumps hears of a jump. */
+static uint64_t
+watch_bit(struct target *t)
+{
+	const int signal = target_watch_signal(t);
+
+	return signal ? UINT64_C(1) << (signal - 1) : 0;
+}
+
 static void
 fill_block(struct errand *e)
 {
@@ -102,8 +111,10 @@ fill_block(struct errand *e)
 			UINT64_C(1) << (SIGNAL_SETXID - 1),
 	};
 	memcpy(k->args, e->args, sizeof k->args);
-	if (!e->entry)
+	if (!e->entry) {
+		k->unblock |= watch_bit(p->t);
 		return;
+	}
 	k->args[0] = e->s.at + e->s.call;
 	k->args[1] = sizeof *e->call;
 	k->then = e->then ? e->s.at + e->s.then : 0;

@@ -230,12 +230,8 @@ is_confined(const struct plan *p, pid_t tid)
 		handled(HAZARD_LATE_FILTER);
 }
 
-/*
- * Is it still the program that the plan was made for? After an exec every
- * address of ours would be a wild one. While a thread stands none can exec.
- */
-static bool
-same_program(const struct plan *p)
+bool
+plan_holds(const struct plan *p)
 {
 	unsigned char code[2];
 
@@ -293,12 +289,12 @@ try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
 		urgent_donor_end(b, tid);
 		return target_gone(p->t) ? -1 : 0;
 	}
-	if (!same_program(p))
+	if (!plan_holds(p))
 		safe = another_program();
 	else if (sp)
 		safe = safepoint_reach(sp, &b->held);
 	/* It ran to get there. */
-	if (sp && safe == 1 && !same_program(p))
+	if (sp && safe == 1 && !plan_holds(p))
 		safe = another_program();
 	if (safe == 1)
 		safe = may_work(p, tid);

@@ -168,6 +168,11 @@ judge(struct errand *e)
 	case BLOCK_FAULTED:
 		return fail(FAIL_UNSUITABLE, "the called function %s and "
 			    "was ended", e->fault);
+	case BLOCK_CALLING:
+		if (e->report->met.why == INJECT_THREAD_ENDED)
+			return fail(FAIL_UNSUITABLE, "the called function %s",
+				    e->fault);
+		/* fallthrough */
 	default:
 		return fail(FAIL_UNSUITABLE, "our thread ended early (state "
 			    "%u%s%s)", k->state, e->fault[0] ? ", " : "",
@@ -213,7 +218,9 @@ prepare_helper(struct errand *e)
 	    thread_get_regs(e->helper, &r) < 0)
 		return -1;
 	e->name_at = e->s.at + STUB_BLOCK + offsetof(struct block, path);
-	if (e->entry && !e->p->library)
+	if (scratch_guard(e->p, &e->s, e->helper, &r) < 0)
+		prepared = -1;
+	else if (e->entry && !e->p->library)
 		prepared = load_library_file(e, e->helper, &r);
 	if (prepared == 0 && e->prepare)
 		prepared = e->prepare(e, e->helper, &r);
@@ -276,6 +283,8 @@ run_errand(struct errand *e)
 	/* Whatever went wrong: no thread of ours stays held. */
 	thread_abandon(e->thread);
 	thread_abandon(e->helper);
+	mishap_watch_no_more(e);
+	safepoint_close(e->safe);
 	return r;
 }
 

@@ -44,6 +44,9 @@ struct block {
 	uint64_t unblock;	/* signals that the thread must take */
 	/* Behind library_fd and area_fd; another's is not closed. */
 	struct file_id files[OUR_FILES];
+	/* What the thread's code in libc had when it called ours: rbx, rbp, r12
+	 * to r15, and where it goes on. */
+	uint64_t saved[7];
 };
 
 /* libc's own, to every thread on its list: change your user as well. */
@@ -65,10 +68,13 @@ struct scratch {
 	size_t size;
 	size_t call, then, frame, frame_size, stack_top;
 	size_t tls, tls_size, tp;
-	size_t thread_stack, thread_stack_size;
+	size_t guard, thread_stack, thread_stack_size;
 };
 
+enum { JUMPS = 2 };		/* longjmp, and its fortified form */
+
 struct errand;
+struct safepoint;
 /* Called while the helper (or whoever makes the call) stands; regs are
  * good for remote_syscall. It may put descriptors made in the target into
  * block->area_fd, which are closed after the call. */
@@ -109,10 +115,19 @@ struct errand {
 	bool left_behind;	/* the scratch must stay */
 	char fault[64];		/* what a thread of ours did: "crashed" */
 	uint64_t ended_ns;	/* the call was ended then; 0: not */
+	/* Of a function of the program's. */
+	uint64_t late_ns;	/* it is to end since then; 0: it is not */
+	uint64_t thread_tp;
+	struct thread_watch *jumps[JUMPS];
+	struct safepoint *safe;
+	unsigned ends;		/* how often the thread was sent to its end */
 };
 
 /* Sizes of everything; static TLS offsets are read from the link maps. */
 int scratch_plan(struct plan *p, struct scratch *s);
+/* A page below the thread's stack that nobody may touch. */
+int scratch_guard(const struct plan *p, const struct scratch *s, pid_t helper,
+		  const struct user_regs_struct *regs);
 /* Code, block, first stack word and TLS, into the mapped scratch. */
 int scratch_write(const struct plan *p, const struct scratch *s,
 		  const struct block *block, const struct collector_call *call,
@@ -138,5 +153,24 @@ int block_read(struct errand *e);
 int block_set_state(struct errand *e, uint32_t state);
 /* Let go of a thread (0: none) that goes on without us. */
 void thread_abandon(pid_t tid);
+/* A signal is due to a thread of ours; it goes on. */
+int errand_signal(struct errand *e, pid_t tid, enum thread_run how);
+
+/* ---- mishap.c: what befalls a function, or our entry --------------------- */
+
+/* The thread that loads and calls. */
+pid_t errand_worker(const struct errand *e);
+/* By what the thread did itself; it comes to its end. */
+int mishap_fault(struct errand *e, pid_t tid, const siginfo_t *si);
+/* Before the function is called: its thread is not to jump out of it. */
+void mishap_watch_jumps(struct errand *e);
+void mishap_watch_no_more(struct errand *e);
+/* 1: such a watch was hit, and the thread goes on, or to its end; 0: that is no
+ * such signal; -1. */
+int mishap_jump(struct errand *e, const siginfo_t *si);
+/* It is too late for that: true if it comes to its end, or will soon. */
+bool mishap_late(struct errand *e, const char *why);
+/* The thread ended in the function. */
+void mishap_gone(struct errand *e);
 
 #endif

@@ -11,8 +11,11 @@
  * The dtv has room to spare, so that libc never tries to grow (realloc) one
  * that it has not allocated.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "private.h"
 
@@ -114,10 +117,31 @@ scratch_plan(struct plan *p, struct scratch *s)
 	s->size = s->thread_stack;
 	if (p->by_hand)			/* no other thread */
 		return 0;
+	s->guard = s->thread_stack;
+	s->thread_stack += PAGE;
+	s->size = s->thread_stack;
 	s->thread_stack_size = THREAD_STACK + round_up(e.offset, PAGE) +
 		round_up(p->sizeof_pthread, PAGE);
 	s->size += s->thread_stack_size;
 	return 0;
+}
+
+/* What needs more stack than there is ends by a fault of its own, and not by one
+ * of the helper, whose stack and storage lie below. */
+int
+scratch_guard(const struct plan *p, const struct scratch *s, pid_t helper,
+	      const struct user_regs_struct *regs)
+{
+	const uint64_t args[6] = { s->at + s->guard, PAGE, PROT_NONE };
+	int64_t result;
+
+	if (!s->guard)
+		return 0;
+	if (remote_syscall(p, helper, regs, SYS_mprotect, args, &result, NULL,
+			   NULL) < 0)
+		return -1;
+	errno = (int)-result;
+	return result < 0 ? fail_errno("mprotect in the target") : 0;
 }
 
 /* ---- TLS ----------------------------------------------------------------- */

@@ -114,22 +114,16 @@ has_left(const struct interlude *il, const struct user_regs_struct *r)
 	return m && r->rsp >= il->b.frame + 16 && r->rsp < m->end;
 }
 
-/* libc keeps sp as it is, or in disguise. */
 static bool
 jumps_out(const struct interlude *il, const struct user_regs_struct *r)
 {
-	enum { JMPBUF_SP = 6 * 8, GUARD = 0x30, TURN = 17 };
 	const struct module *m = modules_find(&il->p.mods, il->b.regs.rsp);
-	uint64_t sp, guard, plain;
+	uint64_t sp[2];
 
-	if (!m || target_read(il->p.t, r->rdi + JMPBUF_SP, &sp, 8) < 0 ||
-	    target_read(il->p.t, r->fs_base + GUARD, &guard, 8) < 0) {
-		fail_clear();
+	if (!m || !jump_leads_to(il->p.t, r, sp))
 		return false;
-	}
-	plain = (sp >> TURN | sp << (64 - TURN)) ^ guard;
-	return (plain >= il->b.frame + 16 && plain < m->end) ||
-		(sp >= il->b.frame + 16 && sp < m->end);
+	return (sp[1] >= il->b.frame + 16 && sp[1] < m->end) ||
+		(sp[0] >= il->b.frame + 16 && sp[0] < m->end);
 }
 
 static void
@@ -190,6 +184,19 @@ collect(struct interlude *il, struct interlude_news *news)
 	return 0;
 }
 
+/* Raised by the function itself, in a call that sends signals, it is not the
+ * program's either. */
+static bool
+is_fault(const struct interlude *il, const siginfo_t *info)
+{
+	struct user_regs_struct r;
+
+	if (signal_is_fault(info) || !signal_is_own(info))
+		return signal_is_fault(info);
+	return thread_get_regs(il->b.held.tid, &r) == 0 &&
+		(r.orig_rax == SYS_tgkill || r.orig_rax == SYS_tkill);
+}
+
 /* true: that ends the run. */
 static bool
 take_event(struct interlude *il, const struct event *ev, const siginfo_t *info,
@@ -216,14 +223,12 @@ take_event(struct interlude *il, const struct event *ev, const siginfo_t *info,
 			il->b.held.faulted = out;
 			return out;
 		}
-		if (!signal_is_fault(info)) {
+		if (!is_fault(il, info)) {
 			borrow_keep(&il->b, info);
 			return false;
 		}
 		news->why = INTERLUDE_FAULTED;
 		news->signal = info->si_signo;
-		news->address = thread_get_regs(il->b.held.tid, &r) < 0 ? 0 :
-			r.rip;
 		il->b.held.faulted = true;
 		return true;
 	case EVENT_BREAKPOINT:
@@ -312,6 +317,22 @@ interlude_look(struct interlude *il, struct interlude_news *news)
 		news->why = INTERLUDE_LEFT;
 	il->cut = true;
 	return 0;
+}
+
+void
+interlude_where(const struct interlude *il, struct inject_met *where)
+{
+	const struct way_back *way = il->way;
+	size_t n = 1;
+
+	stack_of(&il->p, il->b.held.tid, 0, 0, where);
+	/* behind it come the instructions that lead back */
+	while (n < where->frame_count && where->frames[n] != way->store &&
+	       where->frames[n] != way->wide &&
+	       where->frames[n] - way->pops >= WAY_PIECE)
+		n++;
+	if (n < where->frame_count)
+		where->frame_count = n;
 }
 
 int

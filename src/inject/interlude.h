@@ -8,7 +8,7 @@
 
 #include "private.h"
 
-enum { POPS = 5, WIDE_MOST = 64, WAY_SEEN = 96, JUMPS = 2 };
+enum { POPS = 5, WIDE_MOST = 64, WAY_SEEN = 96, WAY_PIECE = 16 };
 
 struct way_back {
 	uint64_t restore_rt;	/* mov $15, %rax; syscall */

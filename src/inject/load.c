@@ -226,17 +226,30 @@ load_command(struct target *t, const struct errand *how,
 	return r;
 }
 
-/* The function may have ended it all: exit, abort. */
+/* The function may have ended it all: exit, exec. */
 static int
-tell_end(struct target *t)
+tell_end(struct target *t, bool goes_on)
 {
 	struct pollfd end = { target_pidfd(t), POLLIN, 0 };
 
-	if (fail_last()->kind != FAIL_MISSING ||
-	    poll(&end, 1, END_WAIT_MS) <= 0)
+	if (fail_last()->kind != FAIL_MISSING)
 		return -1;
+	if (poll(&end, 1, END_WAIT_MS) <= 0)
+		return goes_on ? -1 : fail(FAIL_GENERAL, "the function that "
+					   "was called has begun another "
+					   "program");
 	target_note_exit(t, -1);
 	return fail(FAIL_ENDED, "the target %s", target_how_ended(t));
+}
+
+static bool
+still_holds(const struct plan *p)
+{
+	struct failure *first = fail_keep();
+	const bool holds = plan_holds(p);
+
+	fail_again(first);
+	return holds;
 }
 
 static int
@@ -257,6 +270,7 @@ inject_call(struct target *t, uint64_t function, const uint64_t *args,
 	struct schedule urgent;
 	struct errand e = { .function = function, .limits = *limits };
 	struct plan p;
+	bool goes_on;
 	int r;
 
 	if (nargs > ARRAY_LEN(e.args))
@@ -279,6 +293,7 @@ inject_call(struct target *t, uint64_t function, const uint64_t *args,
 	urgent_end(&urgent);
 	if (r == 0)
 		*result = (uint64_t)e.result;
+	goes_on = r == 0 || still_holds(&p);
 	plan_fini(&p);
-	return r < 0 ? tell_end(t) : 0;
+	return r < 0 ? tell_end(t, goes_on) : 0;
 }

@@ -92,6 +92,19 @@ int run_to_syscall_stop(pid_t tid, pid_t *child, struct borrow *keep);
 /* All signals but those a thread raises itself. */
 uint64_t maskable_signals(void);
 
+/* ---- mishap.c ------------------------------------------------------------ */
+
+/* Where a thread stands, and who called that; own: a stack that the plan does
+ * not know. */
+void stack_of(const struct plan *p, pid_t tid, uint64_t own, size_t own_size,
+	      struct inject_met *met);
+/* It is about to execute longjmp: the sp that leads to, as it is, and in case
+ * that libc keeps it in disguise. */
+bool jump_leads_to(struct target *t, const struct user_regs_struct *r,
+		   uint64_t sp[2]);
+/* A signal that a thread of ours raised, or its function by abort or raise. */
+bool signal_is_own(const siginfo_t *si);
+
 /* ---- filter.c ------------------------------------------------------------ */
 
 struct sock_filter;
@@ -117,6 +130,11 @@ void spare_return(struct borrow *b);
 int donor_take(struct plan *p, unsigned seed, struct borrow *b,
 	       struct inject_report *report);
 
+/*
+ * Is it still the program that the plan was made for? After an exec every
+ * address of ours would be a wild one. While a thread stands none can exec.
+ */
+bool plan_holds(const struct plan *p);
 /* It must come back by itself if we are killed. */
 bool donor_makes_calls(const struct plan *p);
 
@@ -130,6 +148,11 @@ void safepoint_close(struct safepoint *sp);
 /* Bring the held thread to a point where libc has nothing half done: 1 it
  * stands there, 0 not yet (let it run and try again), -1 failed. */
 int safepoint_reach(struct safepoint *sp, struct held *h);
+/* One that was made since, of a thread of ours. */
+void safepoint_add_stack(struct safepoint *sp, uint64_t at, size_t size);
+/* Does that thread stand outside of what others would miss, should it end
+ * there: malloc, the loader and the like? */
+bool safepoint_is_clear(struct safepoint *sp, const struct user_regs_struct *r);
 
 /* ---- urgent.c ------------------------------------------------------------ */
 

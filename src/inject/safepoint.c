@@ -21,12 +21,10 @@
 #include <unistd.h>
 
 #include "private.h"
-#include "step.h"
-#include "unwind.h"
+#include "walk.h"
 
 enum {
 	FRAMES_MAX = 20000,	/* as many as inject records */
-	STACK_MAX = 4 << 20,
 	ESCAPES = 3,
 	MOMENTS = 100,
 	MOMENT_NS = 1000 * 1000,
@@ -56,19 +54,12 @@ struct range {
 	uint64_t start, end;
 };
 
-struct frame {
-	uint64_t pc;
-	bool exact;
-};
-
 struct safepoint {
 	const struct plan *p;
-	struct unwind_space *space;
-	const struct step_tables *tables;
+	struct walker *walker;
 	struct range *unsafe;
 	size_t nunsafe, cap;
-	unsigned char *stack;
-	struct frame *frames;
+	struct walked *frames;
 };
 
 /* ---- what is unsafe ------------------------------------------------------ */
@@ -108,69 +99,16 @@ list_unsafe(struct safepoint *sp)
 	add_functions(sp, &p->libc, in_libc, ARRAY_LEN(in_libc));
 }
 
-/* ---- tables -------------------------------------------------------------- */
-
-static struct unwind_object *
-open_object(const struct plan *p, const struct module *m)
-{
-	unsigned char *image;
-	int fd;
-
-	if (m->inode) {
-		fd = target_open_mapped(p->t, m->start, m->end, m->path,
-					m->device, m->inode);
-		return fd < 0 ? NULL : unwind_object_open(fd, m->path);
-	}
-	if (strcmp(m->path, "[vdso]") != 0)
-		return NULL;
-	image = xmalloc(m->end - m->start);
-	if (target_read(p->t, m->start, image, m->end - m->start) == 0)
-		return unwind_object_memory(image, m->end - m->start,
-					    m->start, m->path);
-	free(image);
-	return NULL;
-}
-
-static void
-map_all(struct safepoint *sp)
-{
-	const struct modules *mods = &sp->p->mods;
-	struct unwind_object *obj = NULL;
-	const struct module *of = NULL;
-	size_t i;
-
-	for (i = 0; i < mods->len; i++) {
-		const struct module *m = &mods->items[i];
-
-		if (!(m->prot & MODULE_EXEC))
-			continue;
-		if (!obj || !of || of->inode != m->inode ||
-		    of->device != m->device || !m->inode) {
-			unwind_object_free(obj);
-			obj = open_object(sp->p, m);
-			of = m;
-		}
-		unwind_space_map(sp->space, m->start, m->end, m->offset, obj);
-	}
-	unwind_object_free(obj);
-}
-
 struct safepoint *
 safepoint_open(const struct plan *p)
 {
 	struct safepoint *sp = xcalloc(1, sizeof *sp);
 
 	sp->p = p;
-	sp->stack = xmalloc(STACK_MAX);
 	sp->frames = xcalloc(FRAMES_MAX, sizeof *sp->frames);
 	list_unsafe(sp);
-	sp->tables = p->tables;
-	if (!sp->tables) {
-		sp->space = unwind_space_new();
-		map_all(sp);
-		sp->tables = unwind_space_tables(sp->space);
-	}
-	if (sp->tables)
+	sp->walker = walker_open(p);
+	if (sp->walker)
 		return sp;
 	safepoint_close(sp);
 	return NULL;
@@ -181,67 +119,27 @@ safepoint_close(struct safepoint *sp)
 {
 	if (!sp)
 		return;
-	unwind_space_free(sp->space);
+	walker_close(sp->walker);
 	free(sp->unsafe);
-	free(sp->stack);
 	free(sp->frames);
 	free(sp);
 }
 
 /* ---- one look ------------------------------------------------------------ */
 
-/* From there on. It may have grown since the maps were read. */
-static int
-copy_stack(struct safepoint *sp, uint64_t from, struct step_stack *stack)
-{
-	const struct module *m = modules_find(&sp->p->mods, from);
-
-	*stack = (struct step_stack){ .data = sp->stack, .base = from };
-	if (!m && from < sp->p->main_stack_end)
-		stack->size = sp->p->main_stack_end - from;
-	else if (m)
-		stack->size = m->end - from;
-	if (stack->size > STACK_MAX)
-		stack->size = STACK_MAX;
-	return target_read(sp->p->t, stack->base, sp->stack, stack->size);
-}
-
-/* A handler with a stack of its own interrupted code on another. */
-static bool
-is_elsewhere(const struct step_regs *regs, const struct step_stack *stack)
-{
-	return regs->exact && (regs->sp < stack->base ||
-			       regs->sp - stack->base >= stack->size);
-}
-
 /* All frames, or 0 when the walk did not reach the outermost one. */
 static size_t
 walk(struct safepoint *sp, const struct user_regs_struct *r)
 {
-	struct frame *frames = sp->frames;
-	struct step_regs regs = {
-		.pc = r->rip, .sp = r->rsp, .fp = r->rbp, .exact = 1
-	};
-	struct step_stack stack;
-	enum step_result res;
-	size_t n = 0;
+	bool whole;
+	const size_t n = walker_walk(sp->walker, r, sp->frames, FRAMES_MAX,
+				     &whole);
 
-	if (copy_stack(sp, regs.sp, &stack) < 0)
-		return 0;
-	do {
-		if (n == FRAMES_MAX)
-			return 0;
-		frames[n++] = (struct frame){ regs.pc, regs.exact };
-		if (is_elsewhere(&regs, &stack) &&
-		    copy_stack(sp, regs.sp, &stack) < 0)
-			return 0;
-		res = step_frame(sp->tables, &stack, &regs);
-	} while (res == STEP_OK);
-	return res == STEP_OUTERMOST ? n : 0;
+	return whole ? n : 0;
 }
 
 static bool
-in_unsafe(const struct safepoint *sp, const struct frame *f)
+in_unsafe(const struct safepoint *sp, const struct walked *f)
 {
 	const uint64_t pc = f->exact ? f->pc : f->pc - 1;
 	size_t i;
@@ -253,7 +151,7 @@ in_unsafe(const struct safepoint *sp, const struct frame *f)
 }
 
 static bool
-in_libc_text(const struct safepoint *sp, const struct frame *f)
+in_libc_text(const struct safepoint *sp, const struct walked *f)
 {
 	return f->pc >= sp->p->libc.text && f->pc < sp->p->libc.text_end;
 }
@@ -278,7 +176,7 @@ waits_in_call(const struct user_regs_struct *r)
  */
 static size_t
 unsafe_depth(const struct safepoint *sp, const struct user_regs_struct *r,
-	     const struct frame *frames, size_t n)
+	     const struct walked *frames, size_t n)
 {
 	size_t depth = 0, i;
 	bool interrupted = false;	/* in a run of libc below such code */
@@ -292,6 +190,31 @@ unsafe_depth(const struct safepoint *sp, const struct user_regs_struct *r,
 			depth = i + 1;
 	}
 	return depth;
+}
+
+void
+safepoint_add_stack(struct safepoint *sp, uint64_t at, size_t size)
+{
+	walker_add_stack(sp->walker, at, size);
+}
+
+/*
+ * In a libc that takes locks nothing more is asked of a thread than that it is
+ * in none of those functions. Outside a system call what is interrupted in
+ * libc may belong to one of them, by a tail call.
+ */
+bool
+safepoint_is_clear(struct safepoint *sp, const struct user_regs_struct *r)
+{
+	bool whole;
+	const size_t n = walker_walk(sp->walker, r, sp->frames, FRAMES_MAX,
+				     &whole);
+
+	for (size_t i = 0; i < n; i++)
+		if (in_unsafe(sp, &sp->frames[i]))
+			return false;
+	return n && ((int64_t)r->orig_rax >= 0 ||
+		     !in_libc_text(sp, &sp->frames[0]));
 }
 
 /* ---- getting out of there ------------------------------------------------ */
@@ -316,7 +239,7 @@ run_a_little(struct safepoint *sp, struct held *h)
 int
 safepoint_reach(struct safepoint *sp, struct held *h)
 {
-	const struct frame *frames = sp->frames;
+	const struct walked *frames = sp->frames;
 	bool missed = false;	/* so it was stopped just anywhere */
 	int i, moments = 0;
 

@@ -198,7 +198,16 @@ stub_helper:
 /* The real thread. */
 stub_thread:
 	pushq	%rbx
+	movq	%rbx, %rax
 	leaq	stub_begin+4096(%rip), %rbx
+	movq	%rax, SAVED+0(%rbx)
+	movq	%rbp, SAVED+8(%rbx)
+	movq	%r12, SAVED+16(%rbx)
+	movq	%r13, SAVED+24(%rbx)
+	movq	%r14, SAVED+32(%rbx)
+	movq	%r15, SAVED+40(%rbx)
+	movq	8(%rsp), %rax
+	movq	%rax, SAVED+48(%rbx)
 	movl	$14, %eax			/* rt_sigprocmask, SIG_UNBLOCK */
 	movl	$1, %edi
 	leaq	UNBLOCK(%rbx), %rsi
@@ -283,12 +292,22 @@ stub_thread:
 5:	movl	$5, STATE(%rbx)
 	jmp	.Lstub_return
 
-/* The tracer brings the thread here when the called function faulted. */
+/* The tracer brings the thread here when the called function faulted, or what
+ * libc does at a thread's end: it goes on behind that, since libc takes off its
+ * lists what it is about to do. Of the stack both words may be others now. */
 stub_fault:
 	cld
 	leaq	stub_begin+4096(%rip), %rbx
 	movq	SAVED_SP(%rbx), %rsp
-	movl	$9, STATE(%rbx)
+	movq	SAVED+0(%rbx), %rax
+	movq	%rax, (%rsp)
+	movq	SAVED+48(%rbx), %rax
+	movq	%rax, 8(%rsp)
+	movq	SAVED+8(%rbx), %rbp
+	movq	SAVED+16(%rbx), %r12
+	movq	SAVED+24(%rbx), %r13
+	movq	SAVED+32(%rbx), %r14
+	movq	SAVED+40(%rbx), %r15
 	jmp	.Lstub_return
 stub_end:
 	.section .note.GNU-stack,"",@progbits

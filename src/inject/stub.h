@@ -39,6 +39,7 @@
 #define NAME_OFFSET	712
 #define UNBLOCK		728
 #define FILES		736
+#define SAVED		768
 
 #ifndef __ASSEMBLER__
 #include "private.h"
@@ -81,6 +82,7 @@ CHECK(then, THEN);
 CHECK(name_offset, NAME_OFFSET);
 CHECK(unblock, UNBLOCK);
 CHECK(files, FILES);
+CHECK(saved, SAVED);
 _Static_assert(BLOCK_STARTED == 1 && BLOCK_LOADING == 2 &&
 	       BLOCK_CALLING == 3 && BLOCK_DONE == 4 &&
 	       BLOCK_NOT_LOADED == 5 && BLOCK_WRONG_LIBRARY == 6 &&

@@ -33,60 +33,6 @@ block_set_state(struct errand *e, uint32_t state)
 			    sizeof state);
 }
 
-/* End a thread of ours from wherever it stands; what it held stays held. */
-static int
-make_exit(struct errand *e, pid_t tid)
-{
-	struct user_regs_struct r;
-
-	e->left_behind = true;
-	if (thread_get_regs(tid, &r) < 0)
-		return -1;
-	r.rip = e->p->gadget;
-	r.rax = SYS_exit;
-	r.orig_rax = UINT64_MAX;
-	r.rdi = 0;
-	return thread_set_regs(tid, &r) < 0 ? -1 :
-		thread_resume(tid, RUN_FREE, 0);
-}
-
-/* The thread that loads and calls. */
-static pid_t
-worker(const struct errand *e)
-{
-	return e->p->by_hand ? e->helper : e->thread;
-}
-
-/* From the called function, outside the loader: it can end as a thread
- * should. */
-static int
-end_call(struct errand *e, pid_t tid)
-{
-	const enum thread_run how = tid == e->helper ? RUN_TO_SYSCALL :
-		RUN_FREE;
-	struct user_regs_struct r;
-
-	if (thread_get_regs(tid, &r) < 0)
-		return -1;
-	r.rip = e->s.at + (uint64_t)(stub_fault - stub_begin);
-	r.orig_rax = UINT64_MAX;
-	return thread_set_regs(tid, &r) < 0 ? -1 : thread_resume(tid, how, 0);
-}
-
-static int
-on_fault(struct errand *e, pid_t tid, const siginfo_t *si)
-{
-	struct user_regs_struct r;
-
-	if (thread_get_regs(tid, &r) < 0 || block_read(e) < 0)
-		return -1;
-	snprintf(e->fault, sizeof e->fault, "crashed (signal %d at 0x%llx)",
-		 si->si_signo, (unsigned long long)r.rip);
-	if (tid != worker(e) || e->block.state != BLOCK_CALLING)
-		return make_exit(e, tid);
-	return end_call(e, tid);
-}
-
 /* A signal for the program that came to our thread first. */
 static int
 pass_on(struct errand *e, pid_t tid, enum thread_run how, siginfo_t *si)
@@ -100,20 +46,39 @@ pass_on(struct errand *e, pid_t tid, enum thread_run how, siginfo_t *si)
 	return thread_resume(tid, how, 0);
 }
 
-static int
-on_signal(struct errand *e, pid_t tid, enum thread_run how)
+int
+errand_signal(struct errand *e, pid_t tid, enum thread_run how)
 {
 	siginfo_t si;
+	int r;
 
 	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &si) < 0)
 		return fail_errno("read a signal of thread %d", tid);
-	if (si.si_code > 0 && handled(HAZARD_GUEST_FAULTS))
-		return on_fault(e, tid, &si);
+	r = tid == e->thread ? mishap_jump(e, &si) : 0;
+	if (r)
+		return r < 0 ? -1 : 0;
+	if (signal_is_own(&si) && handled(HAZARD_GUEST_FAULTS))
+		return mishap_fault(e, tid, &si);
 	if (si.si_code > 0)
 		return thread_resume(tid, how, si.si_signo);
-	if (si.si_signo == SIGNAL_SETXID)
+	/* to this thread and no other: its function sent it, or libc */
+	if (si.si_code == SI_TKILL)
 		return thread_resume(tid, how, si.si_signo);
 	return pass_on(e, tid, how, &si);
+}
+
+/* Threads that the function makes are the program's, and nobody would wait for
+ * them here. */
+static int
+let_children_go(const struct errand *e, pid_t thread)
+{
+	unsigned long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
+
+	if (e->p->seccomp && handled(HAZARD_FILTER))
+		options |= PTRACE_O_SUSPEND_SECCOMP;
+	if (ptrace(PTRACE_SETOPTIONS, thread, 0, options) < 0)
+		return fail_errno("set trace options of thread %d", thread);
+	return 0;
 }
 
 /* The thread is born and stands; libc is now in its many-threads state. */
@@ -130,8 +95,13 @@ on_birth(struct errand *e, pid_t thread)
 	/* Where this fails, libc keeps an arena of 64 MB of address space
 	 * too long. No reason to fail. */
 	(void)tls_hand_over(e->p, &e->s, r.fs_base);
-	if (e->function)
+	e->thread_tp = r.fs_base;
+	if (e->function) {
 		urgent_no_more(e, thread);
+		mishap_watch_jumps(e);
+	}
+	if (let_children_go(e, thread) < 0)
+		return -1;
 	return thread_resume(thread, RUN_FREE, 0);
 }
 
@@ -167,7 +137,7 @@ watch_helper(struct errand *e, uint64_t timeout_ns)
 		return NEWS_BIRTH;	/* the helper stands */
 	}
 	if (ev.kind == EVENT_SIGNAL
-	    ? on_signal(e, e->helper, RUN_TO_SYSCALL) < 0
+	    ? errand_signal(e, e->helper, RUN_TO_SYSCALL) < 0
 	    : thread_resume(e->helper, RUN_TO_SYSCALL, 0) < 0)
 		return NEWS_ERROR;
 	return NEWS_NONE;
@@ -182,11 +152,13 @@ watch_thread(struct errand *e, uint64_t timeout_ns)
 	if (thread_wait(e->thread, timeout_ns, &ev) < 0) {
 		if (ev.kind == EVENT_NONE)
 			return 0;
+		mishap_watch_no_more(e);
+		mishap_gone(e);
 		e->thread = 0;
 		return 1;
 	}
 	if (ev.kind == EVENT_SIGNAL)
-		return on_signal(e, e->thread, RUN_FREE);
+		return errand_signal(e, e->thread, RUN_FREE);
 	return thread_resume(e->thread, RUN_FREE, 0);
 }
 
@@ -251,6 +223,7 @@ cancel(struct errand *e, const char *why)
 		(void)block_set_state(e, BLOCK_CANCELLED);
 	else
 		where = "the called function";
+	mishap_watch_no_more(e);
 	urgent_no_more(e, first);
 	if (e->helper != first)
 		urgent_no_more(e, e->helper);
@@ -264,36 +237,12 @@ cancel(struct errand *e, const char *why)
 			  e->s.size / 1024);
 }
 
-/*
- * Our own entry holds nothing of the program's, and what does not return there
- * would stay, and might use a processor, for as long as the program lives. It
- * ends like one that crashed. false: it is not in there.
- */
-static bool
-end_own_call(struct errand *e, const char *why)
-{
-	const pid_t tid = worker(e);
-	struct event ev;
-
-	if (!handled(HAZARD_GUEST_HANGS) || !e->entry || e->ended_ns || !tid ||
-	    block_read(e) < 0 || e->block.state != BLOCK_CALLING ||
-	    ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0 ||
-	    thread_wait(tid, STOP_TIMEOUT_NS, &ev) < 0)
-		return false;
-	if (ev.kind == EVENT_SIGNAL)	/* and then it is asked again */
-		return on_signal(e, tid, tid == e->helper ? RUN_TO_SYSCALL :
-				 RUN_FREE) == 0;
-	e->ended_ns = now_ns();
-	snprintf(e->fault, sizeof e->fault, "%s", why);
-	return end_call(e, tid) == 0;
-}
-
 /* Let it go on for some time more? */
 static bool
 gave_up(struct errand *e, uint64_t since)
 {
 	char *why = why_give_up(e, since);
-	const bool over = why && !end_own_call(e, why);
+	const bool over = why && !mishap_late(e, why);
 
 	if (over)
 		cancel(e, why);

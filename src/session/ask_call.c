@@ -58,8 +58,36 @@ await_or_cancel(struct session *s, int signals, struct wire_message *answer)
 	return got < 0 ? -1 : client_judge(answer);
 }
 
+void
+client_take_where(struct wire_message *m, struct session_called_at *where)
+{
+	const uint64_t n = wire_take(m);
+
+	where->len = 0;
+	for (uint64_t i = 0; i < n && i < SESSION_CALLED_AT; i++)
+		where->frames[where->len++] = wire_take(m);
+}
+
 static int
-ask_call(struct session *s, struct wire_message *request, uint64_t *result)
+take_answer(struct wire_message *answer, uint64_t *result,
+	    struct session_met *met)
+{
+	const char *why = wire_take_text(answer);
+	const int kind = (int)wire_take(answer);
+	int r = 0;
+
+	if (kind != FAIL_NONE)
+		r = fail((enum fail_kind)kind, "%s", why ? why : "");
+	*result = wire_take(answer);
+	met->why = (enum session_mishap)wire_take(answer);
+	met->signal = (int)wire_take(answer);
+	client_take_where(answer, &met->where);
+	return r;
+}
+
+static int
+ask_call(struct session *s, struct wire_message *request, uint64_t *result,
+	 struct session_met *met)
 {
 	struct wire_message answer;
 	sigset_t set, before;
@@ -74,7 +102,7 @@ ask_call(struct session *s, struct wire_message *request, uint64_t *result)
 	else
 		r = await_or_cancel(s, signals, &answer);
 	if (r == 0)
-		*result = wire_take(&answer);
+		r = take_answer(&answer, result, met);
 	wire_fini(request);
 	wire_fini(&answer);
 	if (signals >= 0)
@@ -84,15 +112,17 @@ ask_call(struct session *s, struct wire_message *request, uint64_t *result)
 }
 
 int
-session_call(struct session *s, uint64_t address, const uint64_t *args,
-	     size_t nargs, uint64_t *result)
+session_call(struct session *s, const struct session_beside *c,
+	     uint64_t *result, struct session_met *met)
 {
 	struct wire_message request;
 
+	*met = (struct session_met){ 0 };
 	wire_init(&request, WIRE_CALL);
-	wire_put(&request, address);
-	wire_put(&request, nargs);
-	for (size_t i = 0; i < nargs; i++)
-		wire_put(&request, args[i]);
-	return ask_call(s, &request, result);
+	wire_put(&request, c->function);
+	wire_put(&request, c->seconds);
+	wire_put(&request, c->nargs);
+	for (size_t i = 0; i < c->nargs; i++)
+		wire_put(&request, c->args[i]);
+	return ask_call(s, &request, result, met);
 }

@@ -26,7 +26,7 @@ ask(struct session *s, struct wire_message *request, struct session_call_news
 		for (size_t i = 0; i < ARRAY_LEN(news->x87); i++)
 			news->x87[i] = wire_take(&answer);
 		news->signal = (int)wire_take(&answer);
-		news->address = wire_take(&answer);
+		client_take_where(&answer, &news->where);
 		news->breakpoint = (int)wire_take(&answer);
 	}
 	wire_fini(&answer);

@@ -43,6 +43,8 @@ int client_ask_word(struct session *s, struct wire_message *request,
 int client_await_message(struct session *s, struct wire_message *answer);
 /* 0, or the failure that it brings. */
 int client_judge(struct wire_message *answer);
+/* Of a function that was called. */
+void client_take_where(struct wire_message *m, struct session_called_at *where);
 /* Of a child that is a target as well; takes the descriptor. NULL: none came,
  * and the tracer is gone. */
 struct session *client_of_child(struct session *s, int fd, pid_t child);

@@ -78,8 +78,11 @@ answer(struct tracer *tr, const struct interlude_news *news,
 {
 	struct interlude *il = *innermost(tr);
 	const enum session_called why = whys[news->why];
+	struct inject_met where = { 0 };
 	int r = 0;
 
+	if (why == SESSION_CALL_FAULTED || why == SESSION_CALL_JUMPS)
+		interlude_where(il, &where);
 	if (why == SESSION_CALL_RETURNED || why == SESSION_CALL_FAULTED ||
 	    why == SESSION_CALL_JUMPS)
 		r = interlude_end(il);
@@ -91,7 +94,9 @@ answer(struct tracer *tr, const struct interlude_news *news,
 	for (size_t i = 0; i < ARRAY_LEN(news->x87); i++)
 		wire_put(out, news->x87[i]);
 	wire_put(out, (uint64_t)news->signal);
-	wire_put(out, news->address);
+	wire_put(out, where.frame_count);
+	for (size_t i = 0; i < where.frame_count; i++)
+		wire_put(out, where.frames[i]);
 	wire_put(out, news->breakpoint ? number_of(tr, news->breakpoint,
 					interlude_thread(il)) : 0);
 	if (why == SESSION_CALL_LEFT)

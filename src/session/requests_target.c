@@ -163,8 +163,8 @@ do_cont(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 }
 
 enum { CALL_ARGS = 6 };
-#define CALL_OWN_NS	10000000000ull
-#define CALL_WALL_NS	(3 * CALL_OWN_NS)
+#define CALL_OWN_S	10ull
+#define CALL_WALL_TIMES	3	/* waiting for a processor */
 
 /* While a function of the target runs for the shell: recording goes on, and
  * whatever else the shell says, or its end, is that it no longer waits. */
@@ -179,16 +179,41 @@ call_cancelled(void *arg)
 	return poll(&shell, 1, 0) > 0;
 }
 
+/* That it failed is an answer, where the function itself was it. */
+static void
+put_answer(struct wire_message *out, int r, uint64_t result,
+	   const struct inject_met *met)
+{
+	wire_put_text(out, r < 0 ? fail_last()->reason : "");
+	wire_put(out, r < 0 ? fail_last()->kind : FAIL_NONE);
+	wire_put(out, result);
+	wire_put(out, met->why);
+	wire_put(out, (uint64_t)met->signal);
+	wire_put(out, met->frame_count);
+	for (size_t i = 0; i < met->frame_count; i++)
+		wire_put(out, met->frames[i]);
+}
+
+static struct inject_limits
+limits_of(struct tracer *tr, uint64_t seconds)
+{
+	const uint64_t own = (seconds ? seconds : CALL_OWN_S) * 1000000000;
+
+	return (struct inject_limits){
+		.own_ns = own, .wall_ns = CALL_WALL_TIMES * own,
+		.cancelled = call_cancelled, .arg = tr, .ends = seconds,
+	};
+}
+
 static int
 do_call(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
-	uint64_t args[CALL_ARGS], result;
-	const uint64_t function = wire_take(in), n = wire_take(in);
-	const struct inject_limits limits = {
-		.own_ns = CALL_OWN_NS, .wall_ns = CALL_WALL_NS,
-		.cancelled = call_cancelled, .arg = tr,
-	};
+	uint64_t args[CALL_ARGS], result = 0;
+	const uint64_t function = wire_take(in), seconds = wire_take(in);
+	const uint64_t n = wire_take(in);
+	const struct inject_limits limits = limits_of(tr, seconds);
 	struct inject_report report = {0};
+	int r;
 
 	if (tracer_need_target(tr) < 0 || tracer_need_started(tr) < 0)
 		return -1;
@@ -203,12 +228,13 @@ do_call(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	}
 	for (uint64_t i = 0; i < n; i++)
 		args[i] = wire_take(in);
-	if (inject_call(tr->target, function, args, n, &limits, &result,
-			&report) < 0)
+	r = inject_call(tr->target, function, args, n, &limits, &result,
+			&report);
+	if (r < 0 && report.met.why == INJECT_RETURNED)
 		return -1;
 	if (tr->col)
 		collection_note_stop(tr->col, report.donor_stop_ns);
-	wire_put(out, result);
+	put_answer(out, r, result, &report.met);
 	return 0;
 }
 

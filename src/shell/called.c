@@ -80,6 +80,14 @@ same(const char *a, const char *b)
 	return strcmp(a, b) == 0;
 }
 
+bool
+called_changes_shared(const char *function)
+{
+	const struct debug_frame f = { .function = function };
+
+	return is_named(&f, unsafe, ARRAY_LEN(unsafe), same);
+}
+
 /* At the first instruction of a function nothing of it is done. */
 static bool
 begins(const struct debug_frame *f)
@@ -123,17 +131,41 @@ check_place(struct shell *sh, struct debug *d, bool *only_waiting)
 /* ---- what became of it --------------------------------------------------- */
 
 static int
-faulted(const struct session_call_news *news)
+faulted(struct shell *sh, const struct session_call_news *news)
 {
+	char *where;
+
 	if (!news->signal)
 		return fail(FAIL_GENERAL, "the call was given up; the thread "
 			    "is where it was before it");
-	fail(FAIL_GENERAL, "the function that was called got SIG%s (%s) at "
-	     "0x%llx; the thread is where it was before the call",
-	     sigabbrev_np(news->signal), sigdescr_np(news->signal),
-	     (unsigned long long)news->address);
-	return fail_remedy("the signal was not delivered; what the function "
-			   "changed or locked before stays so");
+	where = called_where(sh, &news->where);
+	fail(FAIL_GENERAL, "the function that was called got SIG%s (%s)%s; "
+	     "the thread is where it was before the call",
+	     sigabbrev_np(news->signal), sigdescr_np(news->signal), where);
+	free(where);
+	return called_remedy(sh, &news->where,
+			     "the signal was not delivered; ");
+}
+
+/* Nobody can say cont or pop -c: the thread would stay in it for as long as the
+ * function likes, also when we have gone. */
+static int
+give_up(struct shell *sh, struct session_call_news *news)
+{
+	char *where;
+
+	if (session_call_end(sh->session, true, 0, news) < 0)
+		return -1;
+	if (news->why != SESSION_CALL_FAULTED)
+		return fail(FAIL_GENERAL, "the function that was called did "
+			    "not return in time");
+	where = called_where(sh, &news->where);
+	fail(FAIL_GENERAL, "the function that was called did not return in "
+	     "time, and was given up%s; the thread is where it was before the "
+	     "call", where);
+	free(where);
+	return called_remedy(sh, &news->where, "dbxenv call_timeout is how "
+			     "long it may run; ");
 }
 
 static int
@@ -147,14 +179,16 @@ stands(void)
 
 /* 0: it has returned; -1: not, or not so. */
 static int
-judge(struct shell *sh, const struct session_call_news *news)
+judge(struct shell *sh, struct session_call_news *news)
 {
 	switch (news->why) {
 	case SESSION_CALL_RETURNED:
 		return 0;
 	case SESSION_CALL_FAULTED:
-		return faulted(news);
+		return faulted(sh, news);
 	case SESSION_CALL_STANDS:
+		return sh->call_late && !shell_goes_on(sh) ?
+			give_up(sh, news) : stands();
 	case SESSION_CALL_BREAKPOINT:
 		return stands();
 	case SESSION_CALL_JUMPS:
@@ -193,8 +227,9 @@ run_all(struct shell *sh, struct session_call_news *news)
 	if (session_cont(sh->session) == 0)
 		r = wait_for_target(sh, now_ns() + (uint64_t)sh->call_seconds *
 				    NS_PER_S, false) == FAILED ? -1 : 0;
-	if (r == 0 && target_alive(sh) &&
-	    session_state(sh->session) == SESSION_RUNNING)
+	sh->call_late = r == 0 && target_alive(sh) &&
+		session_state(sh->session) == SESSION_RUNNING;
+	if (sh->call_late)
 		r = session_stop(sh->session);
 	sh->call_waits = false;
 	debuggee_free(sh);
@@ -240,6 +275,7 @@ run(struct shell *sh, struct session_call_news *news)
 		}
 		if (!sh->call_alone)
 			return run_all(sh, news);
+		sh->call_late = wait_signal;
 		if (wait_signal)
 			break;
 		r = session_call_go(sh->session, ALONE_MS, news);

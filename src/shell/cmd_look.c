@@ -191,8 +191,8 @@ call_beside(struct shell *sh, char *text)
 		struct live *l = live_of(sh);
 
 		addr = live_address(l, name);
-		if (addr && session_call(sh->session, addr, args, nargs,
-					 &result) == 0) {
+		if (addr && beside_call(sh, addr, args, nargs,
+					&result) == 0) {
 			fprintf(sh->out, "%s = %lld (0x%llx)\n", called,
 				(long long)result,
 				(unsigned long long)result);

@@ -99,10 +99,12 @@ list_objects(void *arg, size_t *count)
 	return e->objects;
 }
 
-/* On a thread of its own, while the process runs. */
+/* On a thread of its own, while the others run. */
 static int
 call_beside(struct debuggee *e, struct debug_call *call)
 {
+	struct shell *sh = e->sh;
+
 	if (call->float_count || call->stack_count ||
 	    call->data_size || call->real) {
 		fail(FAIL_UNSUITABLE, "while the process runs no function is "
@@ -110,52 +112,9 @@ call_beside(struct debuggee *e, struct debug_call *call)
 		     "than six arguments");
 		return fail_remedy("stop");
 	}
-	return session_call(e->sh->session, call->function, call->ints,
-			    call->int_count, &call->result[0]);
-}
-
-/* A hit meanwhile would be for nobody, and who stands by itself may hold what
- * the function needs. */
-static int
-check_fresh(struct shell *sh)
-{
-	static const struct session_wants none;
-	const char *why = sh->spots.len || sh->caught ||
-		memcmp(&sh->wants, &none, sizeof none) != 0 ?
-		"handlers wait for threads, which would stop it" :
-		sh->suspended.len ? "threads are suspended" : NULL;
-
-	if (!why)
-		return 0;
-	fail(FAIL_UNSUITABLE, "all threads run while a function is called on "
-	     "one of its own, and %s", why);
-	return fail_remedy("handler -disable all, or call it without -fresh");
-}
-
-/* The process stands again afterwards, wherever its threads are then. */
-static int
-call_fresh(struct debuggee *e, struct debug_call *call)
-{
-	struct session *s = e->sh->session;
-	int r;
-
-	if (check_fresh(e->sh) < 0 || session_cont(s) < 0)
-		return -1;
-	r = call_beside(e, call);
-	if (r < 0 && fail_last()->kind == FAIL_ENDED)
-		wait_for_end(e->sh);	/* the function has ended all */
-	if (!target_alive(e->sh))
-		return fail(FAIL_ENDED, "the process ended in the function "
-			    "that was called");
-
-	char *why = r < 0 ? xstrdup(fail_last()->reason) : NULL;
-
-	if (session_stop(s) < 0)
-		r = -1;
-	else if (why)
-		r = fail(FAIL_GENERAL, "%s", why);
-	free(why);
-	return r;
+	return (sh->call_fresh ? beside_call_fresh : beside_call)
+		(sh, call->function, call->ints, call->int_count,
+		 &call->result[0]);
 }
 
 static int
@@ -171,10 +130,9 @@ call_function(void *arg, struct debug_call *call)
 	};
 	struct session_call_news news;
 
-	if (session_state(e->sh->session) == SESSION_RUNNING)
+	if (session_state(e->sh->session) == SESSION_RUNNING ||
+	    e->sh->call_fresh)
 		return call_beside(e, call);
-	if (e->sh->call_fresh)
-		return call_fresh(e, call);
 	memcpy(c.ints, call->ints, sizeof c.ints);
 	memcpy(c.floats, call->floats, sizeof c.floats);
 	memcpy(c.stack, call->stack, sizeof c.stack);

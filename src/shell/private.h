@@ -109,6 +109,7 @@ struct shell {
 		uint64_t address, least_sp;
 	} until;
 	bool call_alone;	/* other threads stand all the time */
+	bool call_late;		/* it was stopped since it did not return */
 	bool call_fresh;	/* on a thread of its own, all others run */
 	bool call_waits;	/* an expression does, for its function */
 	int call_ended;		/* by this signal, or 0 */
@@ -202,6 +203,8 @@ void builtins_each(offer_fn *offer, const char *typed);
 bool help_word(FILE *out, const char *name);
 /* The file that is read, whatever body runs; NULL: the keyboard. */
 struct source *shell_file(const struct shell *sh);
+/* Behind a failure: somebody may say what is to become of it. */
+bool shell_goes_on(const struct shell *sh);
 /* true: the failure, which is printed, does not end the text. */
 bool shell_judge(struct shell *sh, enum result r);
 /* A file, "-" is standard input. 0 or -1 with the failure recorded. */
@@ -633,6 +636,23 @@ int called_run(struct shell *sh, struct debug *d,
 void called_take(struct shell *sh, const struct session_event *ev);
 /* pop -c */
 int called_give_up(struct shell *sh);
+/* Does this one change what all of a process shares: malloc and the like? */
+bool called_changes_shared(const char *function);
+
+/* ---- beside.c: functions that are called on a thread of their own --------- */
+
+/* " in FUNCTION (OBJECT) at FILE:LINE", "" where nothing is known. Caller
+ * frees. */
+char *called_where(struct shell *sh, const struct session_called_at *at);
+/* -1, with what stays of it as the remedy of the failure just recorded. */
+int called_remedy(struct shell *sh, const struct session_called_at *at,
+		  const char *first);
+/* While the others run. */
+int beside_call(struct shell *sh, uint64_t function, const uint64_t *args,
+		size_t nargs, uint64_t *result);
+/* All stand before, and again behind it. */
+int beside_call_fresh(struct shell *sh, uint64_t function,
+		      const uint64_t *args, size_t nargs, uint64_t *result);
 
 #include "events.h"
 

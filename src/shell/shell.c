@@ -465,8 +465,8 @@ shell_file(const struct shell *sh)
 	return s && s->name ? s : NULL;
 }
 
-static bool
-goes_on_after_failure(const struct shell *sh)
+bool
+shell_goes_on(const struct shell *sh)
 {
 	if (sh->tested && !sh->mistake)
 		return true;
@@ -505,7 +505,7 @@ shell_judge(struct shell *sh, enum result r)
 	sh->status = status_of(sh, r);
 	if (r == QUIT)
 		sh->quitting = true;
-	if ((r == DONE || r == ANSWERED) && goes_on_after_failure(sh) &&
+	if ((r == DONE || r == ANSWERED) && shell_goes_on(sh) &&
 	    !sh->tested)
 		sh->exit_status = 0;
 	if (r == DONE || r == QUIT || r == ANSWERED)
@@ -515,7 +515,7 @@ shell_judge(struct shell *sh, enum result r)
 	if (r != TOLD && (!sh->tested || sh->mistake))
 		sh->exit_status = sh->status;
 
-	const bool going = goes_on_after_failure(sh);
+	const bool going = shell_goes_on(sh);
 
 	if (going)		/* else it is that of what is around, too */
 		sh->mistake = false;

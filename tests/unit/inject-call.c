@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Call functions of a running program on a thread of our own (mission: X1):
- * the result comes back, a function that crashes ends alone and is told, one
- * that does not return, or that nobody waits for, is given up; the program
- * goes on through it all, and when the function ends it, we say how.
+ * the result comes back, a function that crashes or aborts ends alone and is
+ * told, one that does not return, or that nobody waits for, is given up; the
+ * program goes on through it all, and when the function ends it, we say how.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -102,9 +102,9 @@ no_longer(void *asked)
 	return ++*(unsigned *)asked >= 300;
 }
 
-/* exit(), abort(): the program's end, and how it ended. */
+/* exit(): the program's end, and how it ended. */
 static void
-try_end(const char *threads, bool by_exit, const char *how)
+try_end(const char *threads, const char *how)
 {
 	const pid_t pid = victim_start(threads, (void **)&shared);
 	struct target *t = target_open(pid);
@@ -114,8 +114,8 @@ try_end(const char *threads, bool by_exit, const char *how)
 
 	if (!t)
 		abort();
-	check(inject_call(t, by_exit ? shared->leave : shared->abort, args, 1,
-			  &limits, &result, NULL) < 0 &&
+	check(inject_call(t, shared->leave, args, 1, &limits, &result,
+			  NULL) < 0 &&
 	      fail_last()->kind == FAIL_ENDED &&
 	      strcmp(fail_last()->reason, how) == 0, how);
 	/* its parent may have it at once */
@@ -141,6 +141,9 @@ try_calls(const char *threads)
 		.own_ns = 1000 * second, .cancelled = no_longer,
 		.arg = &asked,
 	};
+	const struct inject_limits ending = {
+		.own_ns = second, .ends = true,
+	};
 	struct inject_report report;
 	uint64_t result = 0;
 	unsigned before;
@@ -157,6 +160,15 @@ try_calls(const char *threads)
 				  &result, &report) < 0 &&
 		      strstr(fail_last()->reason, "crashed"),
 		      "a crash is told");
+		check(report.met.why == INJECT_FAULTED &&
+		      report.met.signal == SIGSEGV &&
+		      report.met.frame_count > 0 &&
+		      report.met.frames[0] - shared->crash < 64,
+		      "and where it was");
+		check(inject_call(t, shared->abort, NULL, 0, &patient,
+				  &result, &report) < 0 &&
+		      report.met.why == INJECT_FAULTED &&
+		      report.met.signal == SIGABRT, "an abort is told");
 		check(inject_call(t, shared->plain, NULL, 0, &patient,
 				  &result, &report) == 0 && result == 1,
 		      "a called function is scheduled as its program");
@@ -175,6 +187,11 @@ try_calls(const char *threads)
 	      strstr(fail_last()->reason, "cancelled") &&
 	      strstr(fail_last()->remedy, "stays in it"),
 	      "and when nobody wants it any more");
+	before = count_threads(pid);
+	check(inject_call(t, shared->hang, NULL, 0, &ending, &result,
+			  &report) < 0 && report.met.why == INJECT_LATE &&
+	      count_threads(pid) == before,
+	      "where that is wanted, what is given up is ended");
 	check(inject_call(t, shared->add, args, 2, &patient, &result,
 			  &report) == 0 && result == 7035,
 	      "the next call works");
@@ -192,9 +209,7 @@ main(int argc, char **argv)
 		return run_program(argv[1], argv[2]);
 	try_calls("1");
 	try_calls("2");
-	try_end("1", true, "the target exited with status 4");
-	try_end("2", true, "the target exited with status 4");
-	try_end("1", false, "the target was killed by SIGABRT");
-	try_end("2", false, "the target was killed by SIGABRT");
+	try_end("1", "the target exited with status 4");
+	try_end("2", "the target exited with status 4");
 	return failed ? 1 : 0;
 }
