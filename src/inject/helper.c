@@ -127,12 +127,14 @@ scratch_plan(struct plan *p, struct scratch *s)
 }
 
 /* What needs more stack than there is ends by a fault of its own, and not by one
- * of the helper, whose stack and storage lie below. */
+ * of the helper, whose stack and storage lie below. It can be read: a page that
+ * cannot is the mark of libc's stacks (publish.c), and what the program has
+ * above ours is one mapping with it. */
 int
 scratch_guard(const struct plan *p, const struct scratch *s, pid_t helper,
 	      const struct user_regs_struct *regs)
 {
-	const uint64_t args[6] = { s->at + s->guard, PAGE, PROT_NONE };
+	const uint64_t args[6] = { s->at + s->guard, PAGE, PROT_READ };
 	int64_t result;
 
 	if (!s->guard)
