@@ -186,6 +186,14 @@ bool debug_return_address(struct debug *d, uint64_t now,
  * begins; size: of the object there in bytes, 1 when it has none. */
 int debug_address(struct debug *d, const char *text, uint64_t *addr,
 		  uint64_t *size);
+/* What is to be watched: an lvalue; or what the address in a pointer or number
+ * is of, that is no lvalue, or any pointer where `follow`. */
+struct debug_data {
+	uint64_t addr, size;	/* size 0: not known */
+	bool pointed;		/* it is *(text), not text itself */
+};
+int debug_data(struct debug *d, const char *text, bool follow,
+	       struct debug_data *out);
 
 /* Memory from an address on. format: x d u o t c f a s i; size 1, 2, 4 or 8
  * bytes (0: the format's own). *next: behind what was shown. */
