@@ -25,7 +25,7 @@ struct symfile;
 
 /* ---- the program ---- */
 
-enum { DEBUG_VECTORS = 32, DEBUG_X87 = 8, DEBUG_SEGMENTS = 6 };
+enum { DEBUG_VECTORS = 32, DEBUG_HIGHS = 16, DEBUG_X87 = 8, DEBUG_SEGMENTS = 6 };
 
 struct debug_regs {
 	struct arch_regs general;	/* by DWARF's numbers */
@@ -36,6 +36,8 @@ struct debug_regs {
 	uint64_t gs_base;
 	bool vectors_known;		/* the next ones */
 	uint8_t vector[DEBUG_VECTORS][16];
+	bool highs_known;		/* see debug_target.highs */
+	uint8_t high[DEBUG_HIGHS][16];	/* upper halves of ymm */
 	uint8_t x87[DEBUG_X87][10];
 	uint32_t control[8];		/* fctrl fstat ftag fiseg fioff foseg
 					 * fooff fop; aarch64: fpsr fpcr */
@@ -81,6 +83,8 @@ struct debug_target {
 	int (*read)(void *arg, uint64_t addr, void *buf, size_t n);
 	/* Of the thread, in its innermost frame. */
 	int (*registers)(void *arg, struct debug_regs *out);
+	/* Adds those that few ask for; NULL: there are no more. */
+	int (*highs)(void *arg, struct debug_regs *out);
 	/* Load objects, the program itself first; live until debug_changed. */
 	const struct debug_object *(*objects)(void *arg, size_t *count);
 
@@ -105,6 +109,9 @@ void debug_changed(struct debug *d);
 /* Of NT_PRSTATUS and NT_FPREGSET (m 0: not known). */
 void debug_regs_of_thread(const void *general, size_t n, const void *floats,
 			  size_t m, struct debug_regs *out);
+/* Upper halves of vectors, of the set of that type; 0: the machine has none. */
+unsigned debug_regs_highs_type(void);
+void debug_regs_highs(const void *set, size_t n, struct debug_regs *out);
 /* Set one, by DWARF's number, in NT_PRSTATUS of size bytes. false: it is not
  * there. */
 bool debug_regs_to_thread(int reg, const void *bytes, size_t n, void *general,
@@ -186,6 +193,14 @@ bool debug_return_address(struct debug *d, uint64_t now,
  * begins; size: of the object there in bytes, 1 when it has none. */
 int debug_address(struct debug *d, const char *text, uint64_t *addr,
 		  uint64_t *size);
+/* What is to be watched: an lvalue; or what the address in a pointer or number
+ * is of, that is no lvalue, or any pointer where `follow`. */
+struct debug_data {
+	uint64_t addr, size;	/* size 0: not known */
+	bool pointed;		/* it is *(text), not text itself */
+};
+int debug_data(struct debug *d, const char *text, bool follow,
+	       struct debug_data *out);
 
 /* Memory from an address on. format: x d u o t c f a s i; size 1, 2, 4 or 8
  * bytes (0: the format's own). *next: behind what was shown. */

@@ -328,6 +328,42 @@ debug_address(struct debug *d, const char *text, uint64_t *addr,
 	return 0;
 }
 
+static int
+lies_nowhere(const char *text)
+{
+	fail(FAIL_UNSUITABLE, "%s lies nowhere in memory: it is in a register, "
+	     "or computed", text);
+	return fail_remedy("name what is in memory, or an address (&x); stop "
+			   "at LINE -if EXPR asks each time");
+}
+
+/* A number is where something is; of which size, nobody said. */
+int
+debug_data(struct debug *d, const char *text, bool follow,
+	   struct debug_data *out)
+{
+	struct value *v;
+	struct type *t;
+
+	debug_begin(d);
+	v = evaluate_text(d, text);
+	if (!v)
+		return -1;
+	t = type_strip(d, v->type);
+	*out = (struct debug_data){ .addr = v->addr };
+	if (t->kind == TYPE_POINTER && (follow || v->place == VALUE_TEMPORARY)) {
+		out->pointed = true;
+		out->size = type_size(d, type_target(d, t));
+		return value_number(d, v, &out->addr);
+	}
+	if (v->place == VALUE_TEMPORARY && type_is_integral(t))
+		return value_number(d, v, &out->addr);
+	if (v->place != VALUE_MEMORY)
+		return lies_nowhere(text);
+	out->size = type_size(d, t);
+	return 0;
+}
+
 int
 debug_assign(struct debug *d, const char *left, const char *right)
 {

@@ -138,6 +138,10 @@ read_note(struct core *core, const GElf_Nhdr *nh, const char *owner,
 {
 	const size_t n = nh->n_descsz;
 
+	if (strncmp(owner, "LINUX", 5) == 0 && nh->n_type == NT_X86_XSTATE &&
+	    core->thread_len && machine.from_highs)
+		machine.from_highs(desc, n,
+				   &core->threads[core->thread_len - 1].regs);
 	if (strncmp(owner, "CORE", 4) != 0)
 		return;
 	switch (nh->n_type) {

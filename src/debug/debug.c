@@ -87,6 +87,7 @@ debug_regs_load(struct debug *d)
 	if (d->regs_known)
 		return 0;
 	memset(&d->regs, 0, sizeof d->regs);
+	d->highs_asked = false;
 	if (d->target->registers(d->arg, &d->regs) < 0)
 		return -1;
 	d->regs_known = true;

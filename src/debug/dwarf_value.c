@@ -64,6 +64,8 @@ register_bytes(struct debug *d, const struct physical *p, int reg,
 	    (mr->vector && !d->regs.vectors_known) ||
 	    (mr->extra && !d->regs.extra_known))
 		return -1;
+	if (mr->type == REG_VECTOR)
+		return (ssize_t)vector_bytes(d, mr, out, size);
 	n = size < mr->size ? size : mr->size;
 	memcpy(out, (const char *)&d->regs + mr->offset, n);
 	return (ssize_t)n;

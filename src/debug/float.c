@@ -58,6 +58,12 @@ is_quad(const struct type *t)
 }
 
 bool
+float_is_brain(const struct type *t)
+{
+	return t->size == 2 && t->name && strstr(t->name, "bf");
+}
+
+bool
 float_is_native(const struct type *t)
 {
 	return t->size == sizeof(float) || t->size == sizeof(double) ||
@@ -76,7 +82,7 @@ float_of_bytes(const struct type *t, const unsigned char *raw, uint64_t size,
 	switch (size) {
 	case 2:
 		memcpy(&h, raw, sizeof h);
-		*out = half(h, t->name && strstr(t->name, "bf"));
+		*out = half(h, float_is_brain(t));
 		return true;
 	case 4:
 		memcpy(&f, raw, sizeof f);

@@ -18,6 +18,18 @@ debug_regs_of_thread(const void *general, size_t n, const void *floats,
 		machine.from_floats(floats, m, out);
 }
 
+unsigned
+debug_regs_highs_type(void)
+{
+	return machine.from_highs ? NT_X86_XSTATE : 0;
+}
+
+void
+debug_regs_highs(const void *set, size_t n, struct debug_regs *out)
+{
+	machine.from_highs(set, n, out);
+}
+
 /* Where a general register by DWARF's number is in user_regs_struct; -1. */
 static ptrdiff_t
 place_of_register(int reg)

@@ -25,6 +25,10 @@
 	{ "xmm" #n, 17 + (n), REG_VECTOR, \
 	  offsetof(struct debug_regs, vector[n]), 16, false, true, 'v' }
 
+#define YMM(n) \
+	{ "ymm" #n, -1, REG_WIDE, offsetof(struct debug_regs, vector[n]), 32, \
+	  false, true, 'w' }
+
 /* In the order of gdb's `info registers`. */
 static const struct machine_reg regs[] = {
 	GENERAL(0, "rax", REG_LONG), GENERAL(3, "rbx", REG_LONG),
@@ -50,6 +54,8 @@ static const struct machine_reg regs[] = {
 	CONTROL(6, "fooff"), CONTROL(7, "fop"),
 	XMM(0), XMM(1), XMM(2), XMM(3), XMM(4), XMM(5), XMM(6), XMM(7),
 	XMM(8), XMM(9), XMM(10), XMM(11), XMM(12), XMM(13), XMM(14), XMM(15),
+	YMM(0), YMM(1), YMM(2), YMM(3), YMM(4), YMM(5), YMM(6), YMM(7),
+	YMM(8), YMM(9), YMM(10), YMM(11), YMM(12), YMM(13), YMM(14), YMM(15),
 	{ "mxcsr", 64, REG_INT32, offsetof(struct debug_regs, mxcsr), 4,
 	  false, true, 'v' },
 };
@@ -167,6 +173,25 @@ from_floats(const unsigned char *bytes, size_t n, struct debug_regs *out)
 	out->mxcsr = fp.mxcsr;
 }
 
+/* The area of xsave, as ptrace and core files have it: which parts the system
+ * saves is said in the bytes that are left to it, which of them are not as they
+ * were at first in its header. */
+static void
+from_highs(const unsigned char *bytes, size_t n, struct debug_regs *out)
+{
+	enum { SAVES = 464, HOLDS = 512, HIGHS = 576, AVX = 1 << 2 };
+	uint64_t saves, holds;
+
+	if (n < HIGHS + sizeof out->high)
+		return;
+	memcpy(&saves, bytes + SAVES, sizeof saves);
+	memcpy(&holds, bytes + HOLDS, sizeof holds);
+	out->highs_known = saves & AVX;
+	memset(out->high, 0, sizeof out->high);
+	if (saves & holds & AVX)
+		memcpy(out->high, bytes + HIGHS, sizeof out->high);
+}
+
 /* Variant II: below the thread pointer. */
 static uint64_t
 tls_block(uint64_t tp, uint64_t size, uint64_t align)
@@ -186,6 +211,7 @@ const struct machine machine = {
 	.prstatus_regs = 112,
 	.from_prstatus = from_prstatus,
 	.from_floats = from_floats,
+	.from_highs = from_highs,
 	.tls_block = tls_block,
 	.dtv_offset = 8,
 	.int_args = 6,

@@ -10,7 +10,8 @@
 #include <string.h>
 
 static void
-print_nan(struct str *out, const unsigned char *raw, uint64_t size)
+print_nan(struct str *out, const struct type *t, const unsigned char *raw,
+	  uint64_t size)
 {
 	uint64_t bits = 0;
 	bool negative;
@@ -22,7 +23,7 @@ print_nan(struct str *out, const unsigned char *raw, uint64_t size)
 	} else if (size == 2) {
 		memcpy(&bits, raw, 2);
 		negative = bits >> 15;
-		bits &= 0x3ff;
+		bits &= float_is_brain(t) ? 0x7f : 0x3ff;
 	} else {
 		memcpy(&bits, raw, 8);
 		negative = size == 8 ? bits >> 63 : raw[9] >> 7;
@@ -41,12 +42,12 @@ print_float(struct printing *p, const struct type *t, const unsigned char *raw,
 	if (!float_of_bytes(t, raw, size, &number))
 		str_addf(p->out, "<a number of %" PRIu64 " bytes>", size);
 	else if (isnan(number))
-		print_nan(p->out, raw, size);
+		print_nan(p->out, t, raw, size);
 	else if (isinf(number))
 		str_add(p->out, number < 0 ? "-inf" : "inf");
 	else
-		str_addf(p->out, "%.*Lg", size == 2 ? 5 : size == 4 ? 9 :
-			 size == 8 ? 17 : 21, number);
+		str_addf(p->out, "%.*Lg", float_is_brain(t) ? 4 : size == 2 ? 5 :
+			 size == 4 ? 9 : size == 8 ? 17 : 21, number);
 }
 
 void

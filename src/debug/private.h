@@ -471,6 +471,7 @@ void print_float(struct printing *p, const struct type *t,
 		 const unsigned char *raw, uint64_t size);
 /* A format of our own: numbers can be made of it. */
 bool float_is_native(const struct type *t);
+bool float_is_brain(const struct type *t);	/* bfloat16 */
 /* float.c: false: it is of a format that is not known here. */
 bool float_of_bytes(const struct type *t, const unsigned char *raw,
 		    uint64_t size, long double *out);
@@ -490,12 +491,13 @@ struct debug {
 	const struct debug_target *target;
 	void *arg;
 	struct vec objects;	/* struct object */
-	bool objects_known, regs_known;
+	bool objects_known, regs_known, highs_asked;
 	struct debug_regs regs;
 	struct arena lasting, scratch, stack;
 	struct map types;	/* address of a DIE -> struct type */
 	struct map derived;
 	struct map basics;
+	struct type *vectors[2];	/* of $xmm0, $ymm0; NULL: not yet */
 	struct map pages;	/* of memory that was read: address -> bytes */
 	struct map shown;	/* address -> " <name+1>", in the stack arena */
 	struct map enums;	/* address of an enumerator -> of its enum */
@@ -545,7 +547,8 @@ int classes_of(struct debug *d, struct type *t, struct classes *c);
 /* ---- machine_*.c ---- */
 
 enum reg_type { REG_LONG, REG_CODE, REG_DATA, REG_FLAGS, REG_INT32,
-		REG_X87, REG_VECTOR };
+		REG_X87, REG_VECTOR,
+		REG_WIDE };	/* a vector, and its upper half */
 
 struct machine_reg {
 	const char *name;
@@ -554,7 +557,8 @@ struct machine_reg {
 	size_t offset;		/* in struct debug_regs */
 	size_t size;
 	bool extra, vector;	/* known only with these */
-	char set;		/* 'g' general, 'f' floating, 'v' vector */
+	char set;		/* 'g' general, 'f' floating, 'v' vector; 'w'
+				 * is in no list: others have its half */
 };
 
 struct machine {
@@ -571,6 +575,9 @@ struct machine {
 			      struct debug_regs *out);
 	void (*from_floats)(const unsigned char *regs, size_t n,
 			    struct debug_regs *out);
+	/* of NT_X86_XSTATE; NULL: nothing is wider than a vector */
+	void (*from_highs)(const unsigned char *set, size_t n,
+			   struct debug_regs *out);
 	/* where the block of the program's own thread variables begins */
 	uint64_t (*tls_block)(uint64_t tp, uint64_t size, uint64_t align);
 	int dtv_offset;		/* of the pointer to the DTV from tp */
@@ -581,5 +588,15 @@ struct machine {
 extern const struct machine machine;
 const struct machine_reg *machine_named(const char *name);
 const struct machine_reg *machine_numbered(int dwarf);
+
+/* ---- vectors.c: registers of many numbers ---- */
+
+/* As gdb has it: a union of all that the 16 or 32 bytes can be. */
+struct type *vector_type(struct debug *d, const struct machine_reg *r);
+/* Its bytes, as many as there are, at most size. */
+size_t vector_bytes(struct debug *d, const struct machine_reg *r,
+		    unsigned char *out, size_t size);
+/* Are all of them known? */
+bool vector_is_known(struct debug *d, const struct machine_reg *r);
 
 #endif

@@ -24,7 +24,9 @@ register_type(struct debug *d, const struct machine_reg *r)
 	case REG_X87:
 		return type_basic(d, "i387_ext");
 	case REG_VECTOR:
-		return type_array_of(d, type_basic(d, "uint8_t"), 16);
+	case REG_WIDE:
+		return machine.from_highs ? vector_type(d, r) :
+			type_array_of(d, type_basic(d, "uint8_t"), 16);
 	default:
 		return type_basic(d, "long");
 	}
@@ -38,7 +40,7 @@ is_known(struct debug *d, const struct physical *p,
 		return p->reg[r->dwarf].known != REG_LOST;
 	return debug_regs_load(d) == 0 &&
 	       (!r->extra || d->regs.extra_known) &&
-	       (!r->vector || (d->regs.vectors_known && p->innermost));
+	       (!r->vector || (p->innermost && vector_is_known(d, r)));
 }
 
 static void
@@ -47,6 +49,8 @@ register_raw(struct debug *d, const struct physical *p,
 {
 	if (r->dwarf >= 0 && r->dwarf < arch.reg_count)
 		memcpy(out, &p->reg[r->dwarf].value, 8);
+	else if (r->type == REG_WIDE)
+		(void)vector_bytes(d, r, out, r->size);
 	else
 		memcpy(out, (const char *)&d->regs + r->offset, r->size);
 }
@@ -178,8 +182,8 @@ debug_registers(struct debug *d, enum debug_reg_set set, struct str *out)
 	for (size_t i = 0; i < machine.reg_len; i++) {
 		const struct machine_reg *r = &machine.regs[i];
 
-		if (set == DEBUG_ALL || (r->set == 'g') ==
-		    (set == DEBUG_GENERAL))
+		if (r->set != 'w' && (set == DEBUG_ALL || (r->set == 'g') ==
+				      (set == DEBUG_GENERAL)))
 			add_register(d, f->at, r, out);
 	}
 	return 0;

@@ -11,6 +11,7 @@
  */
 #include "private.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ enum { PIECES_MOST = 4, PIECE_BYTES = 8, BYTES_MOST = PIECES_MOST * PIECE_BYTES,
 
 struct data {
 	uint64_t addr, size;
+	char *name;		/* what is there */
 	char *type;		/* in words of the language; NULL: unknown */
 	int pieces[PIECES_MOST];	/* numbers of the session */
 	size_t npieces;
@@ -33,6 +35,7 @@ data_free(struct data *d)
 {
 	if (!d)
 		return;
+	free(d->name);
 	free(d->type);
 	free(d->value);
 	free(d);
@@ -44,7 +47,9 @@ static char *
 of_type(struct shell *sh, const struct data *d)
 {
 	struct str out = {0};
-	char *text = xasprintf("*(%s *)%#llx", d->type,
+	const int whole = (int)strcspn(d->type, "[");	/* int (*)[4] */
+	char *text = xasprintf("*(%.*s%s%s)%#llx", whole, d->type,
+			       d->type[whole] ? "(*)" : "*", d->type + whole,
 			       (unsigned long long)d->addr);
 	struct debug *debug = debuggee_now(sh);
 	const int r = debug ? debug_print(debug, text, '\0', &out) : -1;
@@ -125,33 +130,47 @@ take_size(const char *text, uint64_t *size)
 	return xstrndup(text, (size_t)(comma - text));
 }
 
+/* A name, its members and elements: what an operator can be put before. */
 static bool
-is_digit(char c)
+is_one_thing(const char *text)
 {
-	return c >= '0' && c <= '9';
+	while (isalnum((unsigned char)*text) || (*text && strchr("_.:[]", *text)) ||
+	       str_starts(text, "->"))
+		text += *text == '-' ? 2 : 1;
+	return !*text;
+}
+
+/* What &x and a pointer p lead to: x, *p. */
+static char *
+name_behind(const char *text)
+{
+	if (*text == '&' && is_one_thing(text + 1))
+		return xstrdup(text + 1);
+	return xasprintf(is_one_thing(text) ? "*%s" : "*(%s)", text);
 }
 
 static int
-find(struct shell *sh, const char *place, struct data *d)
+find(struct shell *sh, const struct handler *h, struct data *d)
 {
 	struct debug *debug = debuggee_now(sh);
-	uint64_t size, own;
+	struct debug_data at;
+	uint64_t size;
 	char *text;
 	int r;
 
 	if (!debug)
 		return -1;
-	text = take_size(place, &size);
-	r = debug_address(debug, text, &d->addr, &own);
-	d->size = size ? size : own;
-	if (r == 0 && !size && !is_digit(*text)) {
-		/* what &x points to, or x itself */
-		char *at = xasprintf("*(%s)", text);
-
-		find_type(debug, *text == '&' ? at : text, d);
-		free(at);
+	text = take_size(h->place, &size);
+	r = debug_data(debug, text, h->kind == EVENT_ACCESS, &at);
+	if (r == 0) {
+		d->addr = at.addr;
+		d->size = size ? size : at.size;
+		d->name = size || !at.size ? xstrdup(h->place) :
+			at.pointed ? name_behind(text) : xstrdup(text);
 	}
-	if (r == 0 && !size && !d->type) {
+	if (r == 0 && !size && at.size)
+		find_type(debug, d->name, d);
+	if (r == 0 && !d->size) {
 		fail(FAIL_USAGE, "how many bytes %s has is not known", text);
 		r = fail_remedy("say it: %s, 4", text);
 	}
@@ -269,7 +288,7 @@ data_place(struct shell *sh, struct handler *h)
 	if (h->data)
 		return 0;
 	d = h->data = xcalloc(1, sizeof *d);
-	if (find(sh, h->place, d) == 0 && check_size(h, d) == 0 &&
+	if (find(sh, h, d) == 0 && check_size(h, d) == 0 &&
 	    read_now(sh, d) == 0 && find_frame(sh, h, d) == 0 &&
 	    watch_pieces(sh, h, d) == 0)
 		return 0;
@@ -306,8 +325,8 @@ has_changed(struct shell *sh, struct handler *h, char **text)
 
 	const bool same = memcmp(before, d->bytes, d->size) == 0;
 
-	*text = same ? xasprintf("%s = %s", h->place, d->value) :
-		xasprintf("%s: %s, was %s", h->place, d->value, old);
+	*text = same ? xasprintf("%s = %s", d->name, d->value) :
+		xasprintf("%s: %s, was %s", d->name, d->value, old);
 	free(old);
 	return !same || h->kind == EVENT_ACCESS;
 }

@@ -63,6 +63,23 @@ read_registers(void *arg, struct debug_regs *out)
 }
 
 static int
+read_highs(void *arg, struct debug_regs *out)
+{
+	const struct debuggee *e = arg;
+	const unsigned type = debug_regs_highs_type();
+	unsigned char set[REGSET_MOST];
+	ssize_t n;
+
+	if (!type)
+		return 0;
+	n = session_regset(e->sh->session, e->thread, type, set, sizeof set);
+	if (n < 0)
+		return -1;
+	debug_regs_highs(set, (size_t)n, out);
+	return 0;
+}
+
+static int
 set_register(void *arg, int reg, const void *bytes, size_t n)
 {
 	struct debuggee *e = arg;
@@ -148,6 +165,7 @@ call_function(void *arg, struct debug_call *call)
 
 static const struct debug_target live_target = {
 	.read = read_memory, .registers = read_registers,
+	.highs = read_highs,
 	.objects = list_objects, .write = write_memory,
 	.set_register = set_register, .call = call_function,
 };
