@@ -170,7 +170,7 @@ add_copies(void *arg, struct symfile *sf)
 	struct gathering *g = arg;
 	char *plain;
 
-	if (g->h->kind != EVENT_PLACE || event_was_searched(g->h, sf))
+	if (event_was_searched(g->h, sf))
 		return true;
 	g->sf = sf;
 	plain = plain_name(g->h->place);
@@ -190,7 +190,8 @@ gather_endings(void *arg, struct symfile *sf)
 		return true;
 	g->sf = sf;
 	symfile_each(sf, take_ending, g);
-	(void)add_copies(g, sf);
+	if (g->h->kind == EVENT_PLACE)
+		(void)add_copies(g, sf);
 	if (g->h->spots_len == before)
 		vec_push(&g->h->searched, sf);
 	return true;
@@ -201,8 +202,23 @@ find_copies(struct shell *sh, struct handler *h)
 {
 	struct gathering g = { .sh = sh, .h = h };
 
-	if (!h->of_file)
+	if (h->kind == EVENT_PLACE && !h->of_file)
 		live_each_object(live_of(sh), add_copies, &g);
+}
+
+/* A call that was inlined does not return. */
+static bool
+waits_for_inlined(struct shell *sh, struct handler *h)
+{
+	struct gathering g = { .sh = sh, .h = h, .wild = true };
+	bool any;
+
+	if (h->kind != EVENT_RETURNS)
+		return false;
+	live_each_object(live_of(sh), add_copies, &g);
+	any = h->spots_len > 0;
+	h->spots_len = 0;
+	return any;
 }
 
 int
@@ -244,9 +260,17 @@ event_find_function(struct shell *sh, struct handler *h)
 
 	struct failure *why = fail_keep();
 
+	const bool inlined = waits_for_inlined(sh, h);
+
 	live_each_object(live_of(sh), gather_endings, &g);
 	fail_again(why);
-	if (h->spots_len)
+	if (h->spots_len) {
 		fail_clear();
-	return h->spots_len ? 0 : -1;
+		return 0;
+	}
+	if (!inlined)
+		return -1;
+	fail(FAIL_UNSUITABLE, "%s was inlined wherever it is called, and "
+	     "returns from nowhere", h->place);
+	return fail_remedy("when in %s, when at LINE behind it", h->place);
 }
