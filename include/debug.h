@@ -164,7 +164,8 @@ int debug_ptype(struct debug *d, const char *text, struct str *out);
 int debug_whereis(struct debug *d, const char *name, struct str *out);
 /* The line of the one that an expression means, but for variables of blocks. */
 int debug_which(struct debug *d, const char *name, struct str *out);
-/* Where the code of a function is, and its line; file NULL: not known. */
+/* Where the code of a function is, and its line; file NULL: not known. Its name
+ * need not be whole; start 0: it is only where it was inlined. */
 struct debug_code {
 	uint64_t start, size;
 	const char *file;

@@ -159,6 +159,9 @@ bool symfile_declared(struct symfile *sf, uint64_t vaddr, const char **file,
  * none. n counts matches when several exist: 0 is the first. */
 bool symfile_named(struct symfile *sf, const char *name, unsigned n,
 		   struct symbol *out);
+/* Where none has that name: the first whose name ends so (name_ends_so). */
+bool symfile_ending(struct symfile *sf, const char *written,
+		    struct symbol *out);
 /* Calls visit for each name of each function that has one (completion);
  * stops when it is false. */
 void symfile_each(struct symfile *sf,
@@ -205,6 +208,9 @@ enum name_form { NAME_LONG, NAME_SHORT, NAME_MANGLED };
  * without parameters and without Rust's hash. Control characters are masked.
  * The caller frees it. */
 char *name_display(const char *linkage_name, enum name_form form);
+/* Is that how its name ends, from a namespace or class on, and before arguments
+ * of templates? */
+bool name_ends_so(const char *linkage_name, const char *written);
 /* The same of a function of that object. Bodies that the compiler took out of
  * another one say so: `f -- OMP parallel region from line 9 [f._omp_fn.0]`. */
 char *symfile_display(struct symfile *sf, const char *linkage_name,

@@ -370,6 +370,9 @@ void index_each_anywhere(struct debug *d, const char *name,
 /* What an expression means by it, there, if it is no variable of a block. */
 struct entry *entry_meant(struct debug *d, const struct frame *f,
 			  const char *name, enum entry_wanted want);
+/* For a name with :: that nothing has: what has a name that ends so, variable
+ * or function. NULL: there is none. -1: there are several, and a failure. */
+int entry_ending(struct debug *d, const char *name, struct entry **out);
 /* The definition of a type that is only declared; NULL: none. */
 struct entry *index_definition(struct debug *d, struct type *t);
 void note_enumerators(struct debug *d, Dwarf_Die *type);

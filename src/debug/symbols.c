@@ -90,6 +90,51 @@ entry_meant(struct debug *d, const struct frame *f, const char *name,
 	return e ? e : index_find(d, name, want, unit);
 }
 
+struct ending {
+	struct entry *best, *other;
+};
+
+/* A declaration and its definition are the same. */
+static bool
+take_ending(void *arg, struct entry *e)
+{
+	struct ending *s = arg;
+
+	if (is_type_tag(dwarf_tag(&e->die)))
+		return true;
+	if (s->best && strcmp(s->best->scope, e->scope) != 0)
+		s->other = e;
+	else if (!s->best || (s->best->declaration && !e->declaration))
+		s->best = e;
+	return !s->other;
+}
+
+int
+entry_ending(struct debug *d, const char *name, struct entry **out)
+{
+	struct ending s = {0};
+
+	*out = NULL;
+	if (!strstr(name, "::"))
+		return 0;
+	index_each_anywhere(d, name, take_ending, &s);
+	*out = s.best;
+	if (!s.other)
+		return 0;
+	(void)fail(FAIL_MISSING, "\"%s\" is of several: %s::%s, %s::%s", name,
+		   s.best->scope, s.best->name, s.other->scope, s.other->name);
+	return fail_remedy("write one of them; whereis %s lists all", name);
+}
+
+static struct value *
+value_ending(struct debug *d, const char *name)
+{
+	struct entry *e;
+
+	return entry_ending(d, name, &e) == 0 && e ? entry_as_value(d, e) :
+		NULL;
+}
+
 /* function::variable: one that is static in it. */
 static struct value *
 static_of_function(struct debug *d, const char *name)
@@ -215,6 +260,9 @@ symbol_value(struct debug *d, const char *name)
 	v = static_of_function(d, name);
 	if (!v)
 		v = bare_symbol(d, name);
+	if (!v && !(v = value_ending(d, name)) &&
+	    fail_last()->kind != FAIL_NONE)
+		return NULL;
 	if (!v && (!f || frame_has_data(f))) {
 		(void)fail(FAIL_MISSING, "No symbol \"%s\" in current "
 			   "context.", name);

@@ -107,6 +107,8 @@ debug_which(struct debug *d, const char *name, struct str *out)
 	e = entry_meant(d, frame_selected(d), name, WANT_VALUE);
 	if (!e)
 		e = entry_meant(d, frame_selected(d), name, WANT_TYPE);
+	if (!e && entry_ending(d, name, &e) < 0)
+		return -1;
 	if (e)
 		(void)say_entry(&w, e);
 	if (w.n == 0)
@@ -117,25 +119,60 @@ debug_which(struct debug *d, const char *name, struct str *out)
 	return 0;
 }
 
-int
-debug_function(struct debug *d, const char *name, struct debug_code *out)
+typedef bool find_fn(struct symfile *sf, const char *name, struct symbol *out);
+
+static bool
+by_name(struct symfile *sf, const char *name, struct symbol *out)
+{
+	return symfile_named(sf, name, 0, out);
+}
+
+static bool
+code_of(struct debug *d, const char *name, find_fn *find,
+	struct debug_code *out)
 {
 	struct symbol sym;
 
-	debug_begin(d);
-	objects_load(d);
 	for (size_t i = 0; i < d->objects.len; i++) {
 		struct object *o = d->objects.items[i];
 
-		if (!o->here || !symfile_named(o->symbols, name, 0, &sym))
+		if (!o->here || !find(o->symbols, name, &sym))
 			continue;
 		*out = (struct debug_code){ .start = sym.start + o->bias,
 					    .size = sym.size };
 		if (!symfile_declared(o->symbols, sym.start, &out->file,
 				      &out->line))
 			out->file = NULL;
-		return 0;
+		return true;
 	}
+	return false;
+}
+
+/* One that is nowhere but where it was inlined has a line, at least. */
+static bool
+take_declared(void *arg, struct entry *e)
+{
+	struct debug_code *out = arg;
+
+	if (dwarf_tag(&e->die) != DW_TAG_subprogram ||
+	    dwarf_decl_line(&e->die, &out->line) != 0)
+		return true;
+	out->file = dwarf_decl_file(&e->die);
+	return !out->file;
+}
+
+int
+debug_function(struct debug *d, const char *name, struct debug_code *out)
+{
+	debug_begin(d);
+	objects_load(d);
+	if (code_of(d, name, by_name, out) ||
+	    code_of(d, name, symfile_ending, out))
+		return 0;
+	*out = (struct debug_code){0};
+	index_each_anywhere(d, name, take_declared, out);
+	if (out->file)
+		return 0;
 	(void)fail(FAIL_MISSING, "there is no function '%s'", name);
 	return fail_remedy("whereis NAME; a stripped object has only exported "
 			   "names");

@@ -272,21 +272,15 @@ cmd_examine(struct shell *sh, size_t n, char **words)
 }
 
 static int
-extent(struct shell *sh, struct debug *d, const char *name,
-       struct debug_code *out)
+extent(struct debug *d, const char *name, struct debug_code *out)
 {
-	struct live_place p;
-	struct symbol sym;
-
-	if (sh->core)
-		return debug_function(d, name, out);
-	*out = (struct debug_code){ .start = live_address(live_of(sh), name) };
-	if (!out->start)
+	if (debug_function(d, name, out) < 0)
 		return -1;
-	if (live_find(live_of(sh), out->start, &p) &&
-	    symfile_find(p.sf, p.vaddr, &sym))
-		out->size = sym.size;
-	return 0;
+	if (out->start)
+		return 0;
+	fail(FAIL_MISSING, "'%s' has no code of its own: it was inlined "
+	     "wherever it is called", name);
+	return fail_remedy("stop in %s, and dis there", name);
 }
 
 /* All of a function. */
@@ -297,7 +291,7 @@ dis_function(struct shell *sh, struct debug *d, const char *name)
 	struct str out = {0};
 	int r;
 
-	if (extent(sh, d, name, &code) < 0)
+	if (extent(d, name, &code) < 0)
 		return FAILED;
 	if (!code.size) {
 		fail(FAIL_MISSING, "dis: where %s ends is not known", name);

@@ -28,28 +28,48 @@ list_around(struct shell *sh, const char *file, int line)
 	list_at(sh, file, line - LIST_LINES / 2);
 }
 
+/* By symbols; false and a failure: there is none, or it has no code of its
+ * own. */
+static bool
+line_of_code(struct shell *sh, const char *name, struct debug_code *out)
+{
+	const uint64_t addr = live_function(live_of(sh), name);
+	struct live_place p;
+
+	if (addr && (!live_find(live_of(sh), addr, &p) ||
+		     !symfile_declared(p.sf, p.vaddr, &out->file, &out->line)))
+		out->file = NULL;
+	return addr;
+}
+
+static int
+line_by_debug(struct shell *sh, const char *name, struct debug_code *out)
+{
+	struct debug *d = debuggee_now(sh);
+
+	return d ? debug_function(d, name, out) : -1;
+}
+
 static int
 line_of_function(struct shell *sh, const char *name, const char **file,
 		 int *line)
 {
-	struct debug_code code;
-	struct live_place p;
-	uint64_t addr;
+	struct debug_code code = {0};
+	int r = 0;
 
 	if (sh->core) {
-		if (debug_function(debuggee_now(sh), name, &code) < 0)
-			return -1;
-		*file = code.file;
-		*line = code.line;
-		return 0;
+		r = line_by_debug(sh, name, &code);
+	} else if (!line_of_code(sh, name, &code)) {
+		struct failure *why = fail_keep();
+
+		r = line_by_debug(sh, name, &code);
+		fail_again(why);
+		if (r == 0)
+			fail_clear();
 	}
-	addr = live_address(live_of(sh), name);
-	if (!addr)
-		return -1;
-	if (!live_find(live_of(sh), addr, &p) ||
-	    !symfile_declared(p.sf, p.vaddr, file, line))
-		*file = NULL;
-	return 0;
+	*file = code.file;
+	*line = code.line;
+	return r;
 }
 
 /* Before anything was looked at, as of dbx: where main is. */
@@ -271,16 +291,12 @@ cmd_list(struct shell *sh, size_t n, char **words)
 
 enum { FRAMES_MOST = 100000 };
 
-/* Without its parameters. */
+/* Without its parameters, and what is before its last part. */
 static bool
 is_function(const struct debug_frame *f, const char *name)
 {
-	char *shown = f->function ? name_display(f->function, NAME_SHORT) :
-		NULL;
-	const bool same = shown && strcmp(shown, name) == 0;
-
-	free(shown);
-	return same || (f->function && strcmp(f->function, name) == 0);
+	return f->function && (strcmp(f->function, name) == 0 ||
+			       name_ends_so(f->function, name));
 }
 
 /* The innermost frame of that function; -1: it is not on the stack. */

@@ -261,12 +261,8 @@ debuggee_is_in(struct debug *d, const char *function)
 
 		if (debug_frame(d, i, &f) < 0 || !f.function)
 			continue;
-
-		char *shown = name_display(f.function, NAME_SHORT);
-
-		found = strcmp(shown, function) == 0 ||
-			strcmp(f.function, function) == 0;
-		free(shown);
+		found = strcmp(f.function, function) == 0 ||
+			name_ends_so(f.function, function);
 	}
 	return found;
 }

@@ -75,50 +75,14 @@ gather_object(void *arg, struct symfile *sf)
 
 /* ---- names that are not whole ------------------------------------------- */
 
-/* geo::twice of geo::twice<int>; the name, cut. */
-static void
-cut_arguments(char *name)
-{
-	size_t n = strlen(name);
-	int depth = 0;
-
-	if (!n || name[n - 1] != '>' || strstr(name, "operator"))
-		return;
-	do {
-		n--;
-		depth += (name[n] == '>') - (name[n] == '<');
-	} while (n > 0 && depth > 0);
-	name[n] = '\0';
-}
-
-/* Does it end in what was written, from some :: on, or behind the type that it
- * returns, as templates have it? The name may be cut. */
-static bool
-ends_so(char *name, const char *place)
-{
-	size_t n, m = strlen(place);
-
-	if (!strchr(place, '<'))
-		cut_arguments(name);
-	n = strlen(name);
-	return n >= m && strcmp(name + n - m, place) == 0 &&
-		(n == m || name[n - m - 1] == ' ' ||
-		 (n > m + 2 && name[n - m - 1] == ':' &&
-		  name[n - m - 2] == ':'));
-}
-
 static bool
 take_ending(void *arg, const struct symbol *sym)
 {
 	struct gathering *g = arg;
-	char *name;
 
-	if (sym->is_plt || !strstr(sym->name, g->last))
-		return true;
-	name = name_display(sym->name, NAME_SHORT);
-	if (ends_so(name, g->h->place))
+	if (!sym->is_plt && strstr(sym->name, g->last) &&
+	    name_ends_so(sym->name, g->h->place))
 		gather(g, sym->start);
-	free(name);
 	return true;
 }
 
@@ -140,14 +104,14 @@ static bool
 is_meant(void *arg, const char *linkage)
 {
 	const struct gathering *g = arg;
-	bool same = strcmp(linkage, g->h->place) == 0;
+	bool same = strcmp(linkage, g->h->place) == 0 ||
+		(g->wild && name_ends_so(linkage, g->h->place));
 
 	for (int form = 0; form < 2 && !same; form++) {
 		char *name = name_display(linkage, form ? NAME_SHORT :
 					  NAME_LONG);
 
-		same = strcmp(name, g->h->place) == 0 ||
-			(g->wild && ends_so(name, g->h->place));
+		same = strcmp(name, g->h->place) == 0;
 		free(name);
 	}
 	return same;

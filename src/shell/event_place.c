@@ -205,7 +205,7 @@ find_address(struct shell *sh, struct handler *h)
 {
 	const bool named = !isdigit((unsigned char)h->place[1]);
 	const uint64_t begins = named ?
-		live_address(live_of(sh), h->place + 1) : 0;
+		live_function(live_of(sh), h->place + 1) : 0;
 	char *end;
 
 	if (named) {

@@ -18,4 +18,11 @@ int event_find_all(struct shell *sh, struct handler *h);
 /* The function of its name; if there is none, all whose names end so. -1. */
 int event_find_function(struct shell *sh, struct handler *h);
 
+/* ---- event_modifiers.c --------------------------------------------------- */
+
+/* -1: no process here has that thread. */
+int event_check_thread(struct shell *sh, const char *command, long long tid);
+/* Tells when no function is there that -in could mean. */
+void event_note_within(struct shell *sh, const struct handler *h);
+
 #endif

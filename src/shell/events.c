@@ -2,6 +2,7 @@
 /*
  * The events that stop, when and trace know, and what makes a handler of one.
  */
+#include "event_place.h"
 #include "event_words.h"
 #include "private.h"
 
@@ -328,6 +329,7 @@ event_make(struct shell *sh, const char *command, const struct event *e,
 		return FAILED;
 	}
 	if (check_place(command, kind->kind, e->place, &period, &thread) < 0 ||
+	    (e->thread && event_check_thread(sh, command, e->thread) < 0) ||
 	    (e->code && signal_code_check(command, e->place, e->code) < 0) ||
 	    (e->body && script_check(e->body) < 0))
 		return FAILED;
@@ -365,6 +367,7 @@ event_make(struct shell *sh, const char *command, const struct event *e,
 		handler_remove(sh, h);
 		return FAILED;
 	}
+	event_note_within(sh, h);
 	fprintf(sh->out, "(%d) %s\n", h->number, h->what);
 	return DONE;
 }

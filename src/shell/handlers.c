@@ -3,7 +3,7 @@
  * Handlers of events: how they come into a process. What they do when the event
  * comes: firing.c.
  */
-#include "private.h"
+#include "event_place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -274,8 +274,10 @@ handlers_place(struct shell *sh)
 	for (size_t i = 0; i < sh->handlers.len; i++) {
 		struct handler *h = sh->handlers.items[i];
 
-		if (handler_place(sh, h) == 0)
+		if (handler_place(sh, h) == 0) {
+			event_note_within(sh, h);
 			continue;
+		}
 		fail_in("(%d) %s", h->number, h->what);
 		result = fail_remedy("delete %d, or give the name of a "
 				     "function that is loaded", h->number);

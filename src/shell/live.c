@@ -197,8 +197,16 @@ is_new_object(const struct live *l, size_t i)
 	return true;
 }
 
-uint64_t
-live_address(struct live *l, const char *function)
+typedef bool find_fn(struct symfile *sf, const char *name, struct symbol *out);
+
+static bool
+by_name(struct symfile *sf, const char *name, struct symbol *out)
+{
+	return symfile_named(sf, name, 0, out);
+}
+
+static uint64_t
+address_of(struct live *l, const char *function, find_fn *find)
 {
 	for (size_t i = 0; i < l->mods.len; i++) {
 		struct symbol sym;
@@ -209,7 +217,7 @@ live_address(struct live *l, const char *function)
 		const struct module *m = &l->mods.items[i];
 		struct symfile *sf = symbols_of(l, m);
 
-		if (symfile_named(sf, function, 0, &sym)) {
+		if (find(sf, function, &sym)) {
 			const uint64_t addr = run_time(l, sf, m->path,
 						       sym.start);
 
@@ -221,6 +229,22 @@ live_address(struct live *l, const char *function)
 	fail_remedy("loadobject lists what is loaded; a stripped object has "
 		    "only exported names");
 	return 0;
+}
+
+uint64_t
+live_address(struct live *l, const char *function)
+{
+	return address_of(l, function, by_name);
+}
+
+uint64_t
+live_function(struct live *l, const char *written)
+{
+	uint64_t addr = address_of(l, written, by_name);
+
+	if (!addr && (addr = address_of(l, written, symfile_ending)))
+		fail_clear();
+	return addr;
 }
 
 static bool

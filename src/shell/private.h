@@ -357,6 +357,8 @@ struct live_place {
 bool live_find(struct live *l, uint64_t addr, struct live_place *out);
 /* Run-time address of a function by name; 0: FAIL_MISSING is recorded. */
 uint64_t live_address(struct live *l, const char *function);
+/* The same; if there is none, of the first whose name ends so. */
+uint64_t live_function(struct live *l, const char *written);
 /* That it has not what is named (takes it), and what could not be read, where it
  * may be. FAIL_MISSING, or FAIL_GENERAL where that is the program. -1. */
 int live_fail_missing(struct live *l, char *what);
