@@ -94,9 +94,13 @@ put_stack(struct record_tables *head, struct record_stack *to, uint64_t start,
 		to[head->stacks++] = (struct record_stack){ start, end };
 }
 
-/* Something below that nobody can touch: what a stack of libc's has. Without,
+/*
+ * Something below that nobody can touch: what a stack of libc's has. Without,
  * stacks of the program's own may be in one mapping with a thread's, and come
- * and go between it and its descriptor. */
+ * and go between it and its descriptor. What is one mapping with the scratch,
+ * above it, has none either: the scratch has a guard in its middle, which goes
+ * with it.
+ */
 static bool
 is_guarded(const struct modules *mods, size_t i)
 {
@@ -119,8 +123,7 @@ put_stacks(struct guest *g, struct half *h, struct record_tables *head)
 	free(text);
 	if (r < 0)
 		return -1;
-	/* one may be cut in two */
-	head->stacks_at = take(h, (mods.len + 1) * sizeof *to);
+	head->stacks_at = take(h, mods.len * sizeof *to);
 	to = (struct record_stack *)(h->at + head->stacks_at);
 	for (i = 0; head->stacks_at && i < mods.len; i++) {
 		const struct module *m = &mods.items[i];
@@ -128,12 +131,10 @@ put_stacks(struct guest *g, struct half *h, struct record_tables *head)
 		if (m->inode != 0 || !(m->prot & MODULE_WRITE) ||
 		    !(m->prot & MODULE_READ) || !is_guarded(&mods, i))
 			continue;
-		if (g->passing_end <= m->start || g->passing >= m->end) {
+		if (g->passing_end <= m->start || g->passing >= m->end)
 			put_stack(head, to, m->start, m->end);
-			continue;
-		}
-		put_stack(head, to, m->start, g->passing);
-		put_stack(head, to, g->passing_end, m->end);
+		else
+			put_stack(head, to, m->start, g->passing);
 	}
 	modules_fini(&mods);
 	return 0;
