@@ -60,10 +60,11 @@ heap_notes(const struct viewer *v, const struct traced_heap *heap,
 				 "than the recording of %s, or given by what "
 				 "is not traced.\n", p->older, path);
 		if (p->reused)
-			str_addf(notes, "%" PRIu64 " blocks of %s were given "
-				 "out again though no free of them was "
-				 "recorded: taken as freed.\n", p->reused,
-				 path);
+			str_addf(notes, "NOT RELIABLE: %" PRIu64 " blocks of "
+				 "%s were given out again though no free of "
+				 "them was recorded (taken as freed): others "
+				 "that are shown as never freed may have been "
+				 "freed as they were.\n", p->reused, path);
 	}
 }
 

@@ -299,7 +299,7 @@ def our_heap(view, doc):
         if 'older than' in line:
             say('older', line.split()[0])
         if 'given out again' in line:
-            say('reused', line.split()[0])
+            say('reused', line.split(' blocks ')[0].split()[-1])
 
 
 def our_stat(doc, names):
