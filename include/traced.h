@@ -111,8 +111,9 @@ void traced_files_free(struct traced_files *files);
 /* ---- locks.c ------------------------------------------------------------ */
 
 struct traced_wait {		/* of one thread, or for one */
-	uint32_t thread;	/* index in profile_threads; UINT32_MAX: not
-				 * known */
+	uint32_t thread;	/* index in profile_threads; UINT32_MAX: one
+				 * that left no record of its own */
+	uint32_t tid;		/* of such a one; 0: no number of a thread */
 	uint64_t count, ns;
 };
 

@@ -20,7 +20,7 @@ struct waiting {
 	struct traced_locks *out;
 	uint32_t *same;
 	struct map known;	/* address -> lock + 1, of one experiment */
-	struct map waiters, owners;	/* lock << 32 | thread -> its + 1 */
+	struct map waiters, owners;	/* wait_key -> its + 1 */
 	struct place_of_lock *places;	/* of one experiment */
 	size_t places_len, places_cap;
 };
@@ -49,28 +49,41 @@ lock_for(struct waiting *w, const struct expr_record *r)
 	return &out->items[*at - 1];
 }
 
+/* A thread that only slept with the lock has left no record: it is known by
+ * its number alone. */
+static struct traced_wait
+wait_of(const struct source *src, uint64_t tid)
+{
+	uint64_t at;
+
+	if (map_get(&src->threads, tid, &at))
+		return (struct traced_wait){ .thread = (uint32_t)at - 1 };
+	return (struct traced_wait){ .thread = UINT32_MAX,
+				     .tid = tid <= INT32_MAX ? tid : 0 };
+}
+
+static uint64_t
+wait_key(size_t lock, const struct traced_wait *wait)
+{
+	const uint32_t thread = wait->thread == UINT32_MAX ?
+		(uint32_t)INT32_MIN | wait->tid : wait->thread;
+
+	return (uint64_t)lock << 32 | thread;
+}
+
 static void
-add_wait(struct map *known, size_t lock, uint32_t thread, uint64_t ns,
+add_wait(struct map *known, size_t lock, struct traced_wait wait, uint64_t ns,
 	 struct traced_wait **waits, size_t *len, size_t *cap)
 {
-	uint64_t *at = map_slot_of(known, (uint64_t)lock << 32 | thread);
+	uint64_t *at = map_slot_of(known, wait_key(lock, &wait));
 
 	if (!*at) {
 		*waits = xgrow(*waits, cap, *len + 1, sizeof **waits);
-		(*waits)[*len] = (struct traced_wait){ .thread = thread };
+		(*waits)[*len] = wait;
 		*at = ++*len;
 	}
 	(*waits)[*at - 1].count++;
 	(*waits)[*at - 1].ns += ns;
-}
-
-static uint32_t
-thread_of(const struct source *src, uint64_t tid)
-{
-	uint64_t at;
-
-	return map_get(&src->threads, tid, &at) ? (uint32_t)at - 1 :
-						  UINT32_MAX;
 }
 
 static void
@@ -91,11 +104,11 @@ add_record(void *arg, const struct expr_record *r)
 	lock->count++;
 	lock->ns += ns;
 	lock->longest_ns = ns > lock->longest_ns ? ns : lock->longest_ns;
-	add_wait(&w->waiters, number, thread_of(r->src, p->thread), ns,
+	add_wait(&w->waiters, number, wait_of(r->src, p->thread), ns,
 		 &lock->waiters, &lock->waiters_len, &lock->waiters_cap);
 	if (p->value[SYNC_OWNER])
 		add_wait(&w->owners, number,
-			 thread_of(r->src, p->value[SYNC_OWNER]), ns,
+			 wait_of(r->src, p->value[SYNC_OWNER]), ns,
 			 &lock->owners, &lock->owners_len, &lock->owners_cap);
 }
 
@@ -216,7 +229,9 @@ longest_first(const void *a, const void *b)
 
 	if (x->ns != y->ns)
 		return x->ns > y->ns ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
 static void

@@ -44,7 +44,8 @@ lock_name(struct viewer *v, const struct traced_lock *lock)
 	return str_take(&text);
 }
 
-/* "2: 0.030 s, 5: 0.010 s"; numbers are those of `threads`. */
+/* "2: 0.030 s, t@4711: 0.010 s"; numbers are those of `threads`, and the
+ * system's of a thread that is not there. */
 static char *
 threads_text(const struct viewer *v, const struct traced_wait *waits, size_t n)
 {
@@ -57,6 +58,8 @@ threads_text(const struct viewer *v, const struct traced_wait *waits, size_t n)
 		if (waits[i].thread < known)
 			str_addf(&text, "%" PRIu32,
 				 threads[waits[i].thread].ordinal);
+		else if (waits[i].tid)
+			str_addf(&text, "t@%" PRIu32, waits[i].tid);
 		else
 			str_add(&text, "another");
 		str_addf(&text, ": %.3f s", (double)waits[i].ns / 1e9);
