@@ -168,6 +168,8 @@ int debug_which(struct debug *d, const char *name, struct str *out);
  * need not be whole; start 0: it is only where it was inlined. */
 struct debug_code {
 	uint64_t start, size;
+	const char *name;	/* that it is linked by, or has in the source;
+				 * lives until debug_changed */
 	const char *file;
 	int line;
 };

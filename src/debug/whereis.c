@@ -139,7 +139,8 @@ code_of(struct debug *d, const char *name, find_fn *find,
 		if (!o->here || !find(o->symbols, name, &sym))
 			continue;
 		*out = (struct debug_code){ .start = sym.start + o->bias,
-					    .size = sym.size };
+					    .size = sym.size,
+					    .name = sym.name };
 		if (!symfile_declared(o->symbols, sym.start, &out->file,
 				      &out->line))
 			out->file = NULL;
@@ -157,6 +158,7 @@ take_declared(void *arg, struct entry *e)
 	if (dwarf_tag(&e->die) != DW_TAG_subprogram ||
 	    dwarf_decl_line(&e->die, &out->line) != 0)
 		return true;
+	out->name = e->name;
 	out->file = dwarf_decl_file(&e->die);
 	return !out->file;
 }

@@ -87,6 +87,13 @@ list_file(struct shell *sh)
 	return sh->list_file;
 }
 
+/* Of a program that does not run there is nothing but the file. */
+static bool
+stands_nowhere(const struct shell *sh)
+{
+	return sh->core && !core_threads(sh->core);
+}
+
 /* Around the line where a function, or the thread, is. */
 static int
 list_function(struct shell *sh, const char *name)
@@ -126,8 +133,7 @@ list_here(struct shell *sh)
 {
 	struct debug_frame f;
 
-	/* nobody is anywhere */
-	if (sh->core && !core_threads(sh->core) && list_file(sh))
+	if (stands_nowhere(sh) && list_file(sh))
 		return 0;
 	if (line_of_thread(sh, &f) < 0)
 		return -1;
@@ -333,11 +339,35 @@ cmd_file(struct shell *sh, size_t n, char **words)
 
 		list_at(sh, file, 1);
 		free(file);
-	} else if (!sh->list_file && !selected(sh, &f))
+	} else if (!(stands_nowhere(sh) ? list_file(sh) : sh->list_file) &&
+		   !selected(sh, &f))
 		return FAILED;
 	if (n == 1)
 		fprintf(sh->out, "%s\n", sh->list_file ? sh->list_file :
 			f.file ? f.file : "no file is known");
+	return DONE;
+}
+
+/* Of a program that does not run: its source is looked at then. */
+static enum result
+func_of_file(struct shell *sh, size_t n, char **words)
+{
+	struct debug_code code;
+
+	if (n == 1) {
+		fail(FAIL_UNSUITABLE, "func: the program does not run");
+		fail_remedy("func FUNCTION, or run");
+		return FAILED;
+	}
+	if (line_by_debug(sh, words[1], &code) < 0)
+		return FAILED;
+
+	char *name = str_tame(name_display(code.name, NAME_LONG));
+
+	fprintf(sh->out, "%s\n", name);
+	free(name);
+	if (code.file)
+		list_around(sh, code.file, code.line);
 	return DONE;
 }
 
@@ -349,6 +379,8 @@ cmd_func(struct shell *sh, size_t n, char **words)
 
 	if (n > 2)
 		return USAGE;
+	if (stands_nowhere(sh))
+		return func_of_file(sh, n, words);
 	/* then it is short for the table of the experiment */
 	if (!sh->core && !target_alive(sh)) {
 		words[0] = (char *)"functions";
@@ -398,7 +430,7 @@ const struct command list_commands[] = {
 	{ "file", "[FILE]", "tell which source is looked at, or choose it",
 	  NEEDS_SEEN | OF_PROGRAM, cmd_file, "file main.c" },
 	{ "func", "[FUNCTION]", "tell which function is looked at, or choose "
-	  "one", 0, cmd_func, "func main" },
+	  "one", OF_PROGRAM | OR_EXPERIMENT, cmd_func, "func main" },
 	{ "list", "[-w[N]] [[FILE:]N[,M|,+K] | FUNCTION[,+K] | +[N] | -[N]]",
 	  "print lines of the source (-w: around it; +, -: what comes\n"
 	  "  next, what was before)",
