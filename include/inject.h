@@ -19,7 +19,6 @@
 
 enum { INJECT_BORROWED = 4 };
 
-/* What an injection did, for the receipt. */
 /* What befell a called function that did not return. */
 enum inject_mishap {
 	INJECT_RETURNED,
@@ -37,6 +36,7 @@ struct inject_met {
 	size_t frame_count;
 };
 
+/* What an injection did, for the receipt. */
 struct inject_report {
 	pid_t donor;
 	uint64_t donor_stop_ns;	/* how long the donor stood, all tries */

@@ -181,6 +181,11 @@ struct Elf *symfile_elf(struct symfile *sf);
  * NULL: no such unit. */
 struct Dwarf *symfile_unit_dwarf(struct symfile *sf, size_t unit,
 				 uint64_t *offset);
+/* The file that an attribute of an entry (a Dwarf_Die of libdw) names, which may
+ * stand in another unit's entry and then counts in that unit's table; as the
+ * compiler wrote it, or NULL. (dwarf_decl_file of libdw 0.188 ends the process
+ * where a split unit has no table.) */
+const char *symbol_file(void *die, unsigned attribute);
 /* The variable of that linkage name; false: none. */
 bool symfile_data_named(struct symfile *sf, const char *name,
 			struct symbol *out);

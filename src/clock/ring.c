@@ -151,15 +151,6 @@ half_full(const struct ring *ring)
 	return ring->page && ring_head(ring) - tail > ring->size / 2;
 }
 
-bool
-rings_pressed(const struct rings *r)
-{
-	for (size_t i = 0; i < r->len; i++)
-		if (half_full(&r->ring[i]))
-			return true;
-	return false;
-}
-
 static bool
 part_new(const struct ring *ring)
 {
@@ -167,13 +158,25 @@ part_new(const struct ring *ring)
 		ring_head(ring) - ring->drained >= ring->size / RING_PARTS;
 }
 
+static bool
+any_ring(const struct rings *r, bool (*is)(const struct ring *ring))
+{
+	for (size_t i = 0; i < r->len; i++)
+		if (is(&r->ring[i]))
+			return true;
+	return false;
+}
+
+bool
+rings_pressed(const struct rings *r)
+{
+	return any_ring(r, half_full);
+}
+
 bool
 rings_ripe(const struct rings *r)
 {
-	for (size_t i = 0; i < r->len; i++)
-		if (part_new(&r->ring[i]))
-			return true;
-	return false;
+	return any_ring(r, part_new);
 }
 
 static void

@@ -292,18 +292,27 @@ debug_number(struct debug *d, const char *text, int64_t *number)
 	return 0;
 }
 
+static struct value *
+value_of(struct debug *d, const char *text, struct type **type)
+{
+	struct value *v;
+
+	debug_begin(d);
+	v = evaluate_text(d, text);
+	if (v)
+		*type = type_strip(d, v->type);
+	return v;
+}
+
 int
 debug_address(struct debug *d, const char *text, uint64_t *addr,
 	      uint64_t *size)
 {
-	struct value *v;
 	struct type *t;
+	struct value *v = value_of(d, text, &t);
 
-	debug_begin(d);
-	v = evaluate_text(d, text);
 	if (!v)
 		return -1;
-	t = type_strip(d, v->type);
 	*size = 1;
 	if (t->kind == TYPE_FUNCTION || t->kind == TYPE_ARRAY ||
 	    t->kind == TYPE_NODEBUG_TEXT) {
@@ -342,14 +351,11 @@ int
 debug_data(struct debug *d, const char *text, bool follow,
 	   struct debug_data *out)
 {
-	struct value *v;
 	struct type *t;
+	struct value *v = value_of(d, text, &t);
 
-	debug_begin(d);
-	v = evaluate_text(d, text);
 	if (!v)
 		return -1;
-	t = type_strip(d, v->type);
 	*out = (struct debug_data){ .addr = v->addr };
 	if (t->kind == TYPE_POINTER && (follow || v->place == VALUE_TEMPORARY)) {
 		out->pointed = true;

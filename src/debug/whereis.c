@@ -159,7 +159,7 @@ take_declared(void *arg, struct entry *e)
 	    dwarf_decl_line(&e->die, &out->line) != 0)
 		return true;
 	out->name = e->name;
-	out->file = dwarf_decl_file(&e->die);
+	out->file = symbol_file(&e->die, DW_AT_decl_file);
 	return !out->file;
 }
 

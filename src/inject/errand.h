@@ -125,7 +125,7 @@ struct errand {
 
 /* Sizes of everything; static TLS offsets are read from the link maps. */
 int scratch_plan(struct plan *p, struct scratch *s);
-/* A page below the thread's stack that nobody may touch. */
+/* A page below the thread's stack that cannot be written. */
 int scratch_guard(const struct plan *p, const struct scratch *s, pid_t helper,
 		  const struct user_regs_struct *regs);
 /* Code, block, first stack word and TLS, into the mapped scratch. */

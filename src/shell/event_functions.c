@@ -55,21 +55,34 @@ take_of_file(void *arg, uint64_t start, const char *file, int line)
 		gather(g, start);
 }
 
-static bool
-gather_object(void *arg, struct symfile *sf)
+/* One that is pending asks each object once. */
+static void
+seek_once(struct gathering *g, struct symfile *sf,
+	  void (*seek)(struct gathering *g))
 {
-	struct gathering *g = arg;
 	const size_t before = g->h->spots_len;
 
 	if (event_was_searched(g->h, sf))
-		return true;
+		return;
 	g->sf = sf;
-	if (g->h->of_name)
-		symfile_each(sf, take_named, g);
-	for (size_t i = 1; g->h->of_file && i <= symfile_units(sf); i++)
-		symfile_unit_functions(sf, i, take_of_file, g);
+	seek(g);
 	if (g->h->spots_len == before)
 		vec_push(&g->h->searched, sf);
+}
+
+static void
+seek_all(struct gathering *g)
+{
+	if (g->h->of_name)
+		symfile_each(g->sf, take_named, g);
+	for (size_t i = 1; g->h->of_file && i <= symfile_units(g->sf); i++)
+		symfile_unit_functions(g->sf, i, take_of_file, g);
+}
+
+static bool
+gather_object(void *arg, struct symfile *sf)
+{
+	seek_once(arg, sf, seek_all);
 	return true;
 }
 
@@ -143,21 +156,18 @@ add_copies(void *arg, struct symfile *sf)
 	return true;
 }
 
-/* One that is pending asks each object once. */
+static void
+seek_endings(struct gathering *g)
+{
+	symfile_each(g->sf, take_ending, g);
+	if (g->h->kind == EVENT_PLACE)
+		(void)add_copies(g, g->sf);
+}
+
 static bool
 gather_endings(void *arg, struct symfile *sf)
 {
-	struct gathering *g = arg;
-	const size_t before = g->h->spots_len;
-
-	if (event_was_searched(g->h, sf))
-		return true;
-	g->sf = sf;
-	symfile_each(sf, take_ending, g);
-	if (g->h->kind == EVENT_PLACE)
-		(void)add_copies(g, sf);
-	if (g->h->spots_len == before)
-		vec_push(&g->h->searched, sf);
+	seek_once(arg, sf, seek_endings);
 	return true;
 }
 

@@ -45,13 +45,8 @@ struct search {
 	int line;
 };
 
-/*
- * The file that an attribute names, which may stand in another unit's entry
- * and then counts in that unit's table. (dwarf_decl_file of libdw 0.188 ends
- * the process where a split unit has no table.)
- */
-static const char *
-file_of(struct search *s, struct unit *unit, Dwarf_Die *die, unsigned name)
+const char *
+symbol_file(void *die, unsigned name)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word file;
@@ -65,8 +60,13 @@ file_of(struct search *s, struct unit *unit, Dwarf_Die *die, unsigned name)
 			  NULL) != 0 ||
 	    dwarf_getsrcfiles(&owner, &files, &count) != 0 || file >= count)
 		return NULL;
+	return dwarf_filesrc(files, file, NULL, NULL);
+}
 
-	const char *path = dwarf_filesrc(files, file, NULL, NULL);
+static const char *
+file_of(struct search *s, struct unit *unit, Dwarf_Die *die, unsigned name)
+{
+	const char *path = symbol_file(die, name);
 
 	return path ? lines_absolute(s->sf, unit, path) : NULL;
 }

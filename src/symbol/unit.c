@@ -114,7 +114,7 @@ static int
 pass_function(Dwarf_Die *die, void *arg)
 {
 	const struct function_visit *v = arg;
-	const char *file = dwarf_decl_file(die);
+	const char *file = symbol_file(die, DW_AT_decl_file);
 	Dwarf_Addr start;
 	int line;
 
