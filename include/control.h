@@ -548,6 +548,9 @@ bool thread_watch_takes(struct thread_watch *w, const siginfo_t *info,
  * exited. */
 enum stepped { STEPPED, STEP_SIGNALLED, STEP_WAITS, STEP_ENDED };
 int target_step(struct target *t, pid_t tid, enum stepped *how);
+/* Having come by a step to where a breakpoint is, it has hit it: that one, and
+ * it passes it when it goes on; NULL: there is none. */
+struct breakpoint *target_meet(struct target *t, pid_t tid);
 /* The instruction at which it stands calls a function: the address behind it;
  * 0: it does not. */
 uint64_t target_behind_call(struct target *t, uint64_t pc);

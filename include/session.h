@@ -430,6 +430,7 @@ struct session_step {
 	enum session_stepped why;
 	uint64_t pc, sp;	/* where it stands now */
 	uint64_t behind_call;	/* the address behind the call at pc; 0: none */
+	int breakpoint;		/* which it came to there, and hit; -1: none */
 };
 int session_step(struct session *s, pid_t tid, uint64_t start, uint64_t end,
 		 struct session_step *at);

@@ -229,6 +229,21 @@ target_step(struct target *t, pid_t tid, enum stepped *how)
 	return 0;
 }
 
+struct breakpoint *
+target_meet(struct target *t, pid_t tid)
+{
+	struct user_regs_struct regs;
+	struct breakpoint *bp;
+
+	if (!t->held || thread_get_regs(tid, &regs) < 0)
+		return NULL;
+	bp = breakpoint_at(t, machine_pc(&regs));
+	if (!bp || breakpoint_is_trap(bp))
+		return bp;
+	machine_pass(&regs);
+	return thread_set_regs(tid, &regs) < 0 ? NULL : bp;
+}
+
 uint64_t
 target_behind_call(struct target *t, uint64_t pc)
 {

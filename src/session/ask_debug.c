@@ -96,12 +96,13 @@ session_step(struct session *s, pid_t tid, uint64_t start, uint64_t end,
 
 	const int r = client_ask(s, &request, &answer);
 
-	*at = (struct session_step){0};
+	*at = (struct session_step){ .breakpoint = -1 };
 	if (r == 0) {
 		at->why = (enum session_stepped)wire_take(&answer);
 		at->pc = wire_take(&answer);
 		at->sp = wire_take(&answer);
 		at->behind_call = wire_take(&answer);
+		at->breakpoint = (int)(int64_t)wire_take(&answer);
 	}
 	wire_fini(&answer);
 	return r;

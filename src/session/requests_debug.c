@@ -117,12 +117,29 @@ static bool
 is_over(const struct stepping *s)
 {
 	return s->start == s->end || s->at.why != SESSION_STEPPED ||
+		s->at.breakpoint >= 0 ||
 		s->at.pc < s->start || s->at.pc >= s->end;
+}
+
+/* What a step comes to is hit, as by one who runs. */
+static int
+meet(struct tracer *tr, pid_t tid)
+{
+	const struct breakpoint *bp = target_meet(tr->target, tid);
+
+	for (size_t i = 0; bp && i < tr->trap_count; i++)
+		if (tr->traps[i].at == bp) {
+			tr->traps[i].hit_by = tid;
+			return (int)i;
+		}
+	fail_clear();
+	return -1;
 }
 
 static int
 step_once(struct tracer *tr, struct stepping *s)
 {
+	const uint64_t from = s->at.pc;
 	static const enum session_stepped whys[] = {
 		[STEPPED] = SESSION_STEPPED,
 		[STEP_SIGNALLED] = SESSION_STEP_SIGNALLED,
@@ -134,7 +151,14 @@ step_once(struct tracer *tr, struct stepping *s)
 	if (target_step(tr->target, s->tid, &how) < 0)
 		return -1;
 	s->at.why = whys[how];
-	return how == STEP_ENDED ? 0 : look_where(tr->target, s);
+	if (how == STEP_ENDED)
+		return 0;
+	if (look_where(tr->target, s) < 0)
+		return -1;
+	/* a string instruction stays where it is */
+	if (how == STEPPED && s->at.pc != from)
+		s->at.breakpoint = meet(tr, s->tid);
+	return 0;
 }
 
 /* A line may be a loop without end: the shell is asked whether to go on. */
@@ -152,7 +176,9 @@ static int
 do_step(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
 	const uint64_t until = now_ns() + STEP_NS;
-	struct stepping s = { .tid = (pid_t)wire_take(in) };
+	struct stepping s = {
+		.tid = (pid_t)wire_take(in), .at.breakpoint = -1,
+	};
 
 	s.start = wire_take(in);
 	s.end = wire_take(in);
@@ -175,6 +201,7 @@ do_step(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	wire_put(out, s.at.pc);
 	wire_put(out, s.at.sp);
 	wire_put(out, s.at.behind_call);
+	wire_put(out, (uint64_t)(int64_t)s.at.breakpoint);
 	return 0;
 }
 

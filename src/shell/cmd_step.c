@@ -20,7 +20,6 @@ struct walk {
 	bool entered;		/* it has gone into one */
 	struct place from, now;
 	bool ended;		/* by something else: a stop, the end */
-	bool told;		/* ... that has shown where it is */
 };
 
 static void
@@ -38,6 +37,7 @@ run_until(struct walk *w, uint64_t addr, uint64_t least_sp)
 
 	if (until_begin(sh, addr, w->tid, least_sp) < 0)
 		return -1;
+	sh->place_told = false;
 	run_forget_interrupt();
 
 	const bool ran = session_cont(sh->session) == 0;
@@ -47,6 +47,7 @@ run_until(struct walk *w, uint64_t addr, uint64_t least_sp)
 	if (!ran)
 		return -1;
 	if (reached && session_at(sh->session, w->tid, &at) == 0) {
+		w->ended = sh->place_told;
 		look(w, &at);
 		return 0;
 	}
@@ -87,6 +88,19 @@ take(struct walk *w, const struct session_step *at)
 	return 0;
 }
 
+/* What handlers of what it came to, or has changed, have to say. */
+static bool
+met_handlers(struct walk *w, const struct session_step *at)
+{
+	struct shell *sh = w->sh;
+	bool over = data_stepped(sh, w->tid);
+
+	if (at->breakpoint >= 0 && sh->session && !sh->quitting)
+		over = handlers_meet(sh, at->breakpoint, w->tid) || over;
+	return over || !sh->session ||
+		session_state(sh->session) != SESSION_STOPPED;
+}
+
 static int
 step_in(struct walk *w, uint64_t start, uint64_t end)
 {
@@ -97,10 +111,10 @@ step_in(struct walk *w, uint64_t start, uint64_t end)
 		if (session_step(w->sh->session, w->tid, start, end, &at) < 0)
 			return -1;
 	} while (at.why == SESSION_STEP_INTERRUPTED && !wait_signal);
+	w->sh->place_told = false;
 	if (take(w, &at) < 0)
 		return -1;
-	w->told = w->tid && !w->ended && data_stepped(w->sh, w->tid);
-	w->ended = w->ended || w->told;
+	w->ended = w->ended || (w->tid && met_handlers(w, &at));
 	return 0;
 }
 
@@ -234,13 +248,14 @@ walk(struct shell *sh, long long times, bool over, int (*go)(struct walk *))
 	if (place_now(sh, w.tid, &w.now) < 0)
 		return FAILED;
 	run_forget_interrupt();
+	sh->place_told = false;
 	for (long long i = 0; i < times && !w.ended; i++) {
 		w.from = w.now;
 		if (go(&w) < 0)
 			return FAILED;
 		w.ended |= wait_signal != 0;
 	}
-	if (w.tid && !w.told && sh->session &&
+	if (w.tid && !sh->place_told && sh->session &&
 	    session_state(sh->session) == SESSION_STOPPED) {
 		sh->thread = w.tid;
 		if (place_now(sh, w.tid, &w.now) == 0)

@@ -195,6 +195,7 @@ place_print(struct shell *sh, const struct place *p)
 	char *function = innermost_function(p);
 	const char *slash = p->file ? strrchr(p->file, '/') : NULL;
 
+	sh->place_told = true;
 	fprintf(sh->out, "stopped in %s at ", function);
 	if (p->file)
 		fprintf(sh->out, "line %d in file \"%s\"\n", p->line,

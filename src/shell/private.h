@@ -91,6 +91,7 @@ struct shell {
 	struct live *live;	/* names in the target; NULL none yet */
 	uint64_t judged;	/* the hit that is met: session_event.hits */
 	pid_t thread;		/* the one that stopped; 0: the first */
+	bool place_told;	/* where it stands, since it last went on */
 	uint64_t caught;	/* signals that the session tells of */
 	int signal, signal_code;	/* the last of them */
 	uint64_t signal_address;
