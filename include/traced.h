@@ -114,12 +114,15 @@ struct traced_wait {		/* of one thread, or for one */
 	uint32_t thread;	/* index in profile_threads; UINT32_MAX: one
 				 * that left no record of its own */
 	uint32_t tid;		/* of such a one; 0: no number of a thread */
+	uint32_t begun_in;	/* function + 1 that one began with which was
+				 * joined; 0: not known */
 	uint64_t count, ns;
 };
 
 struct traced_lock {
 	uint32_t experiment;
 	uint64_t address;
+	bool is_thread;		/* it was joined: the owner is what it is */
 	char *name;		/* of the variable; NULL: not known */
 	uint64_t offset;	/* in the variable, or in the block */
 	uint32_t stack;		/* + 1 that allocated the block; 0: not known */

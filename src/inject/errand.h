@@ -115,6 +115,9 @@ struct errand {
 	bool left_behind;	/* the scratch must stay */
 	char fault[64];		/* what a thread of ours did: "crashed" */
 	uint64_t ended_ns;	/* the call was ended then; 0: not */
+	/* What others had waited for a processor by then, and when they were
+	 * asked last; 0: not yet. */
+	uint64_t others_ns, others_since, others_asked;
 	/* Of a function of the program's. */
 	uint64_t late_ns;	/* it is to end since then; 0: it is not */
 	uint64_t thread_tp;

@@ -162,17 +162,78 @@ watch_thread(struct errand *e, uint64_t timeout_ns)
 	return thread_resume(e->thread, RUN_FREE, 0);
 }
 
+/* ---- for how long -------------------------------------------------------- */
+
+enum { OTHERS = 64, OTHERS_TIMES = 3 };
+#define OTHERS_AFTER_NS	UINT64_C(1000000000)
+#define OTHERS_EVERY_NS	UINT64_C(100000000)
+
+/* How long the program's threads, or some of very many, have waited for a
+ * processor. */
+static uint64_t
+others_waited(const struct errand *e)
+{
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = target_threads(e->p->t, &tids, &cap);
+	struct thread_facts f;
+	uint64_t sum = 0;
+
+	for (ssize_t i = 0; i < n && i < OTHERS; i++)
+		if (tids[i] != e->thread && tids[i] != e->helper &&
+		    target_thread_facts(e->p->t, tids[i], &f) == 0)
+			sum += f.wait_ns;
+	free(tids);
+	fail_clear();
+	return sum;
+}
+
+static void
+note_others(struct errand *e, uint64_t wall, uint64_t now)
+{
+	if (e->others_since || wall < OTHERS_AFTER_NS)
+		return;
+	e->others_ns = others_waited(e);
+	e->others_since = now;
+}
+
+/*
+ * Our thread has had its time, own. But in the loader it waits for locks, and
+ * who has them, one after the other, may wait for a processor: that does not
+ * count either. It may also be anybody who waits for one, beside a lock that
+ * nobody gives back, so there is an end to that.
+ */
+static bool
+others_hold_it_up(struct errand *e, uint64_t own, uint64_t now)
+{
+	uint64_t waited;
+
+	if (!e->entry || own >= OTHERS_TIMES * e->limits.own_ns)
+		return false;
+	if (now - e->others_asked < OTHERS_EVERY_NS)
+		return true;
+	if (block_read(e) < 0 || e->block.state >= BLOCK_CALLING)
+		return false;
+	waited = others_waited(e);
+	waited = waited > e->others_ns ? waited - e->others_ns : 0;
+	if (waited > now - e->others_since)
+		waited = now - e->others_since;
+	e->others_asked = now;
+	return own < e->limits.own_ns + waited;
+}
+
 /*
  * Time that our thread had, or could have had but for a lock: what it waited
  * for a processor does not count, whatever the load; but for somebody who
  * waits for an answer there is an end to everything. NULL: go on.
  */
 static char *
-why_give_up(const struct errand *e, uint64_t since)
+why_give_up(struct errand *e, uint64_t since)
 {
+	const uint64_t now = now_ns();
 	const struct inject_limits *limits = &e->limits;
 	const pid_t tid = e->thread ? e->thread : e->helper;
-	const uint64_t wall = now_ns() - (e->ended_ns ? e->ended_ns : since);
+	const uint64_t wall = now - (e->ended_ns ? e->ended_ns : since);
 	struct thread_facts f;
 
 	if (limits->cancelled && limits->cancelled(limits->arg))
@@ -181,9 +242,11 @@ why_give_up(const struct errand *e, uint64_t since)
 		return xasprintf("did not return within %llu s, on a busy "
 				 "machine", (unsigned long long)
 				 (limits->wall_ns / NS_PER_S));
+	note_others(e, wall, now);
 	if (wall < limits->own_ns ||
 	    target_thread_facts(e->p->t, tid, &f) < 0 ||
-	    wall < f.wait_ns + limits->own_ns)
+	    wall < f.wait_ns + limits->own_ns ||
+	    others_hold_it_up(e, wall - f.wait_ns, now))
 		return NULL;
 	return xasprintf("did not return within %llu s",
 			 (unsigned long long)(limits->own_ns / NS_PER_S));

@@ -16,6 +16,15 @@ void traced_size_add(struct traced_sizes *s, uint64_t bytes);
 /* So many of one size, and their bytes in all. */
 void traced_sizes_add(struct traced_sizes *s, uint64_t n, uint64_t bytes);
 
+/* ---- joined.c ----------------------------------------------------------- */
+
+/* Is it a wait for the end of a thread? */
+bool joined_by(struct profile *prof, uint32_t stack);
+/* Where the threads began that were joined, of those of one experiment, which
+ * is the last one so far. */
+void joined_begins(struct profile *prof, struct source *src,
+		   struct traced_locks *locks, size_t from);
+
 /* ---- descriptors.c: which file a number was at a moment ----------------- */
 
 /*

@@ -2,7 +2,8 @@
 /*
  * Waits by what was waited for. An object is known by its address; where that
  * lies in a variable it has its name, where in a block of the heap whose
- * allocation was recorded, the stack that allocated it.
+ * allocation was recorded, the stack that allocated it. Where it is a thread
+ * it is known by that.
  */
 #include "calls.h"
 
@@ -39,7 +40,8 @@ lock_for(struct waiting *w, const struct expr_record *r)
 				   sizeof *out->items);
 		out->items[out->len] = (struct traced_lock){
 			.experiment = (uint32_t)(r->src - w->prof->sources),
-			.address = address };
+			.address = address,
+			.is_thread = joined_by(w->prof, r->stack) };
 		w->places = xgrow(w->places, &w->places_cap,
 				  w->places_len + 1, sizeof *w->places);
 		w->places[w->places_len++] = (struct place_of_lock){
@@ -244,9 +246,12 @@ sort_waits(struct traced_wait *waits, size_t n)
 static void
 add_experiment(struct waiting *w, struct source *src)
 {
+	const size_t first = w->out->len;
+
 	map_fini(&w->known);
 	w->places_len = 0;
 	records_each(w->prof, src, add_record, w);
+	joined_begins(w->prof, src, w->out, first);
 	for (size_t i = 0; i < w->places_len; i++)
 		name_variable(w, src, &w->places[i]);
 	if (!w->places_len || !experiment_declares(src->reader, PACKET_HEAP))

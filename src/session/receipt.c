@@ -59,8 +59,9 @@ receipt_text(const struct session_progress *p, const char *clean,
 		str_addf(&s, "%u thread%s not sampled, ", p->not_sampled,
 			 p->not_sampled == 1 ? "" : "s");
 	if (p->stacks_failed)
-		str_addf(&s, "%llu stacks not unwound to the end, ",
-			 (unsigned long long)p->stacks_failed);
+		str_addf(&s, "%llu stack%s not unwound to the end, ",
+			 (unsigned long long)p->stacks_failed,
+			 p->stacks_failed == 1 ? "" : "s");
 	if (p->cuts[0])
 		str_addf(&s, "%s, ", p->cuts);
 	if (p->target_cpu_ns)

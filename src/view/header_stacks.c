@@ -44,8 +44,8 @@ print_looks(const struct experiment_reader *rd, FILE *out)
 	}
 	if (!looks || !cut)
 		return;
-	fprintf(out, "Looks at threads that wait: %s stacks, %s not whole\n",
-		looks, cut);
+	fprintf(out, "Looks at threads that wait: %s stack%s, %s not whole\n",
+		looks, strcmp(looks, "1") ? "s" : "", cut);
 	if (every && strtod(every, NULL) > 0)
 		fprintf(out, "  at each thread every %.1f ms on average: what "
 			"is shorter is estimated over many looks\n",
@@ -125,11 +125,16 @@ print_stacks(const struct viewer *v, size_t e, FILE *out)
 	fprintf(out, "Samples: %" PRIu64, ends.complete + ends.truncated +
 		ends.failed + ends.artificial + ends.missing - ends.traced);
 	if (ends.traced)
-		fprintf(out, "; %" PRIu64 " traced calls have stacks, too",
+		fprintf(out, ends.traced == 1 ?
+			"; %" PRIu64 " traced call has a stack, too" :
+			"; %" PRIu64 " traced calls have stacks, too",
 			ends.traced);
 	if (ends.booked)
-		fprintf(out, "; %" PRIu64 " more records book time that "
-			"no sample has", ends.booked);
+		fprintf(out, ends.booked == 1 ?
+			"; %" PRIu64 " more record books time that no sample "
+			"has" :
+			"; %" PRIu64 " more records book time that no sample "
+			"has", ends.booked);
 	fprintf(out, "\nStacks: %" PRIu64 " complete, %" PRIu64 " truncated, %"
 		PRIu64 " failed", ends.complete, ends.truncated, ends.failed);
 	if (ends.artificial)

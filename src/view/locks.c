@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What was waited for: locks by their address, with the name of the variable
- * or of the function whose block it lies in, who waited how long, and for
- * whom, where that was recorded.
+ * or of the function whose block it lies in, and threads that were joined; who
+ * waited how long, and for whom, where that was recorded.
  */
 #include "calls.h"
 
@@ -13,6 +13,58 @@
 enum { THREADS_SHOWN = 6 };
 
 /* ---- names --------------------------------------------------------------- */
+
+static const struct thread_cost *
+thread_of(const struct viewer *v, const struct traced_wait *wait)
+{
+	const struct thread_cost *threads;
+	const size_t known = profile_threads(v->prof, &threads);
+
+	return wait->thread < known ? &threads[wait->thread] : NULL;
+}
+
+/* All began in the same function: that one, or UINT32_MAX. */
+static uint32_t
+common_begin(const struct traced_lock *lock)
+{
+	const uint32_t first = lock->owners[0].begun_in;
+
+	for (size_t i = 1; i < lock->owners_len; i++)
+		if (lock->owners[i].begun_in != first)
+			return UINT32_MAX;
+	return first - 1;
+}
+
+/* "thread 2, tid 4711 (work)": the function that it began with, or else its
+ * name. One that had ended has no number any more; others may have followed it
+ * at its address. */
+static char *
+joined_name(struct viewer *v, const struct traced_lock *lock)
+{
+	struct str text = {0};
+
+	if (!lock->owners_len)
+		return xstrdup("<thread that had ended>");
+
+	const struct thread_cost *th = thread_of(v, &lock->owners[0]);
+	const uint32_t begin = common_begin(lock);
+	const char *name = th ? th->name : NULL;
+
+	if (lock->owners_len > 1)
+		str_addf(&text, "%zu threads in turn", lock->owners_len);
+	else if (th)
+		str_addf(&text, "thread %" PRIu32 ", tid %" PRIu64,
+			 th->ordinal, th->tid);
+	else
+		str_addf(&text, "thread, tid %" PRIu32, lock->owners[0].tid);
+	if (begin != UINT32_MAX)
+		name = viewer_name(v, begin);
+	else if (lock->owners_len > 1)
+		name = NULL;
+	if (name && *name)
+		str_addf(&text, " (%s)", name);
+	return str_take(&text);
+}
 
 static char *
 place_name(struct viewer *v, const struct traced_lock *lock)
@@ -30,11 +82,12 @@ static char *
 lock_name(struct viewer *v, const struct traced_lock *lock)
 {
 	const size_t experiments = profile_experiment_count(v->prof);
-	char *place = place_name(v, lock);
+	char *place = lock->is_thread ? joined_name(v, lock) :
+		place_name(v, lock);
 	struct str text = {0};
 
 	str_add(&text, place ? place : "<unknown object>");
-	if (place && lock->offset)
+	if (place && lock->offset && !lock->is_thread)
 		str_addf(&text, " + 0x%" PRIx64, lock->offset);
 	str_addf(&text, ", at 0x%08" PRIx64, lock->address);
 	if (experiments > 1)
@@ -49,15 +102,14 @@ lock_name(struct viewer *v, const struct traced_lock *lock)
 static char *
 threads_text(const struct viewer *v, const struct traced_wait *waits, size_t n)
 {
-	const struct thread_cost *threads;
-	const size_t known = profile_threads(v->prof, &threads);
 	struct str text = {0};
 
 	for (size_t i = 0; i < n && i < THREADS_SHOWN; i++) {
+		const struct thread_cost *th = thread_of(v, &waits[i]);
+
 		str_add(&text, i ? ", " : "");
-		if (waits[i].thread < known)
-			str_addf(&text, "%" PRIu32,
-				 threads[waits[i].thread].ordinal);
+		if (th)
+			str_addf(&text, "%" PRIu32, th->ordinal);
 		else if (waits[i].tid)
 			str_addf(&text, "t@%" PRIu32, waits[i].tid);
 		else
@@ -192,8 +244,9 @@ write_locks(struct viewer *v, const struct traced_locks *locks, FILE *out)
 	struct vec names = {0};
 	struct str notes = {0};
 
-	title_write(v, out, "Waits by object: %zu objects, %" PRIu64
-		    " waits, %.3f s", locks->len, sums.count,
+	title_write(v, out, "Waits by object: %zu object%s, %" PRIu64
+		    " wait%s, %.3f s", locks->len, locks->len == 1 ? "" : "s",
+		    sums.count, sums.count == 1 ? "" : "s",
 		    (double)sums.ns / 1e9);
 	putc('\n', out);
 	add_columns(&t, &sums);

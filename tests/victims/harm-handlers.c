@@ -83,6 +83,9 @@ forks(void)
 			bad += status != 0;
 	}
 	tick(SIG_IGN, 0);
+	/* born behind the loop: it would serve our reader's words as we do */
+	if (is_child)
+		_exit(bad ? 1 : 0);
 	while (waitpid(-1, &status, 0) > 0)
 		bad += status != 0;
 }
