@@ -439,6 +439,9 @@ struct value *call_function(struct debug *d, struct value *function,
 bool register_is(const char *name);
 struct value *register_value(struct debug *d, const char *name);
 struct value *symbol_value(struct debug *d, const char *name);
+/* The same of `FILE`NAME, `OBJECT`FILE`NAME, `OBJECT`NAME. */
+struct value *written_value(struct debug *d, const char *written);
+struct value *entry_as_value(struct debug *d, struct entry *e);
 
 enum {				/* operators of two characters and words */
 	OP_SHL = 256, OP_SHR, OP_LE, OP_GE, OP_EQ, OP_NE, OP_AND, OP_OR,
