@@ -23,7 +23,7 @@ enum {
 	FRAME_MAX = 100000,
 	VALUE_MAX = 65536,	/* bytes of one value, as in gdb */
 	ELEMENTS_MAX = 200,	/* of an array or a string that are shown */
-	REPEATS = 10,		/* as many equal elements are one */
+	REPEATS = 10,		/* more equal elements are one */
 	MEMBERS_MAX = 65536,
 	REG_MAX = 128,		/* DWARF's numbers of registers */
 	PIECE_OFFSET_MAX = 4096,	/* bits of it before a piece */
@@ -478,6 +478,7 @@ void print_float(struct printing *p, const struct type *t,
 /* A format of our own: numbers can be made of it. */
 bool float_is_native(const struct type *t);
 bool float_is_brain(const struct type *t);	/* bfloat16 */
+bool float_is_extended(const struct type *t);	/* x87's, in 16 bytes */
 /* float.c: false: it is of a format that is not known here. */
 bool float_of_bytes(const struct type *t, const unsigned char *raw,
 		    uint64_t size, long double *out);

@@ -352,7 +352,8 @@ live_each_object(struct live *l, bool (*visit)(void *arg, struct symfile *sf),
 			return;
 }
 
-/* All that is mapped of it, and where by its code. */
+/* All that is mapped of it, what it has of zeros behind its file's pages too,
+ * and where by its code. */
 static struct live_object
 object_at(struct live *l, size_t i)
 {
@@ -373,6 +374,8 @@ object_at(struct live *l, size_t i)
 		if (other->end > o.end)
 			o.end = other->end;
 	}
+	if (o.end < o.bias + symfile_extent(o.sf))
+		o.end = o.bias + symfile_extent(o.sf);
 	return o;
 }
 
