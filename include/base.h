@@ -115,6 +115,8 @@ char *str_quoted(const char *word);
 char *str_tame(char *text);
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
+/* Is the path that, or does it end so behind a slash? n bytes of end. */
+bool str_path_ends(const char *path, const char *end, size_t n);
 /* A whole decimal number within [min, max]; false when it is not. */
 bool str_number(const char *s, long long min, long long max, long long *out);
 

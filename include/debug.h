@@ -210,6 +210,9 @@ int debug_data(struct debug *d, const char *text, bool follow,
 int debug_examine(struct debug *d, uint64_t addr, size_t count, char format,
 		  unsigned size, struct str *out, uint64_t *next);
 
+/* How a line of that begins: an address, what is there, a colon. */
+void debug_examined(struct debug *d, uint64_t addr, struct str *out);
+
 enum debug_reg_set { DEBUG_GENERAL, DEBUG_FLOATS, DEBUG_ALL };
 /* Registers of the selected frame as gdb lists them. */
 int debug_registers(struct debug *d, enum debug_reg_set set, struct str *out);

@@ -64,8 +64,10 @@ void symfile_ask(struct symfile *sf, struct symbol_server *server);
 /* One line that says what is missing and how to get it; NULL: nothing is. */
 const char *symfile_trouble(struct symfile *sf);
 enum symfile_source symfile_source(struct symfile *sf);
-/* The file that was read; "" for an image in memory. */
+/* The file that was read; "" for an image in memory; and the path that the
+ * target knows. */
 const char *symfile_path(const struct symfile *sf);
+const char *symfile_shown(const struct symfile *sf);
 /* Hex build-id, "" when there is none. */
 const char *symfile_build_id(struct symfile *sf);
 
@@ -155,13 +157,27 @@ void symfile_unit_functions(struct symfile *sf, size_t unit,
  * symfile_line. */
 bool symfile_declared(struct symfile *sf, uint64_t vaddr, const char **file,
 		      int *line);
-/* Virtual address of a named function (linkage or demangled name); false:
- * none. n counts matches when several exist: 0 is the first. */
+/* Virtual address of a named function (linkage or demangled name, or one with
+ * its file: see written.c); false: none. n counts matches when several exist: 0
+ * is the first. */
 bool symfile_named(struct symfile *sf, const char *name, unsigned n,
 		   struct symbol *out);
+/* All of them, until visit is false; copies that the compiler made (f.isra.0)
+ * last. */
+void symfile_each_named(struct symfile *sf, const char *name,
+			bool (*visit)(void *arg, const struct symbol *sym),
+			void *arg);
 /* Where none has that name: the first whose name ends so (name_ends_so). */
 bool symfile_ending(struct symfile *sf, const char *written,
 		    struct symbol *out);
+/* ---- written.c: FILE:NAME, `FILE`NAME, `OBJECT`NAME, `OBJECT`FILE`NAME --- */
+
+/* Of a name so written, where the function's own begins. */
+const char *symfile_written_name(const char *written);
+/* Is what lies there of that file and object? Of all, if none is written. */
+bool symfile_written_here(struct symfile *sf, uint64_t vaddr,
+			  const char *written);
+
 /* Calls visit for each name of each function that has one (completion);
  * stops when it is false. */
 void symfile_each(struct symfile *sf,
@@ -213,6 +229,9 @@ enum name_form { NAME_LONG, NAME_SHORT, NAME_MANGLED };
  * without parameters and without Rust's hash. Control characters are masked.
  * The caller frees it. */
 char *name_display(const char *linkage_name, enum name_form form);
+/* What the compiler made a copy of which is called like it: f of f.isra.0;
+ * NULL: it is none. The caller frees it. */
+char *name_copied(const char *linkage_name);
 /* Is that how its name ends, from a namespace or class on, and before arguments
  * of templates? */
 bool name_ends_so(const char *linkage_name, const char *written);

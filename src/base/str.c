@@ -162,6 +162,15 @@ str_ends(const char *s, const char *suffix)
 }
 
 bool
+str_path_ends(const char *path, const char *end, size_t n)
+{
+	const size_t len = strlen(path);
+
+	return n && len >= n && memcmp(path + len - n, end, n) == 0 &&
+		(len == n || *end == '/' || path[len - n - 1] == '/');
+}
+
+bool
 str_number(const char *s, long long min, long long max, long long *out)
 {
 	char *end;

@@ -10,8 +10,8 @@
 
 enum { COUNT_MAX = 65536 };
 
-static void
-add_address(struct debug *d, uint64_t addr, struct str *out)
+void
+debug_examined(struct debug *d, uint64_t addr, struct str *out)
 {
 	str_addf(out, "0x%" PRIx64, addr);
 	(void)print_symbol(d, addr, out);
@@ -70,7 +70,7 @@ add_instruction(void *arg, const struct symfile_insn *ins)
 	const struct frame *f = frame_selected(l->d);
 
 	str_add(l->out, f && f->at->pc == addr ? "=> " : "   ");
-	add_address(l->d, addr, l->out);
+	debug_examined(l->d, addr, l->out);
 	add_text(l, ins);
 	l->end = addr + ins->length;
 	return --l->left > 0;
@@ -117,7 +117,7 @@ strings(struct debug *d, uint64_t addr, size_t count, struct str *out,
 		unsigned char c = 1;
 		size_t n = 0;
 
-		add_address(d, addr, out);
+		debug_examined(d, addr, out);
 		print_string_at(&p, addr, 1, 'c');
 		str_add(out, "\n");
 		while (n < ELEMENTS_MAX && c) {
@@ -183,16 +183,16 @@ debug_examine(struct debug *d, uint64_t addr, size_t count, char format,
 	for (size_t i = 0; i < count; i++, addr += size) {
 		const bool first = i % per_line(size, format) == 0;
 
+		if (debug_read(d, addr, raw, size) < 0) {
+			str_add(out, i ? "\n" : "");
+			return -1;
+		}
 		if (first && i)
 			str_add(out, "\n");
 		if (first)
-			add_address(d, addr, out);
+			debug_examined(d, addr, out);
 		else
 			str_add(out, "\t");
-		if (debug_read(d, addr, raw, size) < 0) {
-			str_add(out, "\n");
-			return -1;
-		}
 		add_unit(&p, format, size, raw);
 	}
 	str_add(out, "\n");

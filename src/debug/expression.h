@@ -56,5 +56,7 @@ struct value *literal_text(struct debug *d, const struct token *t);
 struct type *parse_type_here(struct parser *p);
 /* A::B<C>::d, taken from the text. */
 const char *parse_qualified(struct parser *p);
+/* `FILE`A::b or 'FILE'::A::b, as `FILE`A::b; NULL: none is here. */
+const char *parse_written(struct parser *p);
 
 #endif

@@ -64,6 +64,12 @@ float_is_brain(const struct type *t)
 }
 
 bool
+float_is_extended(const struct type *t)
+{
+	return LDBL_MANT_DIG == 64 && t->size == 16 && !is_quad(t);
+}
+
+bool
 float_is_native(const struct type *t)
 {
 	return t->size == sizeof(float) || t->size == sizeof(double) ||

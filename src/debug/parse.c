@@ -130,8 +130,14 @@ parse_braces(struct parser *p)
 static struct node *
 parse_primary(struct parser *p)
 {
+	const char *written = parse_written(p);
 	struct node *n;
 
+	if (written) {
+		n = node_new(p, NODE_NAME, 0, NULL, NULL);
+		n->text = written;
+		return n;
+	}
 	switch (p->now.kind) {
 	case TOKEN_NUMBER:
 		return node_value(p, literal_number(p->d, &p->now));

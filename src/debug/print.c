@@ -113,6 +113,25 @@ print_reference(struct printing *p, struct value *v)
 		print_value(&inner, to);
 }
 
+/* With the class or namespace that it is in, and its own name if it is one of
+ * a class. */
+static void
+add_enumerator(struct printing *p, struct type *t, size_t i)
+{
+	const char *colons = t->is_cxx && t->name ? strstr(t->name, "::") :
+		NULL;
+	const char *last = NULL;
+
+	for (; colons; colons = strstr(colons + 2, "::"))
+		last = colons;
+	if (t->is_cxx && t->name &&
+	    attr_flag(&t->die, DW_AT_enum_class))
+		str_addf(p->out, "%s::", t->name);
+	else if (last)
+		str_addf(p->out, "%.*s::", (int)(last - t->name), t->name);
+	str_add(p->out, t->values[i].name);
+}
+
 void
 print_enum(struct printing *p, struct type *t, int64_t value)
 {
@@ -122,19 +141,7 @@ print_enum(struct printing *p, struct type *t, int64_t value)
 	type_fill(p->d, t);
 	for (size_t i = 0; i < t->value_len; i++)
 		if (t->values[i].value == value) {
-			const char *colons = t->is_cxx && t->name ?
-				strstr(t->name, "::") : NULL;
-			const char *last = NULL;
-
-			for (; colons; colons = strstr(colons + 2, "::"))
-				last = colons;
-			if (t->is_cxx && t->name &&
-			    attr_flag(&t->die, DW_AT_enum_class))
-				str_addf(p->out, "%s::", t->name);
-			else if (last)
-				str_addf(p->out, "%.*s::",
-					 (int)(last - t->name), t->name);
-			str_add(p->out, t->values[i].name);
+			add_enumerator(p, t, i);
 			return;
 		}
 	if (!t->is_flags) {
@@ -150,8 +157,8 @@ print_enum(struct printing *p, struct type *t, int64_t value)
 
 		if (!(left & bits))
 			continue;
-		str_addf(p->out, "%s%s", any ? " | " : "(",
-			 t->values[i].name);
+		str_add(p->out, any ? " | " : "(");
+		add_enumerator(p, t, i);
 		left &= ~bits;
 		any = true;
 	}
@@ -300,7 +307,9 @@ print_scalar(struct printing *p, struct value *v, struct type *t)
 	uint64_t word;
 	bool escape = false;
 
-	if (p->format) {
+	/* what is no text is plain, and so is what has two numbers */
+	if (p->format && p->format != 's' &&
+	    (p->format != 'f' || t->kind != TYPE_COMPLEX)) {
 		print_number(p, v->type, v->bytes, p->format, 0);
 		return;
 	}

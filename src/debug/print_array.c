@@ -225,7 +225,7 @@ print_elements(struct printing *p, struct value *v, struct type *t,
 		if (i)
 			str_add(p->out, ", ");
 		print_element(p, v, t, i * size);
-		if (n >= REPEATS) {
+		if (n > REPEATS) {
 			str_addf(p->out, " <repeats %zu times>", n);
 			i += n;
 			shown += REPEATS;

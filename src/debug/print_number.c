@@ -69,34 +69,59 @@ print_integer128(struct str *out, const unsigned char *raw, bool is_signed)
 	str_addf(out, "%s%s", negative ? "-" : "", text + at);
 }
 
+/* In that base, by its bits. */
 static void
-print_binary(struct str *out, uint64_t word, unsigned fill)
+print_based(struct str *out, unsigned __int128 n, unsigned bits_each)
 {
-	int bit = 63;
+	char text[130];
+	size_t at = sizeof text;
 
-	while (bit > 0 && !(word >> bit & 1) && bit >= (int)fill)
-		bit--;
-	for (; bit >= 0; bit--)
-		str_add(out, word >> bit & 1 ? "1" : "0");
+	text[--at] = '\0';
+	do
+		text[--at] = "0123456789abcdef"[n & ((1u << bits_each) - 1)];
+	while ((n >>= bits_each) != 0);
+	str_add(out, text + at);
 }
 
-static void
-print_wide(struct printing *p, const unsigned char *raw, char format,
-	   bool is_signed)
-{
-	uint64_t low, high;
+static void print_as_character(struct printing *p, uint64_t word, unsigned size,
+			       bool is_signed);
 
-	memcpy(&low, raw, 8);
-	memcpy(&high, raw + 8, 8);
-	if (format == 'x' || format == 'z' || format == 'a') {
-		if (high)
-			str_addf(p->out, "0x%" PRIx64 "%016" PRIx64, high,
-				 low);
-		else
-			str_addf(p->out, "0x%" PRIx64, low);
-	} else {
-		print_integer128(p->out, raw, format == 0 ? is_signed :
-				 format == 'd');
+/* Of 16 bytes; of the x87's numbers 6 mean nothing. */
+static void
+print_wide(struct printing *p, const struct type *t, const unsigned char *raw,
+	   char format)
+{
+	unsigned __int128 n;
+	unsigned char bytes[sizeof n];
+
+	memcpy(&n, raw, sizeof n);
+	if (t->kind == TYPE_FLOAT && float_is_extended(t))
+		n &= ((unsigned __int128)1 << 80) - 1;
+	memcpy(bytes, &n, sizeof n);
+	switch (format) {
+	case 'x':
+	case 'a':
+		str_add(p->out, "0x");
+		print_based(p->out, n, 4);
+		break;
+	case 'z':
+		str_addf(p->out, "0x%016" PRIx64 "%016" PRIx64,
+			 (uint64_t)(n >> 64), (uint64_t)n);
+		break;
+	case 'o':
+		str_add(p->out, n ? "0" : "");
+		print_based(p->out, n, 3);
+		break;
+	case 't':
+		print_based(p->out, n, 1);
+		break;
+	case 'c':
+		print_as_character(p, (uint64_t)n, 1, t->is_signed);
+		break;
+	default:
+		print_integer128(p->out, bytes, format == 'd' ||
+				 (format != 'u' && t->is_signed));
+		break;
 	}
 }
 
@@ -146,7 +171,8 @@ print_as_character(struct printing *p, uint64_t word, unsigned size,
 	str_add(p->out, "'");
 }
 
-/* A float by a format of integers is its whole part. */
+/* A float as a character or an address is its whole part; by other formats of
+ * integers it is its bits. */
 static bool
 whole_part(struct type *t, const unsigned char *raw, uint64_t *word)
 {
@@ -179,12 +205,13 @@ print_number(struct printing *p, struct type *type, const unsigned char *raw,
 		type_fill(p->d, t);
 	if (size == 0)
 		size = (unsigned)type_size(p->d, t);
-	if (size == 16 && t->kind != TYPE_FLOAT) {
-		print_wide(p, raw, format, t->is_signed);
+	if (size == 16 && (t->kind != TYPE_FLOAT ||
+			   (format && strchr("xzotdu", format)))) {
+		print_wide(p, t, raw, format);
 		return;
 	}
 	memcpy(&word, raw, size < 8 ? size : 8);
-	if (strchr("duc", format) && format && whole_part(t, raw, &word))
+	if ((format == 'c' || format == 'a') && whole_part(t, raw, &word))
 		size = 8;
 	switch (format) {
 	case 'x':
@@ -205,14 +232,13 @@ print_number(struct printing *p, struct type *type, const unsigned char *raw,
 		str_addf(p->out, word ? "0%" PRIo64 : "%" PRIo64, word);
 		break;
 	case 't':
-		print_binary(p->out, extended(word, size, false), 0);
+		print_based(p->out, extended(word, size, false), 1);
 		break;
 	case 'c':
-		print_as_character(p, word, size, t->kind == TYPE_FLOAT ||
-				   t->is_signed);
+		print_as_character(p, word, 1, t->kind == TYPE_FLOAT || t->is_signed);
 		break;
 	case 'a':
-		word = extended(word, size, false);
+		word = extended(word, size, t->is_signed);
 		str_addf(p->out, "0x%" PRIx64, word);
 		(void)print_symbol(p->d, word, p->out);
 		break;

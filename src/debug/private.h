@@ -23,7 +23,7 @@ enum {
 	FRAME_MAX = 100000,
 	VALUE_MAX = 65536,	/* bytes of one value, as in gdb */
 	ELEMENTS_MAX = 200,	/* of an array or a string that are shown */
-	REPEATS = 10,		/* as many equal elements are one */
+	REPEATS = 10,		/* more equal elements are one */
 	MEMBERS_MAX = 65536,
 	REG_MAX = 128,		/* DWARF's numbers of registers */
 	PIECE_OFFSET_MAX = 4096,	/* bits of it before a piece */
@@ -439,6 +439,9 @@ struct value *call_function(struct debug *d, struct value *function,
 bool register_is(const char *name);
 struct value *register_value(struct debug *d, const char *name);
 struct value *symbol_value(struct debug *d, const char *name);
+/* The same of `FILE`NAME, `OBJECT`FILE`NAME, `OBJECT`NAME. */
+struct value *written_value(struct debug *d, const char *written);
+struct value *entry_as_value(struct debug *d, struct entry *e);
 
 enum {				/* operators of two characters and words */
 	OP_SHL = 256, OP_SHR, OP_LE, OP_GE, OP_EQ, OP_NE, OP_AND, OP_OR,
@@ -475,6 +478,7 @@ void print_float(struct printing *p, const struct type *t,
 /* A format of our own: numbers can be made of it. */
 bool float_is_native(const struct type *t);
 bool float_is_brain(const struct type *t);	/* bfloat16 */
+bool float_is_extended(const struct type *t);	/* x87's, in 16 bytes */
 /* float.c: false: it is of a format that is not known here. */
 bool float_of_bytes(const struct type *t, const unsigned char *raw,
 		    uint64_t size, long double *out);

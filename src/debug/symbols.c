@@ -25,7 +25,7 @@ enumerator_value(struct debug *d, struct object *o, Dwarf_Die *die)
 	return value_int(d, type_basic(d, "int"), (uint64_t)n);
 }
 
-static struct value *
+struct value *
 entry_as_value(struct debug *d, struct entry *e)
 {
 	if (dwarf_tag(&e->die) == DW_TAG_enumerator)
@@ -249,6 +249,8 @@ symbol_value(struct debug *d, const char *name)
 	struct value *v;
 
 	fail_clear();
+	if (*name == '`')
+		return written_value(d, name);
 	if (str_starts(name, "::"))
 		name += 2;
 	v = visible(d, f, name);

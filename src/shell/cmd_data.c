@@ -269,7 +269,11 @@ select_frame(struct shell *sh, struct debug *d, long long n)
 					  (size_t)n + 1 : FRAMES_MOST);
 
 	if (n < 0 || (size_t)n >= count) {
-		fail(FAIL_MISSING, "frame %lld: there are %zu", n, count);
+		if (n < 0)
+			fail(FAIL_MISSING, "frame 0 is the innermost one");
+		else
+			fail(FAIL_MISSING, "there is no frame %lld: they are 0 "
+			     "to %zu", n, count ? count - 1 : 0);
 		fail_remedy("where lists them");
 		return FAILED;
 	}

@@ -129,7 +129,7 @@ show_typed(struct debug *d, uint64_t addr, long long count, const char *type,
 				       (unsigned long long)addr);
 		int r;
 
-		str_addf(out, "%#llx:\t", (unsigned long long)addr);
+		debug_examined(d, addr, out);
 		r = debug_print(d, text, '\0', out);
 		free(text);
 		if (r < 0)
@@ -142,7 +142,8 @@ static int
 show_wide(struct debug *d, uint64_t addr, long long count, struct str *out)
 {
 	for (long long i = 0; i < count; i++) {
-		str_addf(out, "%#llx:\tL\"", (unsigned long long)addr);
+		debug_examined(d, addr, out);
+		str_add(out, "L\"");
 		for (int k = 0; k < WIDE_MOST; k++, addr += 4) {
 			char *text = xasprintf("*(int *)%#llx",
 					       (unsigned long long)addr);

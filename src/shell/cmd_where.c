@@ -29,6 +29,8 @@ has_thread(struct shell *sh, long long tid)
 	const ssize_t n = sh->session ? session_threads(sh->session, &th) : 0;
 	bool found = false;
 
+	if (sh->core)
+		return post_mortem_has(sh, tid);
 	for (ssize_t i = 0; i < n; i++)
 		found |= th[i].tid == tid;
 	free(th);
@@ -106,11 +108,12 @@ cmd_where(struct shell *sh, size_t n, char **words)
 	struct where w = {0};
 	struct scene l;
 
-	if (sh->core && n < 3 && (n == 1 || strcmp(words[1], "-v") != 0))
-		return post_mortem_where(sh, n, words);
 	if (!take_where(sh, n, words, &w))
 		return USAGE;
-	if ((w.verbose || sh->core) && !w.all)
+	if (sh->core && (w.all || !w.verbose))
+		return post_mortem_where(sh, w.all ? 0 : w.tid ? w.tid :
+					 sh->thread, w.first, w.count);
+	if (w.verbose && !w.all)
 		return where_verbose(sh, &w);
 	if (!w.tid)
 		w.tid = thread_now(sh);

@@ -14,10 +14,21 @@ struct gathering {
 	struct shell *sh;
 	struct handler *h;
 	struct symfile *sf;
+	const char *name;	/* without the file that is written before it */
 	const char *last;	/* of a qualified name */
 	bool wild;		/* namespaces and classes may be missing, and
 				 * arguments of templates */
 };
+
+static struct gathering
+gathering_for(struct shell *sh, struct handler *h)
+{
+	const char *name = symfile_written_name(h->place);
+	const char *colon = strrchr(name, ':');
+
+	return (struct gathering){ .sh = sh, .h = h, .name = name,
+				   .last = colon ? colon + 1 : name };
+}
 
 static void
 gather(struct gathering *g, uint64_t vaddr)
@@ -38,8 +49,8 @@ take_named(void *arg, const struct symbol *sym)
 	if (sym->is_plt || !strstr(sym->name, g->last))
 		return true;
 	name = name_display(sym->name, NAME_SHORT);
-	if (strcmp(name, g->h->place) == 0 ||
-	    strcmp(sym->name, g->h->place) == 0)
+	if ((strcmp(name, g->name) == 0 || strcmp(sym->name, g->name) == 0) &&
+	    symfile_written_here(g->sf, sym->start, g->h->place))
 		gather(g, sym->start);
 	free(name);
 	return true;
@@ -94,7 +105,8 @@ take_ending(void *arg, const struct symbol *sym)
 	struct gathering *g = arg;
 
 	if (!sym->is_plt && strstr(sym->name, g->last) &&
-	    name_ends_so(sym->name, g->h->place))
+	    name_ends_so(sym->name, g->name) &&
+	    symfile_written_here(g->sf, sym->start, g->h->place))
 		gather(g, sym->start);
 	return true;
 }
@@ -117,14 +129,14 @@ static bool
 is_meant(void *arg, const char *linkage)
 {
 	const struct gathering *g = arg;
-	bool same = strcmp(linkage, g->h->place) == 0 ||
-		(g->wild && name_ends_so(linkage, g->h->place));
+	bool same = strcmp(linkage, g->name) == 0 ||
+		(g->wild && name_ends_so(linkage, g->name));
 
 	for (int form = 0; form < 2 && !same; form++) {
 		char *name = name_display(linkage, form ? NAME_SHORT :
 					  NAME_LONG);
 
-		same = strcmp(name, g->h->place) == 0;
+		same = strcmp(name, g->name) == 0;
 		free(name);
 	}
 	return same;
@@ -137,7 +149,7 @@ add_copy(void *arg, uint64_t vaddr)
 	struct gathering *g = arg;
 	const uint64_t addr = live_run_time(live_of(g->sh), g->sf, vaddr);
 
-	if (addr)
+	if (addr && symfile_written_here(g->sf, vaddr, g->h->place))
 		event_add_spot(g->h, addr);
 }
 
@@ -150,7 +162,7 @@ add_copies(void *arg, struct symfile *sf)
 	if (event_was_searched(g->h, sf))
 		return true;
 	g->sf = sf;
-	plain = plain_name(g->h->place);
+	plain = plain_name(g->name);
 	symfile_copies(sf, plain, is_meant, add_copy, g);
 	free(plain);
 	return true;
@@ -174,7 +186,7 @@ gather_endings(void *arg, struct symfile *sf)
 static void
 find_copies(struct shell *sh, struct handler *h)
 {
-	struct gathering g = { .sh = sh, .h = h };
+	struct gathering g = gathering_for(sh, h);
 
 	if (h->kind == EVENT_PLACE && !h->of_file)
 		live_each_object(live_of(sh), add_copies, &g);
@@ -184,9 +196,10 @@ find_copies(struct shell *sh, struct handler *h)
 static bool
 waits_for_inlined(struct shell *sh, struct handler *h)
 {
-	struct gathering g = { .sh = sh, .h = h, .wild = true };
+	struct gathering g = gathering_for(sh, h);
 	bool any;
 
+	g.wild = true;
 	if (h->kind != EVENT_RETURNS)
 		return false;
 	live_each_object(live_of(sh), add_copies, &g);
@@ -198,9 +211,7 @@ waits_for_inlined(struct shell *sh, struct handler *h)
 int
 event_find_all(struct shell *sh, struct handler *h)
 {
-	const char *colon = strrchr(h->place, ':');
-	struct gathering g = { .sh = sh, .h = h,
-			       .last = colon ? colon + 1 : h->place };
+	struct gathering g = gathering_for(sh, h);
 
 	find_copies(sh, h);
 	live_each_object(live_of(sh), gather_object, &g);
@@ -214,18 +225,25 @@ event_find_all(struct shell *sh, struct handler *h)
 			   "a stripped object has only exported names");
 }
 
-/* The function of that name, and its copies; if there is none, all whose names
- * end so. */
+static bool
+add_function(void *arg, uint64_t addr)
+{
+	struct gathering *g = arg;
+
+	event_add_spot(g->h, place_behind_prologue(g->sh, addr));
+	return true;
+}
+
+/* The functions of that name in the first object that has any (several where
+ * they are private to files, or overloaded), and the copies of them; if there
+ * is none, all whose names end so. */
 int
 event_find_function(struct shell *sh, struct handler *h)
 {
-	const char *colon = strrchr(h->place, ':');
-	struct gathering g = { .sh = sh, .h = h, .wild = true,
-			       .last = colon ? colon + 1 : h->place };
-	const uint64_t addr = live_address(live_of(sh), h->place);
+	struct gathering g = gathering_for(sh, h);
 
-	if (addr)
-		event_add_spot(h, place_behind_prologue(sh, addr));
+	g.wild = true;
+	(void)live_each_named(live_of(sh), h->place, add_function, &g);
 	find_copies(sh, h);
 	if (h->spots_len) {
 		fail_clear();

@@ -42,10 +42,7 @@ struct search {
 bool
 event_is_file(const char *path, const char *file)
 {
-	const size_t n = strlen(path), m = strlen(file);
-
-	return n >= m && strcmp(path + n - m, file) == 0 &&
-		(n == m || path[n - m - 1] == '/');
+	return str_path_ends(path, file, strlen(file));
 }
 
 /* In each function where it comes first. */

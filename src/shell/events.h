@@ -139,7 +139,10 @@ bool core_is_one(const char *path);
 int post_mortem_begin(struct shell *sh, const char *path, const char *program);
 void post_mortem_end(struct shell *sh);
 enum result post_mortem_frame(struct shell *sh);
-enum result post_mortem_where(struct shell *sh, size_t n, char **words);
+bool post_mortem_has(struct shell *sh, long long tid);
+/* tid 0: of all threads; count 0: all frames. */
+enum result post_mortem_where(struct shell *sh, long long tid, long long first,
+			      long long count);
 enum result post_mortem_threads(struct shell *sh);
 /* 0: the one that commands are about. */
 enum result post_mortem_thread(struct shell *sh, long long tid);

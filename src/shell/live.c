@@ -197,38 +197,85 @@ is_new_object(const struct live *l, size_t i)
 	return true;
 }
 
-typedef bool find_fn(struct symfile *sf, const char *name, struct symbol *out);
+struct naming {
+	struct live *live;
+	struct symfile *sf;
+	const char *path;
+	bool (*visit)(void *arg, uint64_t addr);
+	void *arg;
+	bool any;
+};
 
 static bool
-by_name(struct symfile *sf, const char *name, struct symbol *out)
+take_named(void *arg, const struct symbol *sym)
 {
-	return symfile_named(sf, name, 0, out);
+	struct naming *n = arg;
+	const uint64_t addr = run_time(n->live, n->sf, n->path, sym->start);
+
+	n->any |= addr != 0;
+	return !addr || n->visit(n->arg, addr);
+}
+
+typedef void find_fn(struct naming *n, const char *name);
+
+static void
+by_name(struct naming *n, const char *name)
+{
+	symfile_each_named(n->sf, name, take_named, n);
+}
+
+static void
+by_ending(struct naming *n, const char *name)
+{
+	struct symbol sym;
+
+	if (symfile_ending(n->sf, name, &sym))
+		(void)take_named(n, &sym);
+}
+
+static bool
+each_found(struct naming *n, const char *function, find_fn *find)
+{
+	struct live *l = n->live;
+
+	for (size_t i = 0; i < l->mods.len && !n->any; i++) {
+		if (!is_new_object(l, i))
+			continue;
+		n->path = l->mods.items[i].path;
+		n->sf = symbols_of(l, &l->mods.items[i]);
+		find(n, function);
+	}
+	if (n->any)
+		return true;
+	live_fail_missing(l, xasprintf("function '%s'", function));
+	fail_remedy("loadobject lists what is loaded; a stripped object has "
+		    "only exported names");
+	return false;
+}
+
+bool
+live_each_named(struct live *l, const char *function,
+		bool (*visit)(void *arg, uint64_t addr), void *arg)
+{
+	struct naming n = { .live = l, .visit = visit, .arg = arg };
+
+	return each_found(&n, function, by_name);
+}
+
+static bool
+take_first(void *arg, uint64_t addr)
+{
+	*(uint64_t *)arg = addr;
+	return false;
 }
 
 static uint64_t
 address_of(struct live *l, const char *function, find_fn *find)
 {
-	for (size_t i = 0; i < l->mods.len; i++) {
-		struct symbol sym;
+	uint64_t addr = 0;
+	struct naming n = { .live = l, .visit = take_first, .arg = &addr };
 
-		if (!is_new_object(l, i))
-			continue;
-
-		const struct module *m = &l->mods.items[i];
-		struct symfile *sf = symbols_of(l, m);
-
-		if (find(sf, function, &sym)) {
-			const uint64_t addr = run_time(l, sf, m->path,
-						       sym.start);
-
-			if (addr)
-				return addr;
-		}
-	}
-	live_fail_missing(l, xasprintf("function '%s'", function));
-	fail_remedy("loadobject lists what is loaded; a stripped object has "
-		    "only exported names");
-	return 0;
+	return each_found(&n, function, find) ? addr : 0;
 }
 
 uint64_t
@@ -242,7 +289,7 @@ live_function(struct live *l, const char *written)
 {
 	uint64_t addr = address_of(l, written, by_name);
 
-	if (!addr && (addr = address_of(l, written, symfile_ending)))
+	if (!addr && (addr = address_of(l, written, by_ending)))
 		fail_clear();
 	return addr;
 }
@@ -305,7 +352,8 @@ live_each_object(struct live *l, bool (*visit)(void *arg, struct symfile *sf),
 			return;
 }
 
-/* All that is mapped of it, and where by its code. */
+/* All that is mapped of it, what it has of zeros behind its file's pages too,
+ * and where by its code. */
 static struct live_object
 object_at(struct live *l, size_t i)
 {
@@ -326,6 +374,8 @@ object_at(struct live *l, size_t i)
 		if (other->end > o.end)
 			o.end = other->end;
 	}
+	if (o.end < o.bias + symfile_extent(o.sf))
+		o.end = o.bias + symfile_extent(o.sf);
 	return o;
 }
 

@@ -94,16 +94,18 @@ post_mortem_begin(struct shell *sh, const char *path, const char *program)
 
 enum { FRAMES_MOST = 10000 };
 
+/* count frames from the first on, 0: as many as dbxenv says. */
 static enum result
-print_stack(struct shell *sh)
+print_stack(struct shell *sh, long long first, long long count)
 {
 	struct debug *d = debuggee_now(sh);
-	const size_t most = sh->frames_max ? sh->frames_max : FRAMES_MOST;
+	const size_t most = count ? (size_t)(first + count) :
+		sh->frames_max ? sh->frames_max : FRAMES_MOST;
 	const size_t n = debug_frames(d, most);
 	struct str out = {0};
 	int r = n ? 0 : -1;
 
-	for (size_t i = 0; i < n && r == 0; i++) {
+	for (size_t i = (size_t)first; i < n && r == 0; i++) {
 		str_addf(&out, "  #%-3zu ", i);
 		r = debug_frame_text(d, i, &out);
 		if (out.len && out.data[out.len - 1] != '\n')
@@ -143,34 +145,39 @@ no_thread(long long tid)
 	return FAILED;
 }
 
-enum result
-post_mortem_where(struct shell *sh, size_t n, char **words)
+bool
+post_mortem_has(struct shell *sh, long long tid)
 {
-	const bool all = n == 2 && strcmp(words[1], "-all") == 0;
-	const pid_t thread = sh->thread;
-	long long tid = thread;
-	bool any = false;
+	for (size_t i = 0; i < core_threads(sh->core); i++)
+		if (core_thread(sh->core, i)->tid == tid)
+			return true;
+	return false;
+}
 
-	if (n > 2 || (n == 2 && !all && !str_number(words[1], 1, 1 << 30,
-						     &tid)))
-		return USAGE;
+enum result
+post_mortem_where(struct shell *sh, long long tid, long long first,
+		  long long count)
+{
+	const pid_t thread = sh->thread;
+
+	if (tid && !post_mortem_has(sh, tid))
+		return no_thread(tid);
 	for (size_t i = 0; i < core_threads(sh->core); i++) {
 		const struct core_thread *th = core_thread(sh->core, i);
 
-		if (!all && th->tid != tid)
+		if (tid && th->tid != tid)
 			continue;
-		any = true;
 		fprintf(sh->out, "thread %d%s\n", th->tid,
 			th->tid == thread ? " (this one)" : "");
 		sh->thread = th->tid;
-		if (print_stack(sh) == FAILED) {
+		if (print_stack(sh, first, count) == FAILED) {
 			fprintf(sh->out, "  %s\n", fail_last()->reason);
 			fail_clear();
 		}
 	}
 	sh->thread = thread;
 	(void)debuggee_now(sh);
-	return any ? DONE : no_thread(tid);
+	return DONE;
 }
 
 enum result

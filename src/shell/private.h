@@ -358,6 +358,10 @@ struct live_place {
 bool live_find(struct live *l, uint64_t addr, struct live_place *out);
 /* Run-time address of a function by name; 0: FAIL_MISSING is recorded. */
 uint64_t live_address(struct live *l, const char *function);
+/* Those of all that the first object has which has any, until visit is false;
+ * false: there is none, and it is recorded. */
+bool live_each_named(struct live *l, const char *function,
+		     bool (*visit)(void *arg, uint64_t addr), void *arg);
 /* The same; if there is none, of the first whose name ends so. */
 uint64_t live_function(struct live *l, const char *written);
 /* That it has not what is named (takes it), and what could not be read, where it

@@ -337,6 +337,12 @@ symfile_path(const struct symfile *sf)
 }
 
 const char *
+symfile_shown(const struct symfile *sf)
+{
+	return sf->shown;
+}
+
+const char *
 symfile_build_id(struct symfile *sf)
 {
 	return sf->build_id;

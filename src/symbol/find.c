@@ -193,30 +193,92 @@ find_static(struct symfile *sf, const char *name, unsigned n,
 	return true;
 }
 
+/* f.constprop.0 is all that is left of f, or beside it. */
+static bool
+is_copy_called(const char *linkage, const char *name, const char *word)
+{
+	char *base = strchr(linkage, '.') && strstr(linkage, word) ?
+		name_copied(linkage) : NULL;
+	const bool same = base && is_called(base, name, word);
+
+	free(base);
+	return same;
+}
+
+typedef bool called_fn(const char *linkage, const char *name, const char *word);
+
+struct naming {
+	struct symfile *sf;
+	const char *written, *name, *word;
+	bool (*visit)(void *arg, const struct symbol *sym);
+	void *arg;
+};
+
+static bool
+visit_called(const struct naming *w, called_fn *called)
+{
+	struct symfile *sf = w->sf;
+
+	for (size_t i = 0; i < sf->functions.len; i++) {
+		struct function *fn = &sf->functions.items[i];
+		const char **at = fn->is_static ? NULL : fn->names;
+		struct symbol sym;
+
+		while (at && *at && !called(*at, w->name, w->word))
+			at++;
+		if (!at || !*at ||
+		    !symfile_written_here(sf, fn->start, w->written))
+			continue;
+		fill_symbol(sf, fn, *at, &sym);
+		if (!w->visit(w->arg, &sym))
+			return false;
+	}
+	return true;
+}
+
+void
+symfile_each_named(struct symfile *sf, const char *written,
+		   bool (*visit)(void *arg, const struct symbol *sym),
+		   void *arg)
+{
+	const char *name = symfile_written_name(written);
+	char *word = last_word(name);
+	const struct naming w = { sf, written, name, word, visit, arg };
+
+	functions_load(sf);
+	if (visit_called(&w, is_called))
+		(void)visit_called(&w, is_copy_called);
+	free(word);
+}
+
+struct nth {
+	unsigned n;
+	struct symbol *out;
+	bool found;
+};
+
+static bool
+take_nth(void *arg, const struct symbol *sym)
+{
+	struct nth *s = arg;
+
+	if (s->n-- > 0)
+		return true;
+	*s->out = *sym;
+	s->found = true;
+	return false;
+}
+
 bool
 symfile_named(struct symfile *sf, const char *name, unsigned n,
 	      struct symbol *out)
 {
-	functions_load(sf);
+	struct nth s = { n, out, false };
+
 	if (str_starts(name, static_mark))
 		return find_static(sf, name, n, out);
-
-	char *word = last_word(name);
-	bool found = false;
-
-	for (size_t i = 0; i < sf->functions.len && !found; i++) {
-		struct function *fn = &sf->functions.items[i];
-		const char **at = fn->is_static ? NULL : fn->names;
-
-		while (at && *at && !is_called(*at, name, word))
-			at++;
-		if (!at || !*at || n-- > 0)
-			continue;
-		fill_symbol(sf, fn, *at, out);
-		found = true;
-	}
-	free(word);
-	return found;
+	symfile_each_named(sf, name, take_nth, &s);
+	return s.found;
 }
 
 void

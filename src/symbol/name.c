@@ -161,6 +161,18 @@ clones_of(const char *name, bool any_word)
 	return name + strlen(name);
 }
 
+char *
+name_copied(const char *name)
+{
+	const char *tail = clones_of(name, is_mangled(name));
+
+	/* parts of a function are not entered by who calls it */
+	if (!*tail || tail == name || strstr(tail, ".cold") ||
+	    strstr(tail, ".part") || strstr(tail, ".resolver"))
+		return NULL;
+	return xstrndup(name, (size_t)(tail - name));
+}
+
 static void
 add_clones(struct str *out, const char *tail, bool any_word)
 {

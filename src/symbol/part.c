@@ -45,7 +45,9 @@ name_ends_so(const char *linkage, const char *written)
 }
 
 struct search {
-	const char *written, *last;	/* behind its last :: */
+	struct symfile *sf;
+	const char *written;	/* with its file, perhaps */
+	const char *name, *last;	/* without; behind its last :: */
 	struct symbol *found;
 	bool any;
 };
@@ -56,7 +58,8 @@ take(void *arg, const struct symbol *sym)
 	struct search *s = arg;
 
 	if (sym->is_plt || !strstr(sym->name, s->last) ||
-	    !name_ends_so(sym->name, s->written))
+	    !name_ends_so(sym->name, s->name) ||
+	    !symfile_written_here(s->sf, sym->start, s->written))
 		return true;
 	if (!s->any || sym->start < s->found->start)
 		*s->found = *sym;
@@ -67,9 +70,10 @@ take(void *arg, const struct symbol *sym)
 bool
 symfile_ending(struct symfile *sf, const char *written, struct symbol *out)
 {
-	const char *colon = strrchr(written, ':');
-	struct search s = { .written = written, .found = out,
-			    .last = colon ? colon + 1 : written };
+	const char *name = symfile_written_name(written);
+	const char *colon = strrchr(name, ':');
+	struct search s = { .sf = sf, .written = written, .name = name,
+			    .found = out, .last = colon ? colon + 1 : name };
 
 	if (*s.last)
 		symfile_each(sf, take, &s);
