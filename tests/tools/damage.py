@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-damage SONDE EXP.er SEED FLIPS: every view of an experiment that is damaged.
+damage SONDE EXP.er SEED FLIPS STRIDE: every view of an experiment that is
+damaged.
 
-EXP.er is one of tests/tools/kinds.py. Each of its files is cut at every byte
-of its last record: one warning says so, the costs of its own records are
+EXP.er is one of tests/tools/kinds.py. Each of its files is cut at every
+STRIDEth byte of its last record: one warning says so, the costs of its own records are
 those of all the others, and no other cost changes. Then bytes are changed at
 random, and the views still come back, add up, and show no time that cannot
 have passed. EXP.er is as it was in the end.
@@ -97,21 +98,21 @@ def judge_cut(what, name, whole, have, notes, half):
             bad.append(f'{what}: {metric} {have[metric]}, whole {value}')
 
 
-def cut(name, data, whole):
+def cut(name, data, whole, stride):
     first = last_record(name, data)
     end = len(data) - name.endswith('.xml')    # its newline matters not
-    for size in range(first, end):
+    for number, size in enumerate(range(first, end, stride)):
         with open(os.path.join(EXP, name), 'wb') as out:
             out.write(data[:size])
         have, why, notes = report(
-            VIEWS if (size - first) % 8 == 0 else ['functions', 'header'],
+            VIEWS if number % 8 == 0 else ['functions', 'header'],
             name != 'data.frameinfo')
         what = f'{name} cut at {size} ({first}..{len(data)})'
         if have is None:
             bad.append(f'{what}: {why}')
             continue
         judge_cut(what, name, whole, have, notes, size > first)
-    return end - first
+    return len(range(first, end, stride))
 
 
 def flip(name, data, rng, bound):
@@ -148,7 +149,7 @@ def main():
     bound = 2 * max(whole['e.sync'], whole['e.ioothertime']) + 600 * 10 ** 9
     cuts = 0
     for name in files:
-        cuts += cut(name, original[name], whole)
+        cuts += cut(name, original[name], whole, int(sys.argv[5]))
         for _ in range(int(sys.argv[4])):
             flip(name, original[name], rng, bound)
         with open(os.path.join(EXP, name), 'wb') as out:
