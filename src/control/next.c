@@ -133,6 +133,7 @@ next_tid(struct target *t)
 	for (size_t i = 0; i < p->len; i++)
 		if (has_news(&p->items[i]))
 			return p->items[i].tid;
+	guard_look(t);
 	reap_orphans(t);
 	return 0;
 }

@@ -371,6 +371,8 @@ bool breakpoint_take_missed(struct target *t, struct event *ev);
 /* Before the first trap of a target, and the first after an exec; its text
  * there is as given. */
 int guard_watch(struct target *t, const struct trap_text *text);
+/* Has it been killed alone? Another takes its place. */
+void guard_look(struct target *t);
 /* This trap is about to be planted. */
 int guard_note(const struct target *t, const struct trap_text *text);
 /* No trap is in the text any more. */

@@ -194,9 +194,65 @@ struct storm {
 	const char *what;
 	int threads;
 	long pause_us;
-	bool traps, guarded, stand;
+	bool traps;
+	int guarded;		/* REPLACED: by the second one */
+	bool stand;
 	int least, most;	/* deaths of 10 */
 };
+
+enum { REPLACED = 2 };
+
+/* 0: it has none. */
+static pid_t
+guardian_of(pid_t tracer)
+{
+	char path[64], name[16] = "";
+	int pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)tracer,
+		 (int)tracer);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%d", &pid) != 1)
+		pid = 0;
+	fclose(f);
+	snprintf(path, sizeof path, "/proc/%d/comm", pid);
+	f = pid ? fopen(path, "re") : NULL;
+	if (!f)
+		return 0;
+	if (!fgets(name, sizeof name, f) ||
+	    strcmp(name, "text-guardian\n") != 0)
+		pid = 0;
+	fclose(f);
+	return pid;
+}
+
+struct guarded {
+	pid_t tracer, before;
+};
+
+static bool
+guarded_anew(void *arg)
+{
+	const struct guarded *g = arg;
+	const pid_t now = guardian_of(g->tracer);
+
+	return now && now != g->before;
+}
+
+/* Another one comes in its place, by itself. */
+static void
+kill_guardian(pid_t tracer)
+{
+	struct guarded g = { .tracer = tracer };
+
+	check(await(guarded_anew, &g), "a guardian");
+	g.before = guardian_of(tracer);
+	check(kill(g.before, SIGKILL) == 0, "the guardian is killed");
+	check(await(guarded_anew, &g), "another guardian");
+}
 
 /* One kill. true: the victim lived; else it had a trap that nobody took. */
 static bool
@@ -219,6 +275,8 @@ round_lives(const struct storm *s)
 	const struct timespec ts = { .tv_nsec = us * 1000 };
 
 	check(await(armed, NULL), "armed");
+	if (s->guarded == REPLACED)
+		kill_guardian(tracer);
 	(void)nanosleep(&ts, NULL);
 	(void)kill(tracer, SIGKILL);
 	check(status_of(tracer) == SIGKILL, "the tracer ended by itself");
@@ -291,6 +349,8 @@ body(void)
 		{ "traps, no guardian", 1, SELDOM_US, true, false, false,
 		  5, 10 },
 		{ "traps", 1, SELDOM_US, true, true, false, 0, 4 },
+		{ "traps, guardian killed before", 1, SELDOM_US, true,
+		  REPLACED, false, 0, 4 },
 		/* as it may be; but no call is made wrongly */
 		{ "traps", 2, 1000, true, true, false, 0, 10 },
 		{ "traps", THREADS_MAX, 0, true, true, false, 0, 10 },
