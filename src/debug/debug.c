@@ -58,6 +58,7 @@ debug_free(struct debug *d)
 	vec_fini(&d->slots);
 	map_fini(&d->types);
 	map_fini(&d->derived);
+	map_fini(&d->derived_short);
 	map_fini(&d->basics);
 	map_fini(&d->enums);
 	free(d->index.slots);

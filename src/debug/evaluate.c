@@ -67,6 +67,31 @@ eval_logic(struct debug *d, struct node *n, bool quiet)
 						      NULL;
 }
 
+/* object.*member, pointer->*member; of functions nothing. */
+static struct value *
+member_pointed(struct debug *d, struct value *v, struct value *member,
+	       bool quiet)
+{
+	struct type *t = type_strip(d, member->type);
+	uint64_t offset = 0;
+
+	if (type_strip(d, v->type)->kind == TYPE_POINTER &&
+	    !(v = pointed(d, v, quiet)))
+		return NULL;
+	if (t->kind != TYPE_MEMBER_POINTER)
+		return failed(t->kind == TYPE_METHOD_POINTER ?
+			      "a method is called by its name here" :
+			      "what follows .* is no pointer to a member");
+	if (quiet)
+		return value_lost(d, type_target(d, t));
+	if (v->place != VALUE_MEMORY || value_need(d, member) < 0)
+		return failed("the object of .* is not in memory");
+	memcpy(&offset, member->bytes, member->size < 8 ? member->size : 8);
+	if (offset == UINT64_MAX)
+		return failed("a null pointer to a member");
+	return value_at(d, type_target(d, t), v->addr + offset);
+}
+
 static struct value *
 eval_binary(struct debug *d, struct node *n, bool quiet)
 {
@@ -78,7 +103,8 @@ eval_binary(struct debug *d, struct node *n, bool quiet)
 	b = a ? evaluate(d, n->b, quiet) : NULL;
 	if (!b || !(a = value_unref(d, a)) || !(b = value_unref(d, b)))
 		return NULL;
-	return binary(d, n->op, a, b);
+	return n->op == OP_OF || n->op == OP_OF_POINTED ?
+		member_pointed(d, a, b, quiet) : binary(d, n->op, a, b);
 }
 
 static struct value *
@@ -149,6 +175,7 @@ eval_assign(struct debug *d, struct node *n, bool quiet)
 {
 	struct value *to = evaluate(d, n->a, quiet);
 	struct value *from = to ? evaluate(d, n->b, quiet) : NULL;
+	struct value *before = NULL;
 
 	if (!from || !(to = value_unref(d, to)) ||
 	    !(from = value_unref(d, from)))
@@ -160,8 +187,12 @@ eval_assign(struct debug *d, struct node *n, bool quiet)
 	}
 	if (quiet)
 		return to;
+	if (n->text && (!(before = value_cast(d, to->type, to))))
+		return NULL;
 	if (value_store(d, to, from) < 0)
 		return NULL;
+	if (before)
+		return before;
 	if (to->place == VALUE_CONVENIENCE)
 		return convenience_value(d, to->slot->name);
 	if (to->place == VALUE_MEMORY && !to->bits)

@@ -41,7 +41,7 @@ struct node {
 	struct node *a, *b, *c;
 	struct node **args;
 	size_t arg_len;
-	const char *text;
+	const char *text;	/* of an assignment: its value is the one before */
 	struct type *type;
 	struct value *value;
 };

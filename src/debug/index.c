@@ -181,7 +181,7 @@ is_wanted(int tag, Dwarf_Die *die)
 /* A definition outside of its class or namespace has the scope of what it
  * defines. */
 static const char *
-scope_elsewhere(struct debug *d, Dwarf_Die *die)
+scope_elsewhere(struct map *scopes, Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die at = *die, origin;
@@ -192,11 +192,11 @@ scope_elsewhere(struct debug *d, Dwarf_Die *die)
 		     !dwarf_attr(&at, DW_AT_abstract_origin, &attr)) ||
 		    !dwarf_formref_die(&attr, &origin))
 			break;
-		if (map_get(&d->derived, (uintptr_t)origin.addr, &scope))
+		if (map_get(scopes, (uintptr_t)origin.addr, &scope))
 			return (const char *)(uintptr_t)scope;
 		at = origin;
 	}
-	return "";
+	return NULL;
 }
 
 /* Namespaces that one does not write: anonymous and inline ones. */
@@ -207,12 +207,32 @@ is_transparent(Dwarf_Die *die)
 	       (!die_name(die) || attr_flag(die, DW_AT_export_symbols));
 }
 
+/* Where it stands, or else what it defines. */
+static void
+find_scope(struct debug *d, struct entry *e)
+{
+	const char *scope = scope_elsewhere(&d->derived, &e->die);
+
+	e->scope = scope ? scope : "";
+	e->short_scope = scope_elsewhere(&d->derived_short, &e->die);
+}
+
+static void
+note_scope(struct debug *d, const struct entry *e)
+{
+	const uintptr_t key = (uintptr_t)e->die.addr;
+
+	if (*e->scope)
+		map_put(&d->derived, key, (uintptr_t)e->scope);
+	if (e->short_scope)
+		map_put(&d->derived_short, key, (uintptr_t)e->short_scope);
+}
+
 static void
 note_entry(struct scan *s, Dwarf_Die *die, const char *name, const char *scope)
 {
-	const struct entry new = {
-		.name = name, .object = s->object,
-		.scope = *scope ? scope : scope_elsewhere(s->d, die),
+	struct entry new = {
+		.name = name, .object = s->object, .scope = scope,
 		.short_scope = s->short_scope,
 		.die = *die, .unit = s->unit,
 		.external = dwarf_hasattr(die, DW_AT_external),
@@ -220,12 +240,13 @@ note_entry(struct scan *s, Dwarf_Die *die, const char *name, const char *scope)
 		.declaration = dwarf_hasattr(die, DW_AT_declaration) &&
 			!dwarf_hasattr(die, DW_AT_signature),
 	};
-	struct entry *e = add_entry(s->d, &new);
+	struct entry *e;
 
-	if (*new.scope)
-		map_put(&s->d->derived, (uintptr_t)die->addr,
-			(uintptr_t)new.scope);
-	else if (e && dwarf_hasattr(die, DW_AT_specification))
+	if (!*scope)
+		find_scope(s->d, &new);
+	e = add_entry(s->d, &new);
+	note_scope(s->d, &new);
+	if (e && !*new.scope && dwarf_hasattr(die, DW_AT_specification))
 		vec_push(&s->early, e);
 }
 
@@ -235,10 +256,8 @@ place_early(struct scan *s)
 	for (size_t i = 0; i < s->early.len; i++) {
 		struct entry *e = s->early.items[i];
 
-		e->scope = scope_elsewhere(s->d, &e->die);
-		if (*e->scope)
-			map_put(&s->d->derived, (uintptr_t)e->die.addr,
-				(uintptr_t)e->scope);
+		find_scope(s->d, e);
+		note_scope(s->d, e);
 	}
 	vec_fini(&s->early);
 }

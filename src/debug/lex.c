@@ -15,6 +15,7 @@ static const struct {
 	bool assigns;
 } operators[] = {		/* longest first */
 	{ "<<=", OP_SHL, true }, { ">>=", OP_SHR, true },
+	{ "->*", OP_OF_POINTED, false }, { ".*", OP_OF, false },
 	{ "->", OP_ARROW, false }, { "::", OP_SCOPE, false },
 	{ "<<", OP_SHL, false }, { ">>", OP_SHR, false },
 	{ "<=", OP_LE, false }, { ">=", OP_GE, false },
@@ -63,7 +64,7 @@ number_end(const char *at)
 	const bool hex = at[0] == '0' && (at[1] == 'x' || at[1] == 'X');
 
 	for (; isalnum((unsigned char)*at) || *at == '.'; at++)
-		if (!hex && (*at == 'e' || *at == 'E') &&
+		if (strchr(hex ? "pP" : "eE", *at) &&
 		    (at[1] == '+' || at[1] == '-'))
 			at++;
 	return at;
@@ -153,17 +154,22 @@ literal_number(struct debug *d, const struct token *t)
 	int longs = 0;
 	char *end;
 
-	if (strchr(text, '.') || (!hex && strpbrk(text, "eE")))
+	if (strchr(text, '.') || strpbrk(text, hex ? "pP" : "eE"))
 		return real_literal(d, t, text);
 
 	errno = 0;
 
-	const uint64_t n = strtoull(text, &end, 0);
+	/* 0b: not every strtoull(3) knows it */
+	const bool two = text[0] == '0' && (text[1] == 'b' || text[1] == 'B');
+	const uint64_t n = two ? strtoull(text + 2, &end, 2) :
+		strtoull(text, &end, 0);
 
 	if (errno == ERANGE) {
 		(void)fail(FAIL_USAGE, "Numeric constant too large.");
 		return NULL;
 	}
+	if (two && end == text + 2)
+		return bad_number(t);
 	for (; *end; end++) {
 		if (*end == 'u' || *end == 'U')
 			is_unsigned = true;

@@ -88,12 +88,35 @@ is_word(const struct parser *p, const char *word)
 
 /* ---- primary ---- */
 
+/* static_cast<TYPE>(x) and the like are what (TYPE)x does; whether a
+ * dynamic_cast is right would have to be looked for. */
+static struct node *
+parse_named_cast(struct parser *p)
+{
+	struct node *n;
+	struct type *t;
+
+	parser_advance(p);
+	t = parser_takes(p, '<') ? parse_type_here(p) : NULL;
+	if (!t || !parser_takes(p, '>') || !parser_takes(p, '('))
+		return syntax(p);
+	n = parse_comma(p);
+	if (!n || !parser_takes(p, ')'))
+		return n ? syntax(p) : NULL;
+	n = node_new(p, NODE_CAST, 0, n, NULL);
+	n->type = t;
+	return n;
+}
+
 static struct node *
 parse_name(struct parser *p)
 {
 	struct node *n;
 	struct type *t;
 
+	if (is_word(p, "static_cast") || is_word(p, "reinterpret_cast") ||
+	    is_word(p, "const_cast"))
+		return parse_named_cast(p);
 	if (is_word(p, "true") || is_word(p, "false"))
 		return node_value(p, value_int(p->d, type_basic(p->d, "bool"),
 					       is_word(p, "true")));
@@ -191,6 +214,18 @@ parse_member(struct parser *p, struct node *n, int op)
 	return n->text ? n : syntax(p);
 }
 
+/* ++ and --, taken from the text: of n, by 1. */
+static struct node *
+step_node(struct parser *p, struct node *n)
+{
+	const int op = p->now.op == OP_INC ? '+' : '-';
+	struct node *one = node_new(p, NODE_VALUE, 0, NULL, NULL);
+
+	parser_advance(p);
+	one->value = value_int(p->d, type_basic(p->d, "int"), 1);
+	return node_new(p, NODE_ASSIGN, op, n, one);
+}
+
 static struct node *
 parse_postfix(struct parser *p)
 {
@@ -209,7 +244,8 @@ parse_postfix(struct parser *p)
 		} else if (parser_takes(p, OP_ARROW)) {
 			n = parse_member(p, n, OP_ARROW);
 		} else if (token_is(p, OP_INC) || token_is(p, OP_DEC)) {
-			return syntax(p);
+			n = step_node(p, n);
+			n->text = "behind";
 		} else {
 			return n;
 		}
@@ -270,6 +306,11 @@ unary_node(struct parser *p)
 		if (n || p->failed)
 			return n;
 	}
+	if (token_is(p, OP_INC) || token_is(p, OP_DEC)) {
+		n = step_node(p, NULL);
+		n->a = parse_unary(p);
+		return n->a ? n : NULL;
+	}
 	if (p->now.kind == TOKEN_OPERATOR && !p->now.assigns &&
 	    (op == '&' || op == '*' || op == '-' || op == '+' || op == '~' ||
 	     op == '!')) {
@@ -301,6 +342,7 @@ precedence(const struct token *t)
 	if (t->kind != TOKEN_OPERATOR || t->assigns)
 		return 0;
 	switch (t->op) {
+	case OP_OF: case OP_OF_POINTED: return 13;
 	case '*': case '/': case '%': return 12;
 	case '+': case '-': return 11;
 	case '@': return 10;

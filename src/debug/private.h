@@ -445,7 +445,7 @@ struct value *entry_as_value(struct debug *d, struct entry *e);
 
 enum {				/* operators of two characters and words */
 	OP_SHL = 256, OP_SHR, OP_LE, OP_GE, OP_EQ, OP_NE, OP_AND, OP_OR,
-	OP_ARROW, OP_SCOPE, OP_INC, OP_DEC,
+	OP_ARROW, OP_SCOPE, OP_INC, OP_DEC, OP_OF, OP_OF_POINTED,
 };
 
 /* ---- print.c ---- */
@@ -502,7 +502,7 @@ struct debug {
 	struct debug_regs regs;
 	struct arena lasting, scratch, stack;
 	struct map types;	/* address of a DIE -> struct type */
-	struct map derived;
+	struct map derived, derived_short;
 	struct map basics;
 	struct type *vectors[2];	/* of $xmm0, $ymm0; NULL: not yet */
 	struct map pages;	/* of memory that was read: address -> bytes */

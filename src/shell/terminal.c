@@ -34,11 +34,25 @@ give_to(pid_t group)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Who does not know would end the program where the prompt was meant. */
 static void
-lend(pid_t pid)
+tell_once(struct shell *sh, pid_t pid)
+{
+	static pid_t told;
+
+	if (pid != told)
+		shell_note(sh, "process %d has the terminal now, and gets "
+			   "Ctrl-C; Ctrl-Z gives the prompt back\n  (with "
+			   "dbxenv run_io pty before run, Ctrl-C does)", pid);
+	told = pid;
+}
+
+static void
+lend(struct shell *sh, pid_t pid)
 {
 	if (tcgetpgrp(STDIN_FILENO) == getpgrp() &&
 	    tcgetattr(STDIN_FILENO, &ours) == 0) {
+		tell_once(sh, pid);
 		lent = true;
 		give_to(pid);
 	}
@@ -68,7 +82,7 @@ terminal_serve(struct shell *sh)
 	switch (sig) {
 	case SIGTTIN:
 	case SIGTTOU:
-		lend(pid);
+		lend(sh, pid);
 		return false;
 	case SIGTSTP:			/* Ctrl-Z while it has the terminal */
 		terminal_reclaim();
