@@ -271,24 +271,43 @@ print_struct(struct printing *p, struct value *v, struct type *t)
 /* ---- any ---- */
 
 static void
+print_method_pointer(struct printing *p, struct value *v, struct type *t)
+{
+	uint64_t word[2];
+
+	memcpy(word, v->bytes, sizeof word);
+	if (print_virtual_member(p, t, word[0], word[1]))
+		return;
+	if (!word[0]) {
+		str_add(p->out, "NULL");
+		return;
+	}
+	add_type(p, v);
+	str_addf(p->out, "0x%" PRIx64, word[0]);
+	(void)print_symbol(p->d, word[0], p->out);
+	if (word[1])
+		str_addf(p->out, ", this adjustment %" PRId64,
+			 (int64_t)word[1]);
+}
+
+static void
 print_member_pointer(struct printing *p, struct value *v, struct type *t)
 {
 	uint64_t word;
 
-	memcpy(&word, v->bytes, sizeof word);
-	if (print_member_name(p, t, v->size == 16, word))
+	if (v->size == 2 * sizeof word) {
+		print_method_pointer(p, v, t);
 		return;
-	if (v->size == 8 && word == UINT64_MAX) {
+	}
+	memcpy(&word, v->bytes, sizeof word);
+	if (word == UINT64_MAX) {
 		str_add(p->out, "NULL");
 		return;
 	}
+	if (print_data_member(p, t, word))
+		return;
 	if (p->top)
 		add_type(p, v);
-	if (v->size == 16) {
-		str_addf(p->out, "0x%" PRIx64, word);
-		(void)print_symbol(p->d, word, p->out);
-		return;
-	}
 	str_addf(p->out, "0x%" PRIx64, word);
 }
 

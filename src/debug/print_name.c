@@ -183,28 +183,55 @@ virtual_name(struct printing *p, struct type *t, uint64_t n)
 	return false;
 }
 
-bool
-print_member_name(struct printing *p, struct type *t, bool method,
-		uint64_t word)
+/* In a class, or in the base that lies there: a byte of it, or a method for
+ * which it is `this`. */
+static bool
+member_name(struct printing *p, struct type *t, uint64_t offset,
+	    const uint64_t *slot, int depth)
 {
-	struct type *in;
+	struct type *in = type_strip(p->d, t);
 
-	(void)type_target(p->d, t);
-	if (!t->container)
+	if (depth > NEST_MAX || p->d->work++ > WORK_MAX)
 		return false;
-	in = type_strip(p->d, t->container);
-	if (method)
-		return (word & 1) && virtual_name(p, in, (word - 1) / 8);
+	if (slot && !offset && virtual_name(p, in, *slot))
+		return true;
 	type_fill(p->d, in);
 	for (size_t i = 0; i < in->field_len; i++) {
 		const struct field *f = &in->fields[i];
+		const uint64_t at = f->offset / 8;
 
-		if (f->name && !f->is_static && !f->is_base &&
-		    f->offset == word * 8) {
-			str_addf(p->out, "&%s::%s", in->name ? in->name : "",
-				 f->name);
+		if (f->is_static || f->is_virtual || offset < at)
+			continue;
+		if (f->is_base && offset < at + type_size(p->d, f->type) &&
+		    member_name(p, f->type, offset - at, slot, depth + 1))
 			return true;
-		}
+		if (slot || f->is_base || !f->name || f->offset != offset * 8)
+			continue;
+		str_addf(p->out, "&%s::%s", in->name ? in->name : "", f->name);
+		return true;
 	}
 	return false;
+}
+
+bool
+print_data_member(struct printing *p, struct type *t, uint64_t offset)
+{
+	(void)type_target(p->d, t);
+	return t->container && member_name(p, t->container, offset, NULL, 0);
+}
+
+/* Itanium C++ ABI 2.3: odd is 1 and the place in the table of virtual ones. */
+bool
+print_virtual_member(struct printing *p, struct type *t, uint64_t word,
+		     uint64_t adjustment)
+{
+	const uint64_t slot = (word - 1) / 8;
+
+	(void)type_target(p->d, t);
+	if (!(word & 1))
+		return false;
+	if (!t->container ||
+	    !member_name(p, t->container, adjustment, &slot, 0))
+		str_addf(p->out, "&virtual table offset %" PRIu64, word - 1);
+	return true;
 }

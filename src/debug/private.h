@@ -486,10 +486,12 @@ void print_flags(struct str *out, uint64_t word);
 void print_enum(struct printing *p, struct type *t, int64_t value);
 void print_integer128(struct str *out, const unsigned char *raw,
 		      bool is_signed);
-/* " <main+4>" where a symbol is around it. */
 /* "&A::b"; false, and nothing: it has no name. */
-bool print_member_name(struct printing *p, struct type *t, bool method,
-		       uint64_t word);
+bool print_data_member(struct printing *p, struct type *t, uint64_t offset);
+/* "&virtual A::b(int)"; false, and nothing: it is no virtual one. */
+bool print_virtual_member(struct printing *p, struct type *t, uint64_t word,
+			  uint64_t adjustment);
+/* " <main+4>" where a symbol is around it. */
 bool print_symbol(struct debug *d, uint64_t addr, struct str *out);
 
 /* ---- debug.c ---- */
