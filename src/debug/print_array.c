@@ -7,10 +7,37 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
+#include <wctype.h>
 
 /* ---- characters ---- */
+
+/* Where the locale has it, and a terminal takes it for no command nor for
+ * another direction of what follows. */
+static bool
+is_shown(uint64_t c)
+{
+	return MB_CUR_MAX > 1 && c >= 0x80 && c <= 0x10ffff &&
+		iswprint((wint_t)c) && !(c >= 0x200e && c <= 0x200f) &&
+		!(c >= 0x2028 && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069);
+}
+
+static bool
+add_shown(struct str *out, uint64_t c)
+{
+	char bytes[MB_LEN_MAX];
+	mbstate_t state = {0};
+	size_t n;
+
+	if (!is_shown(c) ||
+	    (n = wcrtomb(bytes, (wchar_t)c, &state)) == (size_t)-1)
+		return false;
+	str_addn(out, bytes, n);
+	return true;
+}
 
 void
 print_character(struct str *out, uint64_t c, unsigned width, char quote,
@@ -26,8 +53,7 @@ print_character(struct str *out, uint64_t c, unsigned width, char quote,
 	} else if (c >= 32 && c < 127 && !(escaped && isdigit((int)c))) {
 		str_addf(out, "%s%c", c == (unsigned char)quote || c == '\\' ?
 			 "\\" : "", (int)c);
-	} else {
-		(void)width;
+	} else if (width == 1 || !add_shown(out, c)) {
 		if (c <= 0777)
 			str_addf(out, "\\%03" PRIo64, c);
 		else
@@ -76,8 +102,44 @@ add_prefix(struct str *out, char kind)
 		str_addn(out, &kind, 1);
 }
 
+/* One of so many bytes. */
+struct letter {
+	uint64_t c;
+	size_t size;
+};
+
+/* What is no letter of the locale, or not shown, is the first unit alone. */
+static struct letter
+letter_at(const unsigned char *bytes, size_t left, unsigned width)
+{
+	struct letter l = { .size = width };
+	mbstate_t state = {0};
+	uint16_t pair[2] = {0};
+	wchar_t wide = 0;
+	size_t n = width;
+
+	memcpy(&l.c, bytes, width);
+	if (width == 1 && l.c >= 0x80 && MB_CUR_MAX > 1) {
+		n = mbrtowc(&wide, (const char *)bytes, left, &state);
+	} else if (width == 2 && left >= sizeof pair) {
+		memcpy(pair, bytes, n = sizeof pair);
+		if (pair[0] >> 10 == 0x36 && pair[1] >> 10 == 0x37)
+			wide = 0x10000 + ((pair[0] & 0x3ff) << 10 |
+					  (pair[1] & 0x3ff));
+	}
+	if (n > width && n <= left && is_shown((uint64_t)wide))
+		l = (struct letter){ (uint64_t)wide, n };
+	return l;
+}
+
 static void
-add_run(struct text *t, uint64_t c, size_t count)
+print_letter(struct text *t, const struct letter *l, char quote, bool *escape)
+{
+	print_character(t->out, l->c, (unsigned)l->size, quote, escape);
+}
+
+static void
+add_run(struct text *t, const struct letter *l, size_t count)
 {
 	if (count > REPEATS) {
 		bool escape = false;
@@ -89,7 +151,7 @@ add_run(struct text *t, uint64_t c, size_t count)
 		t->open = false;
 		add_prefix(t->out, t->kind);
 		str_add(t->out, "'");
-		print_character(t->out, c, t->width, '\'', &escape);
+		print_letter(t, l, '\'', &escape);
 		str_addf(t->out, "' <repeats %zu times>", count);
 	} else {
 		if (!t->open) {
@@ -100,7 +162,7 @@ add_run(struct text *t, uint64_t c, size_t count)
 		}
 		t->open = true;
 		for (size_t i = 0; i < count; i++)
-			print_character(t->out, c, t->width, '"', &t->escape);
+			print_letter(t, l, '"', &t->escape);
 	}
 	t->any = true;
 }
@@ -128,14 +190,16 @@ print_characters(struct printing *p, const unsigned char *bytes, size_t count,
 		return;
 	}
 	while (i < count && i < ELEMENTS_MAX) {
-		const uint64_t c = character_at(bytes, i, width);
+		const unsigned char *at = bytes + i * width;
+		const size_t left = (count - i) * width;
+		const struct letter l = letter_at(at, left, width);
 		size_t n = 1;
 
-		while (i + n < count &&
-		       character_at(bytes, i + n, width) == c)
+		while ((n + 1) * l.size <= left &&
+		       memcmp(at, at + n * l.size, l.size) == 0)
 			n++;
-		add_run(&t, c, n);
-		i += n;
+		add_run(&t, &l, n);
+		i += n * l.size / width;
 	}
 	if (t.open)
 		str_add(p->out, "\"");
