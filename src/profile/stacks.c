@@ -195,6 +195,8 @@ reading_ask(const struct reading *rd, const uint64_t ahead[2])
 	if (!(raw & RAW_KNOWN) || raw & RAW_VARIES)
 		return;
 	__builtin_prefetch(&prof->stacks[(uint32_t)raw], 1);
+	if (!prof->stack_values.cells)	/* nothing has counted yet */
+		return;
 	__builtin_prefetch(&prof->stack_values.cells[
 			   (uint32_t)raw * prof->stack_values.width], 1);
 }
