@@ -40,6 +40,7 @@ sub_enable(struct shell *sh, size_t n, char **words)
 		return FAILED;
 	}
 	sh->armed = true;
+	sh->armed_paused = false;
 	if (!target_alive(sh))
 		return DONE;
 	if (collecting_start(sh) < 0)
@@ -69,7 +70,7 @@ sub_disable(struct shell *sh, size_t n, char **words)
 
 	if (n != 1)
 		return USAGE;
-	sh->armed = false;
+	sh->armed = sh->armed_paused = false;
 	if (!target_is_recorded(sh))
 		return target_alive(sh) ? need_active(sh, words[0]) : DONE;
 	if (session_disable(sh->session, &receipt) < 0)
@@ -79,11 +80,22 @@ sub_disable(struct shell *sh, size_t n, char **words)
 	return DONE;
 }
 
+/* What does not run yet is paused as soon as it is recorded. */
+static bool
+is_to_come(const struct shell *sh)
+{
+	return sh->armed && !target_alive(sh);
+}
+
 static enum result
 sub_pause(struct shell *sh, size_t n, char **words)
 {
 	if (n != 1)
 		return USAGE;
+	if (is_to_come(sh)) {
+		sh->armed_paused = true;
+		return DONE;
+	}
 	if (need_active(sh, words[0]) == FAILED)
 		return FAILED;
 	return session_pause(sh->session) < 0 ? FAILED : DONE;
@@ -94,6 +106,10 @@ sub_resume(struct shell *sh, size_t n, char **words)
 {
 	if (n != 1)
 		return USAGE;
+	if (is_to_come(sh)) {
+		sh->armed_paused = false;
+		return DONE;
+	}
 	if (need_active(sh, words[0]) == FAILED)
 		return FAILED;
 	return session_resume(sh->session) < 0 ? FAILED : DONE;

@@ -132,7 +132,9 @@ collector_status(struct shell *sh, size_t n, char **words)
 		return USAGE;
 	if (!target_is_recorded(sh)) {
 		fprintf(sh->out, "No experiment is being recorded%s.\n",
-			sh->armed ? "; the next run will be" : "");
+			!sh->armed ? "" : sh->armed_paused ?
+			"; the next run will be, paused at first" :
+			"; the next run will be");
 		return DONE;
 	}
 	if (session_progress(sh->session, &p) < 0)

@@ -106,6 +106,26 @@ hand_over(struct shell *sh, struct handler *h, struct session_filter *f)
 	return true;
 }
 
+/* What is to return is known here again. */
+static void
+take_back(struct shell *sh, struct handler *h,
+	  const struct session_pending *pending, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct session_pending *p = &pending[i];
+
+		if (spot_take(sh, p->address, h->may_trap) < 0)
+			continue;
+		h->pending = xgrow(h->pending, &h->pending_cap,
+				   h->pending_len + 1, sizeof *h->pending);
+		h->pending[h->pending_len++] = (struct pending){
+			p->tid, p->address, p->least_sp, p->since_ns,
+		};
+	}
+	for (size_t i = 0; i < h->sites_len; i++)
+		spot_drop(sh, h->sites[i]);
+}
+
 /* Of the pending one that the thread has just entered. */
 static bool
 find_return(struct shell *sh, struct handler *h, struct debug *d,
@@ -138,10 +158,13 @@ filter_begin(struct shell *sh, struct handler *h)
 		 !debug_condition(d, h->condition, &f.condition))) ||
 		(returns && !find_return(sh, h, d, &f));
 	f.users = spot_users(sh, h->spots[0]);
-	if (!h->no_filter)
+	if (!h->no_filter) {
 		h->filtered = session_filter(sh->session,
 					     spot_number(sh, h->spots[0]),
 					     &f) == 0;
+		if (!h->filtered)	/* by engine remote, for one */
+			take_back(sh, h, f.pending, f.pending_count);
+	}
 	h->no_filter = h->no_filter || !h->filtered;
 	fail_clear();
 }
@@ -203,23 +226,6 @@ filter_look(struct shell *sh, struct handler *h)
 	(void)take_hits(sh, h, false, &hits);
 }
 
-/* What is to return is known here again. */
-static void
-take_back(struct shell *sh, struct handler *h, const struct session_hits *hits)
-{
-	for (unsigned i = 0; i < hits->pending_count; i++) {
-		const struct session_pending *p = &hits->pending[i];
-
-		if (spot_take(sh, p->address, h->may_trap) < 0)
-			continue;
-		h->pending = xgrow(h->pending, &h->pending_cap,
-				   h->pending_len + 1, sizeof *h->pending);
-		h->pending[h->pending_len++] = (struct pending){
-			p->tid, p->address, p->least_sp, p->since_ns,
-		};
-	}
-}
-
 void
 filter_end(struct shell *sh, struct handler *h)
 {
@@ -229,9 +235,7 @@ filter_end(struct shell *sh, struct handler *h)
 		return;
 	(void)take_hits(sh, h, true, &hits);
 	h->filtered = false;
-	take_back(sh, h, &hits);
-	for (size_t i = 0; i < h->sites_len; i++)
-		spot_drop(sh, h->sites[i]);
+	take_back(sh, h, hits.pending, hits.pending_count);
 	fail_clear();
 }
 

@@ -139,6 +139,8 @@ collecting_start(struct shell *sh)
 		return fail_in("collector enable");
 	target_note_experiment(sh);
 	shell_note(sh, "Creating experiment %s", sh->experiment);
+	if (sh->armed_paused && session_pause(sh->session) < 0)
+		return -1;
 	if (!sh->group || name_in_group(sh) == 0)
 		return 0;
 	/* it records all the same */

@@ -83,6 +83,8 @@ post_mortem_begin(struct shell *sh, const char *path, const char *program)
 		return -1;
 	post_mortem_end(sh);
 	debuggee_free(sh);
+	if (program)
+		shell_set_program(sh, 1, &(char *){ (char *)program });
 	sh->core = core;
 	sh->thread = core_threads(core) ? core_thread(core, 0)->tid : 0;
 	tell_end(sh);

@@ -132,6 +132,7 @@ struct shell {
 	unsigned call_seconds;	/* that a called function may run */
 	size_t frames_max;	/* of a stack that where prints; 0: all */
 	bool armed;		/* collect from the next run on */
+	bool armed_paused;	/* and begin with a pause */
 	char **program;		/* name and arguments, NULL none */
 	struct unstarted *unstarted;	/* what its file has; NULL: not read */
 	char *in, *out_file;	/* redirections of the program, or NULL */

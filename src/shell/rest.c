@@ -161,24 +161,33 @@ words_condition(struct scan *s, struct words *w)
 
 /* ---- of all the line ----------------------------------------------------- */
 
+/* $[ and $( are nothing in C: they are the shell's here, too. */
+static bool
+is_computed(const struct scan *s)
+{
+	const char *c = s->text + s->at;
+
+	return c[0] == '$' && (c[1] == '[' || c[1] == '(');
+}
+
 int
 words_expression(struct scan *s, struct words *w)
 {
 	const bool call = strcmp(w->items[0], "call") == 0;
 	struct str text = {0};
-	int depth = 0;
+	int depth = 0, r = 0;
 
 	scan_skip_blanks(s);
-	while (scan_here(s) && scan_here(s) != ';' && !scan_at_line_end(s) &&
+	while (r == 0 && scan_here(s) && scan_here(s) != ';' &&
+	       !scan_at_line_end(s) &&
 	       !(call && ends_call(s, &depth)) && !ends_address(s, w)) {
 		const size_t start = s->at;
 
 		if (scan_here(s) == '"' || scan_here(s) == '\'') {
-			if (scan_skip_literal(s) < 0) {
-				str_fini(&text);
-				return -1;
-			}
+			r = scan_skip_literal(s);
 			str_addn(&text, s->text + start, s->at - start);
+		} else if (is_computed(s)) {
+			r = scan_variable(s, &text, true);
 		} else if (scan_here(s) == '$') {
 			scan_own_variable(s, &text);
 		} else if (scan_skip_continuation(s)) {
@@ -187,7 +196,8 @@ words_expression(struct scan *s, struct words *w)
 			str_addn(&text, &s->text[s->at++], 1);
 		}
 	}
-	push_trimmed(w, &text);
+	if (r == 0)
+		push_trimmed(w, &text);
 	str_fini(&text);
-	return 0;
+	return r;
 }
