@@ -338,6 +338,15 @@ print_handler(struct shell *sh, struct handler *h)
 	fputc('\n', sh->out);
 }
 
+static void
+print_again(const struct shell *sh, const struct handler *h)
+{
+	char *line = event_again(h->what, h->body, h->disabled);
+
+	fprintf(sh->out, "%s\n", line);
+	free(line);
+}
+
 static enum result
 cmd_status(struct shell *sh, size_t n, char **words)
 {
@@ -362,8 +371,7 @@ cmd_status(struct shell *sh, size_t n, char **words)
 		if (h->hidden && !again && !hidden)
 			continue;
 		if (again)
-			fprintf(sh->out, "%s%s\n", h->what,
-				h->disabled ? " -disable" : "");
+			print_again(sh, h);
 		else
 			print_handler(sh, h);
 	}

@@ -291,3 +291,22 @@ event_shown(const char *command, const struct event *e)
 	}
 	return str_take(&s);
 }
+
+/* A comment in the body ends with its line: of more than one all are kept. */
+char *
+event_again(const char *shown, const char *body, bool disabled)
+{
+	const char *off = disabled ? " -disable" : "";
+
+	if (!body)
+		return xasprintf("%s%s", shown, off);
+
+	char *last = one_line(body);
+	const int head = (int)(strlen(shown) - strlen(last) - strlen(" {  }"));
+	char *line = strchr(body, '\n') ?
+		xasprintf("%.*s%s {%s}", head, shown, off, body) :
+		xasprintf("%.*s%s { %s }", head, shown, off, last);
+
+	free(last);
+	return line;
+}

@@ -31,6 +31,8 @@ struct event event_take(size_t n, char **words, bool has_body);
 void event_end(struct event *e);
 /* As it is shown again; the caller frees it. */
 char *event_shown(const char *command, const struct event *e);
+/* What makes a handler again that is shown so: all of its body. To be freed. */
+char *event_again(const char *shown, const char *body, bool disabled);
 /* What was written becomes a handler, which is told. */
 enum result event_make(struct shell *sh, const char *command,
 		       const struct event *e, enum handler_does does);
