@@ -350,8 +350,8 @@ check_place(const struct experiment_info *info)
 	if (r < 0 || info->overwrite || access(info->path, F_OK) < 0)
 		return r;
 	fail(FAIL_USAGE, "%s exists already", info->path);
-	return fail_remedy("give another name, or replace it: -O instead of "
-			   "-o");
+	return fail_remedy("give another name, or none, which numbers them; "
+			   "record replaces it: -O instead of -o");
 }
 
 struct experiment *

@@ -219,8 +219,8 @@ place_clear(struct place *pl, bool replace)
 		return errno == ENOENT ? 0 : fail_errno("look at %s", pl->name);
 	if (!replace) {
 		fail(FAIL_USAGE, "%s exists already", pl->name);
-		return fail_remedy("give another name, or replace it: -O "
-				   "instead of -o");
+		return fail_remedy("give another name, or let record replace "
+				   "it: -O instead of -o");
 	}
 
 	const int fd = openat(pl->parent_fd, pl->name, O_RDONLY | O_DIRECTORY |

@@ -59,7 +59,7 @@ static void
 not_looked(struct look *l, const char *what)
 {
 	str_addf(&l->unlooked, "%s%s (%s)", l->unlooked.len ? ", " : "", what,
-		 strerror(errno));
+		 errno ? strerror(errno) : "it was ending");
 }
 
 static uint64_t
