@@ -240,7 +240,9 @@ run_all(struct shell *sh, struct session_call_news *news)
 	}
 	if (r == 0)
 		r = session_call_end(sh->session, false, sh->call_ended, news);
-	if (r == 0 && news->why == SESSION_CALL_RETURNED)
+	/* unless a handler has stopped all for another one */
+	if (r == 0 && (news->why == SESSION_CALL_RETURNED || sh->call_late ||
+		       wait_signal || !sh->thread))
 		sh->thread = thread;
 	return r;
 }
