@@ -40,6 +40,9 @@ is_wanted(const struct experiment_reader *child, const regex_t *pattern)
 static int
 compile(regex_t *pattern, const char *text)
 {
+	if (!pattern_is_bounded(text))
+		return -1;
+
 	char *whole = xasprintf("^(%s)$", text);
 	const int error = regcomp(pattern, whole, REG_EXTENDED | REG_NOSUB);
 

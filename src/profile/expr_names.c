@@ -7,7 +7,6 @@
  */
 #include "calls.h"
 
-#include <ctype.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,37 +38,12 @@ expr_set_free(struct expr_set *set)
 
 /* ---- patterns -------------------------------------------------------- */
 
-/* How many copies of its parts the pattern may ask for: the product of all
- * {m,n}, as if each held the ones before. */
-static bool
-is_bounded(const char *pattern)
-{
-	enum { LENGTH_MAX = 4096, COPIES_MAX = 2000 };
-	unsigned long copies = 1;
-
-	if (strlen(pattern) > LENGTH_MAX)
-		return false;
-	for (const char *c = strchr(pattern, '{'); c; c = strchr(c, '{')) {
-		unsigned long most = 1;
-
-		for (c++; isdigit((unsigned char)*c) || *c == ',';) {
-			const unsigned long n = isdigit((unsigned char)*c) ?
-				strtoul(c, (char **)&c, 10) : (c++, 0);
-
-			most = n > most ? n : most;
-		}
-		if (most > COPIES_MAX || (copies *= most) > COPIES_MAX)
-			return false;
-	}
-	return true;
-}
-
 static int
 compile(regex_t *re, const char *pattern)
 {
 	char why[128];
 
-	if (!is_bounded(pattern))
+	if (!pattern_is_bounded(pattern))
 		return fail(FAIL_USAGE, "the pattern is too large");
 
 	const int error = regcomp(re, pattern, REG_EXTENDED | REG_NEWLINE);

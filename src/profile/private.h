@@ -397,6 +397,10 @@ uint32_t object_intern(struct profile *prof, uint32_t source,
 void object_open(struct profile *prof, struct object *obj);
 void object_free(struct object *obj);
 
+/* ---- pattern.c ------------------------------------------------------ */
+
+bool pattern_is_bounded(const char *pattern);
+
 /* ---- births.c ------------------------------------------------------- */
 
 /* What the log says of births, before packets are read. */
