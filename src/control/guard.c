@@ -51,8 +51,6 @@ static struct guard {
 } guards[GUARDS_MAX];
 static size_t guard_count;
 
-/* ---- in the guardian ---------------------------------------------------- */
-
 static int
 init_locks(struct guard_page *page)
 {
@@ -188,12 +186,13 @@ guard_of(const struct target *t)
 	return NULL;
 }
 
-/* One that has nothing to take out. NULL: there can be none more. */
+/* One that lives and has nothing to take out. NULL: there can be none more. */
 static struct guard *
 idle_guard(void)
 {
 	for (size_t i = 0; i < guard_count; i++)
-		if (!guards[i].watched || !guards[i].watched->traps)
+		if ((!guards[i].watched || !guards[i].watched->traps) &&
+		    !guardian_ended(&guards[i]))
 			return &guards[i];
 	return guard_start() < 0 ? NULL : &guards[guard_count - 1];
 }
@@ -217,7 +216,8 @@ begin_watch(struct guard *g)
 	return 0;
 }
 
-/* The new one stands in the old one's place, and knows what it knew. */
+/* The new one stands in the old one's place, and knows what it knew. -1: nobody
+ * does; the next trap is tried with another. */
 static int
 replace(struct guard *g, struct target *t)
 {
@@ -237,7 +237,10 @@ replace(struct guard *g, struct target *t)
 	atomic_store(&page->planted, atomic_load(&old->planted));
 	give_up_page(&before);
 	g->watched = t;
-	return begin_watch(g);
+	if (begin_watch(g) == 0)
+		return 0;
+	guard_forget(t);
+	return -1;
 }
 
 void
@@ -245,10 +248,8 @@ guard_look(struct target *t)
 {
 	struct guard *g = guard_of(t);
 
-	if (!g || !g->pid || !guardian_ended(g) || replace(g, t) == 0)
-		return;
-	fail_clear();	/* tried again, and told, with the next trap */
-	g->watched = t;
+	if (g && g->pid && guardian_ended(g) && replace(g, t) < 0)
+		fail_clear();	/* tried again, and told, with the next trap */
 }
 
 int

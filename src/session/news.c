@@ -68,28 +68,36 @@ tracer_on_collection_end(struct tracer *tr)
 	tracer_send_event(tr, &ev);
 }
 
+int
+tracer_note_hit(struct tracer *tr, const struct breakpoint *bp, pid_t tid)
+{
+	for (size_t i = 0; i < tr->trap_count; i++)
+		if (tr->traps[i].at == bp) {
+			tr->traps[i].hit_by = tid;
+			return (int)i;
+		}
+	return -1;
+}
+
 /* A thread stands at a trap of ours: everybody stands, the shell decides. */
 static void
 tell_breakpoint(struct tracer *tr, const struct event *ev)
 {
+	const int number = tracer_note_hit(tr, ev->breakpoint, ev->tid);
 	struct session_event out = {
 		.kind = SESSION_EVENT_BREAKPOINT, .tid = ev->tid,
+		.breakpoint = number,
 	};
 
-	for (size_t i = 0; i < tr->trap_count; i++) {
-		if (tr->traps[i].at != ev->breakpoint)
-			continue;
-		tr->traps[i].hit_by = ev->tid;
-		out.breakpoint = (int)i;
-		out.hits = filter_told(tr, i);
-		/* a stop that fails takes all breakpoints: see below */
-		if (target_hold_all(tr->target) < 0)
-			return;
-		if (tr->col)
-			collection_stop_sample(tr->col);
-		tracer_send_event(tr, &out);
+	if (number < 0)
 		return;
-	}
+	out.hits = filter_told(tr, (size_t)number);
+	/* a stop that fails takes all breakpoints: see below */
+	if (target_hold_all(tr->target) < 0)
+		return;
+	if (tr->col)
+		collection_stop_sample(tr->col);
+	tracer_send_event(tr, &out);
 }
 
 /* It concerns nobody, but must be stepped over what is under the trap. */

@@ -179,6 +179,9 @@ void tracer_send_event(struct tracer *tr, const struct session_event *ev);
 void tracer_send_only(struct tracer *tr, const struct session_event *ev);
 void tracer_on_target_end(struct tracer *tr);
 void tracer_on_collection_end(struct tracer *tr);
+/* It stands there, having hit it: the number of the breakpoint; -1: nobody here
+ * has placed it. */
+int tracer_note_hit(struct tracer *tr, const struct breakpoint *bp, pid_t tid);
 /* Take what has become of the threads, and tell the shell. */
 void tracer_pump_events(struct tracer *tr);
 

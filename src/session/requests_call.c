@@ -60,17 +60,6 @@ take_call(struct wire_message *in, struct interlude_call *c)
 	return 0;
 }
 
-static size_t
-number_of(struct tracer *tr, const struct breakpoint *bp, pid_t tid)
-{
-	for (size_t i = 0; i < tr->trap_count; i++)
-		if (tr->traps[i].at == bp) {
-			tr->traps[i].hit_by = tid;
-			return i;
-		}
-	return 0;
-}
-
 /* What became of it; whatever is over is put back, and forgotten. */
 static int
 answer(struct tracer *tr, const struct interlude_news *news,
@@ -97,8 +86,9 @@ answer(struct tracer *tr, const struct interlude_news *news,
 	wire_put(out, where.frame_count);
 	for (size_t i = 0; i < where.frame_count; i++)
 		wire_put(out, where.frames[i]);
-	wire_put(out, news->breakpoint ? number_of(tr, news->breakpoint,
-					interlude_thread(il)) : 0);
+	wire_put(out, (uint64_t)(int64_t)(news->breakpoint ?
+		tracer_note_hit(tr, news->breakpoint, interlude_thread(il)) :
+		0));
 	if (why == SESSION_CALL_LEFT)
 		interlude_let_go(il);
 	if (why != SESSION_CALL_STANDS && why != SESSION_CALL_BREAKPOINT)

@@ -127,13 +127,8 @@ meet(struct tracer *tr, pid_t tid)
 {
 	const struct breakpoint *bp = target_meet(tr->target, tid);
 
-	for (size_t i = 0; bp && i < tr->trap_count; i++)
-		if (tr->traps[i].at == bp) {
-			tr->traps[i].hit_by = tid;
-			return (int)i;
-		}
 	fail_clear();
-	return -1;
+	return bp ? tracer_note_hit(tr, bp, tid) : -1;
 }
 
 static int
