@@ -198,10 +198,11 @@ note_others(struct errand *e, uint64_t wall, uint64_t now)
 }
 
 /*
- * Our thread has had its time, own. But in the loader it waits for locks, and
- * who has them, one after the other, may wait for a processor: that does not
- * count either. It may also be anybody who waits for one, beside a lock that
- * nobody gives back, so there is an end to that.
+ * Our thread has had its time, own. But in the loader, and in our library that
+ * asks the loader for names, it waits for locks, and who has them, one after the
+ * other, may wait for a processor: that does not count either. It may also be
+ * anybody who waits for one, beside a lock that nobody gives back, so there is
+ * an end to that.
  */
 static bool
 others_hold_it_up(struct errand *e, uint64_t own, uint64_t now)
@@ -212,8 +213,6 @@ others_hold_it_up(struct errand *e, uint64_t own, uint64_t now)
 		return false;
 	if (now - e->others_asked < OTHERS_EVERY_NS)
 		return true;
-	if (block_read(e) < 0 || e->block.state >= BLOCK_CALLING)
-		return false;
 	waited = others_waited(e);
 	waited = waited > e->others_ns ? waited - e->others_ns : 0;
 	if (waited > now - e->others_since)
