@@ -200,6 +200,7 @@ struct held {
 	bool lent;		/* it was held already: release keeps it so */
 	bool faulted;		/* by what you made it do: the signal that it
 				 * stands with is not the program's */
+	int deliver;	/* this signal, when thread_run_alone lets it run */
 };
 
 /* For how long it has stood so far, without the time that it ran meanwhile. */
@@ -506,11 +507,21 @@ int breakpoint_step_over(struct target *t, struct breakpoint *bp, pid_t tid);
 struct thread_errand {
 	uint64_t behind;	/* the system call; 0: it executes none */
 	uint64_t sp;
+	bool unfiltered;	/* seccomp does not apply to it meanwhile */
 };
 /* Among others, by target_continue_all: its return, and a fault, which is not
  * delivered, are an EVENT_ERRAND; it stands there. NULL: no more. */
 void thread_calls(struct target *t, pid_t tid,
 		  const struct thread_errand *errand);
+/* A thread of the target that the caller traces by itself, beside all others,
+ * which stand: it is one of them from now on, and stands at a plain stop.
+ * stands: it does already, at any stop. -1: it has ended. */
+int thread_enlist(struct target *t, pid_t tid, bool stands);
+/* The caller's again: it stands, and waiting for it is his affair. false: it is
+ * not there. */
+bool thread_discharge(struct target *t, pid_t tid);
+/* Is it one of those that stand, or run seized? */
+bool target_knows(const struct target *t, pid_t tid);
 /* It stands at that system call, which has not begun. */
 bool thread_is_back(struct target *t, pid_t tid);
 struct alone_limit {

@@ -158,6 +158,32 @@ int inject_call(struct target *t, uint64_t function, const uint64_t *args,
 		size_t nargs, const struct inject_limits *limits,
 		uint64_t *result, struct inject_report *report);
 
+/* ---- fresh.c: a thread of its own for functions that a debugger calls ---- */
+
+struct fresh_thread;
+
+/* The target is held, and stays so; limits->cancelled may let it run, and then
+ * it is for the caller to hold it again. The thread is libc's own, of our
+ * making, and stands as all others do: interlude_begin. A second one, a helper,
+ * waits for its end. If we die both go on to it, and some memory stays. */
+struct fresh_thread *fresh_make(struct target *t,
+				const struct inject_limits *limits);
+pid_t fresh_tid(const struct fresh_thread *f);
+pid_t fresh_helper(const struct fresh_thread *f);
+/* It is where it was made, or has ended: it comes to its end, and nothing of
+ * all this is left. What befalls it there is told; the rest of its end is done
+ * then. -1: it is not there yet (a lock that somebody holds), and some memory
+ * will stay. Frees, but what *met names is copied. */
+int fresh_end(struct fresh_thread *f, const struct inject_limits *limits,
+	      struct inject_met *met);
+/* It is in a function, and would be missed: it may go on for a moment if it has
+ * what others need (malloc). */
+void fresh_calm(struct fresh_thread *f);
+/* How much memory stays when nobody waits for its end. */
+size_t fresh_size(const struct fresh_thread *f);
+/* Nobody waits for its end, or there is none any more. */
+void fresh_free(struct fresh_thread *f);
+
 /* ---- interlude.c: a function called by a thread that stands -------------- */
 
 struct interlude;
@@ -181,7 +207,8 @@ enum interlude_why {
 	INTERLUDE_STANDS,	/* in the function */
 	INTERLUDE_BREAKPOINT,	/* the same */
 	INTERLUDE_JUMPS,	/* it would leave the function: longjmp */
-	INTERLUDE_LEFT,		/* by a jump out of the function */
+	INTERLUDE_LEFT,		/* by a jump out of the function; one of ours:
+				 * it is in its end (pthread_exit) */
 	INTERLUDE_EXECED, INTERLUDE_ENDED,
 };
 struct interlude_news {
@@ -194,8 +221,10 @@ struct interlude_news {
 
 struct way_back;
 /* The target is held. The thread is about to enter the function; refused where
- * it is not safe. *way: NULL, or what is kept for the next one; to be freed. */
+ * it is not safe. own: it is that one; else NULL. *way: NULL, or what is kept
+ * for the next one; to be freed. */
 struct interlude *interlude_begin(struct target *t, pid_t tid,
+				  const struct fresh_thread *own,
 				  const struct interlude_call *c,
 				  struct way_back **way);
 /* It runs, alone, for so long at most. Behind RETURNED, FAULTED and JUMPS

@@ -461,6 +461,7 @@ struct session_call {
 	size_t data_size;
 	uint32_t data_ints, data_stack;
 	bool only_waiting;	/* refuse it unless the thread is in a call */
+	bool fresh;		/* on a thread that is made for it */
 };
 enum session_called {
 	SESSION_CALL_RETURNED,	/* the thread is as it was */
@@ -471,8 +472,11 @@ enum session_called {
 	SESSION_CALL_STANDS,
 	SESSION_CALL_BREAKPOINT,	/* the same */
 	SESSION_CALL_LEFT,	/* it has jumped out of the function, or gone
-				 * back by itself; nothing was put back */
-	SESSION_CALL_ENDED,	/* the thread, or its program */
+				 * back by itself; nothing was put back. Of one
+				 * of our own: it has ended itself */
+	SESSION_CALL_EXECED,	/* it has begun another program */
+	SESSION_CALL_ENDED,	/* the thread has */
+	SESSION_CALL_GONE,	/* the process has: SESSION_EVENT_ENDED comes */
 };
 struct session_call_news {
 	enum session_called why;
@@ -480,8 +484,14 @@ struct session_call_news {
 	uint64_t x87[4];		/* st(0), st(1), each in 16 bytes */
 	int signal, breakpoint;
 	struct session_called_at where;	/* it faulted, or was given up */
+	pid_t tid;			/* in the function */
+	bool own;			/* made for it; it ends with it */
+	pid_t from;			/* chosen before; 0: it has ended */
+	int end_signal;			/* this befell that at its end; 0 */
+	struct session_called_at end_where;
 };
-/* The thread goes into the function, and runs alone for ms at most. */
+/* The thread, or the one that is made for it, goes into the function, and runs
+ * alone for ms at most. */
 int session_call_here(struct session *s, pid_t tid,
 		      const struct session_call *c, unsigned ms,
 		      struct session_call_news *news);

@@ -65,6 +65,39 @@ target_watch_signal(struct target *t)
 	return t->signal ? t->signal : watch_signal(t, &why);
 }
 
+/* ---- threads that the caller has made ------------------------------------ */
+
+int
+thread_enlist(struct target *t, pid_t tid, bool stands)
+{
+	struct hold *h = pack_add(&t->pack, tid, WANT_STOPPED);
+
+	h->stopped = stands;
+	hold_ask_through(h, 0);
+	if (hold_settle(&t->pack, tid, deadline_in_ms(STOP_LIMIT_MS)) != 1)
+		return fail(FAIL_GENERAL, "thread %d did not stop", (int)tid);
+	if (ptrace(PTRACE_SETOPTIONS, tid, 0, t->pack.options) < 0)
+		return ptrace_failed(tid, "set the trace options");
+	return 0;
+}
+
+bool
+thread_discharge(struct target *t, pid_t tid)
+{
+	const struct hold *h = pack_find(&t->pack, tid);
+	const bool stands = h && h->stopped;
+
+	if (stands)
+		pack_drop(&t->pack, tid);
+	return stands;
+}
+
+bool
+target_knows(const struct target *t, pid_t tid)
+{
+	return pack_find(&t->pack, tid);
+}
+
 /* ---- a place of its own that it is not to come to ------------------------ */
 
 struct thread_watch {
@@ -216,8 +249,9 @@ thread_run_alone(struct target *t, struct held *h,
 			(void)ptrace(PTRACE_INTERRUPT, h->tid, 0, 0);
 		ev->kind = EVENT_NONE;
 		if (thread_resume(h->tid, over ? RUN_FREE : RUN_TO_SYSCALL,
-				  0) < 0)
+				  h->deliver) < 0)
 			return -1;
+		h->deliver = 0;
 		h->stopped = false;
 		r = await(t, h->tid, over, limit, ev);
 		if (r == 0)

@@ -207,6 +207,13 @@ hold_run_on(struct target *t, struct hold *h)
 		hold_continue(t, h, signal_to_deliver(t, h));
 }
 
+static unsigned long
+errand_options(const struct hold *h)
+{
+	return (h->errand.behind ? PTRACE_O_TRACESYSGOOD : 0) |
+		(h->errand.unfiltered ? PTRACE_O_SUSPEND_SECCOMP : 0);
+}
+
 int
 target_continue_all(struct target *t)
 {
@@ -232,7 +239,7 @@ target_continue_all(struct target *t)
 		if (!h->stopped || h->want != WANT_RUNNING)
 			continue;	/* it will run on when its stop comes */
 		(void)ptrace(PTRACE_SETOPTIONS, h->tid, 0, t->pack.options |
-			     (h->errand.behind ? PTRACE_O_TRACESYSGOOD : 0));
+			     errand_options(h));
 		if (!breakpoint_touches(t, h))
 			hold_run_on(t, h);
 	}

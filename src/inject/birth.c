@@ -105,7 +105,9 @@ fill_block(struct errand *e)
 		.call_tls_dtors = p->call_tls_dtors,
 		.area = e->s.at, .area_size = e->s.size,
 		.helper_tid_at = e->s.at + e->s.tp + tid_at(p),
-		.function = e->function,
+		.function = e->parks ?
+			e->s.at + (uint64_t)(stub_park - stub_begin) :
+			e->function,
 		/* setuid(2) of any thread waits until all have heard of it */
 		.unblock = p->by_hand || !handled(HAZARD_SETUID) ? 0 :
 			UINT64_C(1) << (SIGNAL_SETXID - 1),

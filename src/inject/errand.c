@@ -253,6 +253,18 @@ bring_home(struct errand *e)
 	return leave(e) < 0 ? -1 : r;
 }
 
+/* Without a thread the helper comes home at once. */
+static int
+park(struct errand *e)
+{
+	if (!e->helper || helper_run_to_bell(e) < 0)
+		return -1;
+	if (e->parked)
+		return 0;
+	return bring_home(e) < 0 || judge(e) < 0 ? -1 :
+		fail(FAIL_INTERNAL, "the thread that was made did not wait");
+}
+
 static int
 run_threads(struct errand *e)
 {
@@ -263,6 +275,8 @@ run_threads(struct errand *e)
 		return -1;
 	if (prepared == 0 && e->p->single)
 		prepared = create_beside_standing(e);
+	if (prepared == 0 && e->parks)
+		return park(e);
 	if (prepared == 0)
 		return bring_home(e) < 0 ? -1 : judge(e);
 	first = fail_keep();
@@ -273,6 +287,18 @@ run_threads(struct errand *e)
 	return -1;
 }
 
+/* Whatever went wrong: no thread of ours stays held. */
+static void
+abandon(struct errand *e)
+{
+	thread_abandon(e->thread);
+	thread_abandon(e->helper);
+	e->thread = e->helper = 0;
+	mishap_watch_no_more(e);
+	safepoint_close(e->safe);
+	e->safe = NULL;
+}
+
 static int
 run_errand(struct errand *e)
 {
@@ -280,11 +306,8 @@ run_errand(struct errand *e)
 
 	if (r == 0)
 		r = run_threads(e);
-	/* Whatever went wrong: no thread of ours stays held. */
-	thread_abandon(e->thread);
-	thread_abandon(e->helper);
-	mishap_watch_no_more(e);
-	safepoint_close(e->safe);
+	if (r < 0 || !e->parked)
+		abandon(e);
 	return r;
 }
 
@@ -314,5 +337,26 @@ errand_run(struct errand *e)
 	if (lift)
 		plant_again(e->p->t, r);
 	e->report->total_ns += now_ns() - since;
+	return r;
+}
+
+int
+errand_park(struct errand *e)
+{
+	e->parks = true;
+	return scratch_plan(e->p, &e->s) < 0 ? -1 : run_errand(e);
+}
+
+int
+errand_finish(struct errand *e)
+{
+	int r = -1;
+
+	e->parks = e->parked = false;
+	if (errand_let_children_go(e, e->helper) == 0 &&
+	    (!e->thread || (errand_let_children_go(e, e->thread) == 0 &&
+			    thread_resume(e->thread, RUN_FREE, 0) == 0)))
+		r = bring_home(e);
+	abandon(e);
 	return r;
 }

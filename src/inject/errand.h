@@ -58,9 +58,13 @@ enum block_state {
 	BLOCK_NO_THREAD, BLOCK_FAULTED,
 };
 
-enum { STUB_NOTIFY = 0x736e6465, STUB_BLOCK = 4096, THEN_AT = 512 };
+enum {
+	STUB_NOTIFY = 0x736e6465, STUB_PARK = 0x736e6470,
+	STUB_BLOCK = 4096, THEN_AT = 512,
+};
 extern const unsigned char stub_begin[], stub_end[];
 extern const unsigned char stub_helper[], stub_thread[], stub_fault[];
+extern const unsigned char stub_park[];
 
 /* Where things are in the scratch memory; offsets, but for `at`. */
 struct scratch {
@@ -86,6 +90,7 @@ struct errand {
 	struct plan *p;
 	bool entry;		/* our library's entry: load it if need be */
 	uint64_t function;	/* else this */
+	bool parks;		/* or none: the thread stands, and waits */
 	uint64_t guest;		/* the library with this entry, 0: ours */
 	uint64_t args[6];
 	/* For the entry: copied into the target and back afterwards. `then`
@@ -112,6 +117,7 @@ struct errand {
 	pid_t helper, thread;	/* 0: none, or gone */
 	struct schedule scheduled; /* the helper as it was born; 0: left alone */
 	bool at_bell;		/* the helper stands at its last call */
+	bool parked;		/* the thread stands in stub_park's */
 	bool left_behind;	/* the scratch must stay */
 	char fault[64];		/* what a thread of ours did: "crashed" */
 	uint64_t ended_ns;	/* the call was ended then; 0: not */
@@ -140,6 +146,10 @@ int scratch_write(const struct plan *p, const struct scratch *s,
 int tls_hand_over(const struct plan *p, const struct scratch *s,
 		  uint64_t thread_tp);
 int errand_run(struct errand *e);
+/* One that parks: until it does. Both threads stand then, or are gone. */
+int errand_park(struct errand *e);
+/* From there, or wherever its thread was brought back to, to its end. */
+int errand_finish(struct errand *e);
 
 /* ---- birth.c ------------------------------------------------------------- */
 
@@ -150,8 +160,12 @@ int helper_make(struct errand *e);
 
 /* Until the thread exists (or cannot be made). The helper stands then. */
 int helper_run_to_birth(struct errand *e);
-/* Until the thread has ended and the helper says so; it stands then. */
+/* Until the thread has ended and the helper says so; it stands then. Or, if it
+ * parks, until it has, and stands, while the helper runs. */
 int helper_run_to_bell(struct errand *e);
+/* Threads that its function makes are the program's, and nobody would wait for
+ * them here. */
+int errand_let_children_go(const struct errand *e, pid_t thread);
 int block_read(struct errand *e);
 int block_set_state(struct errand *e, uint32_t state);
 /* Let go of a thread (0: none) that goes on without us. */

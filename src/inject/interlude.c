@@ -35,10 +35,12 @@ static int
 take_thread(struct interlude *il)
 {
 	const pid_t tid = il->b.held.tid;
+	const unsigned long options = PTRACE_O_TRACESYSGOOD |
+		(il->errand.unfiltered ? PTRACE_O_SUSPEND_SECCOMP : 0);
 
 	if (il->held)
 		return 0;
-	if (thread_hold(il->p.t, tid, PTRACE_O_TRACESYSGOOD, HOLD_TIMEOUT_NS,
+	if (thread_hold(il->p.t, tid, options, HOLD_TIMEOUT_NS,
 			&il->b.held) < 0)
 		return -1;
 	il->held = true;
@@ -64,8 +66,8 @@ interlude_free(struct interlude *il)
 }
 
 struct interlude *
-interlude_begin(struct target *t, pid_t tid, const struct interlude_call *c,
-		struct way_back **way)
+interlude_begin(struct target *t, pid_t tid, const struct fresh_thread *own,
+		const struct interlude_call *c, struct way_back **way)
 {
 	struct interlude *il = xcalloc(1, sizeof *il);
 	bool saved = false;
@@ -74,6 +76,8 @@ interlude_begin(struct target *t, pid_t tid, const struct interlude_call *c,
 		*way = xcalloc(1, sizeof **way);
 	il->way = *way;
 
+	il->own = own;
+	il->errand.unfiltered = own && inject_thread_is_confined(t, tid);
 	il->p.t = t;
 	il->b.p = &il->p;
 	il->b.held.tid = tid;
@@ -105,25 +109,41 @@ interlude_waits(pid_t tid)
 
 /* ---- while it is there --------------------------------------------------- */
 
-/* By longjmp: its sp is above all that is ours, on the same stack. */
-static bool
-has_left(const struct interlude *il, const struct user_regs_struct *r)
+static uint64_t
+end_of_stack(const struct interlude *il)
 {
 	const struct module *m = modules_find(&il->p.mods, il->b.regs.rsp);
 
-	return m && r->rsp >= il->b.frame + 16 && r->rsp < m->end;
+	if (il->own)
+		return il->own->e.s.at + il->own->e.s.size;
+	return m ? m->end : 0;
+}
+
+/* By longjmp: its sp is above all that is ours, on the same stack. */
+static bool
+is_above(const struct interlude *il, uint64_t sp)
+{
+	return sp >= il->b.frame + 16 && sp < end_of_stack(il);
 }
 
 static bool
+has_left(const struct interlude *il, const struct user_regs_struct *r)
+{
+	return is_above(il, r->rsp);
+}
+
+/* Of a thread of ours that ends by pthread_exit the jump stays on its stack,
+ * and any other leads to frames of others, which may run there. */
+static bool
 jumps_out(const struct interlude *il, const struct user_regs_struct *r)
 {
-	const struct module *m = modules_find(&il->p.mods, il->b.regs.rsp);
 	uint64_t sp[2];
 
-	if (!m || !jump_leads_to(il->p.t, r, sp))
+	if (!jump_leads_to(il->p.t, r, sp))
 		return false;
-	return (sp[1] >= il->b.frame + 16 && sp[1] < m->end) ||
-		(sp[0] >= il->b.frame + 16 && sp[0] < m->end);
+	return il->own ? !fresh_is_on_stack(il->own, sp[0]) &&
+		!fresh_is_on_stack(il->own, sp[1]) :
+		is_above(il, sp[1]) || is_above(il, sp[0]);
 }
 
 static void
@@ -222,6 +242,10 @@ take_event(struct interlude *il, const struct event *ev, const siginfo_t *info,
 			/* nor is it the program's */
 			il->b.held.faulted = out;
 			return out;
+		}
+		if (!is_fault(il, info) && il->own) {
+			il->b.held.deliver = info->si_signo;
+			return false;
 		}
 		if (!is_fault(il, info)) {
 			borrow_keep(&il->b, info);

@@ -6,7 +6,7 @@
 #ifndef SONDE_INJECT_INTERLUDE_H
 #define SONDE_INJECT_INTERLUDE_H
 
-#include "private.h"
+#include "fresh.h"
 
 enum { POPS = 5, WIDE_MOST = 64, WAY_SEEN = 96, WAY_PIECE = 16 };
 
@@ -39,6 +39,7 @@ struct interlude {
 	struct borrow b;
 	struct way_back *way;	/* the caller's */
 	struct thread_errand errand;
+	const struct fresh_thread *own;	/* it has the thread; NULL: a program's */
 	uint64_t slot, bytes, room, sp;
 	size_t room_size;
 	uint64_t blocked;	/* signals, meanwhile */

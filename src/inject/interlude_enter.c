@@ -42,7 +42,7 @@ interlude_check(struct target *t, struct interlude *il)
 		return refuse(tid, "is about to get a signal, whose handler "
 			      "must find it as it is", "stepi, or thread TID "
 			      "for another one");
-	if (inject_thread_is_confined(t, tid))
+	if (!il->own && inject_thread_is_confined(t, tid))
 		return refuse(tid, "is confined by seccomp: a system call of "
 			      "the function might end the process",
 			      "thread TID, if another is not confined");
@@ -74,8 +74,9 @@ lay_out(struct interlude *il, const struct interlude_call *c)
 	il->bytes = (il->slot - c->data_size) & ~15ull;
 	il->room_size = (b->xstate_size + FRAME_SLACK) & ~15ull;
 	il->room = il->bytes - il->room_size;
-	if (borrow_stack_is_plain(&il->p, b->regs.rsp, b->regs.rsp - il->room +
-				  WAY_ROOM + FUNCTION_ROOM))
+	if (il->own || borrow_stack_is_plain(&il->p, b->regs.rsp,
+					     b->regs.rsp - il->room +
+					     WAY_ROOM + FUNCTION_ROOM))
 		return 0;
 	return refuse(b->held.tid, "is on a stack that has too little room, "
 		      "or may not be one of its own (of a handler, of a "
@@ -223,9 +224,8 @@ interlude_enter(struct interlude *il, const struct interlude_call *c)
 	    interlude_write_frame(il, !il->throws) < 0 || write_way(il, c) < 0)
 		return -1;
 	r = entry_regs(il, c);
-	il->errand = (struct thread_errand){
-		il->way->restore_rt + RESTORE_LENGTH, il->b.frame + 8,
-	};
+	il->errand.behind = il->way->restore_rt + RESTORE_LENGTH;
+	il->errand.sp = il->b.frame + 8;
 	if (set_floats(il->b.held.tid, c) < 0 ||
 	    thread_set_regs(il->b.held.tid, &r) < 0 || block_signals(il) < 0)
 		return -1;

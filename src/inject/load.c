@@ -252,13 +252,13 @@ still_holds(const struct plan *p)
 	return holds;
 }
 
-static int
-refuse_call(struct target *t, const char *libc)
+int
+plan_refuse_call(const struct plan *p)
 {
 	(void)fail(FAIL_UNSUITABLE, "no function of process %d can be called: "
 		   "that takes a thread of libc's making, which needs glibc, "
-		   "and its libc is %s", target_pid(t), libc);
-	return fail_remedy("attach gdb for it (gdb -p %d)", target_pid(t));
+		   "and its libc is %s", target_pid(p->t), p->libc_name);
+	return fail_remedy("attach gdb for it (gdb -p %d)", target_pid(p->t));
 }
 
 int
@@ -279,8 +279,9 @@ inject_call(struct target *t, uint64_t function, const uint64_t *args,
 	if (room_check(t, 0) < 0 || plan_make(t, &p) < 0)
 		return -1;
 	if (p.by_hand) {
+		(void)plan_refuse_call(&p);
 		plan_fini(&p);
-		return refuse_call(t, p.libc_name);
+		return -1;
 	}
 	if (nargs)
 		memcpy(e.args, args, nargs * sizeof *args);

@@ -126,6 +126,8 @@ struct plan {
 
 int plan_make(struct target *t, struct plan *p);
 void plan_fini(struct plan *p);
+/* No function is called on a thread of our making, and why. -1 */
+int plan_refuse_call(const struct plan *p);
 /* FAIL_UNSUITABLE, with the other engine as remedy. */
 int plan_refuse(const char *reason);
 int plan_not_begun(void);

@@ -67,10 +67,8 @@ errand_signal(struct errand *e, pid_t tid, enum thread_run how)
 	return pass_on(e, tid, how, &si);
 }
 
-/* Threads that the function makes are the program's, and nobody would wait for
- * them here. */
-static int
-let_children_go(const struct errand *e, pid_t thread)
+int
+errand_let_children_go(const struct errand *e, pid_t thread)
 {
 	unsigned long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
 
@@ -79,6 +77,12 @@ let_children_go(const struct errand *e, pid_t thread)
 	if (ptrace(PTRACE_SETOPTIONS, thread, 0, options) < 0)
 		return fail_errno("set trace options of thread %d", thread);
 	return 0;
+}
+
+static enum thread_run
+how_it_runs(const struct errand *e)
+{
+	return e->parks ? RUN_TO_SYSCALL : RUN_FREE;
 }
 
 /* The thread is born and stands; libc is now in its many-threads state. */
@@ -96,22 +100,23 @@ on_birth(struct errand *e, pid_t thread)
 	 * too long. No reason to fail. */
 	(void)tls_hand_over(e->p, &e->s, r.fs_base);
 	e->thread_tp = r.fs_base;
-	if (e->function) {
+	if (!e->entry)
 		urgent_no_more(e, thread);
+	if (e->function)
 		mishap_watch_jumps(e);
-	}
-	if (let_children_go(e, thread) < 0)
+	if (errand_let_children_go(e, thread) < 0)
 		return -1;
-	return thread_resume(thread, RUN_FREE, 0);
+	return thread_resume(thread, how_it_runs(e), 0);
 }
 
+/* By a system call that does nothing. */
 static bool
-rings_the_bell(pid_t tid)
+says(pid_t tid, uint64_t word)
 {
 	struct user_regs_struct r;
 
 	return thread_get_regs(tid, &r) == 0 && r.orig_rax == SYS_getppid &&
-	       r.rdi == STUB_NOTIFY;
+	       r.rdi == word;
 }
 
 enum helper_news { NEWS_NONE, NEWS_BIRTH, NEWS_BELL, NEWS_GONE, NEWS_ERROR };
@@ -127,7 +132,7 @@ watch_helper(struct errand *e, uint64_t timeout_ns)
 		e->helper = 0;
 		return NEWS_GONE;
 	}
-	if (ev.kind == EVENT_SYSCALL && rings_the_bell(e->helper)) {
+	if (ev.kind == EVENT_SYSCALL && says(e->helper, STUB_NOTIFY)) {
 		e->at_bell = true;
 		return NEWS_BELL;
 	}
@@ -158,8 +163,13 @@ watch_thread(struct errand *e, uint64_t timeout_ns)
 		return 1;
 	}
 	if (ev.kind == EVENT_SIGNAL)
-		return errand_signal(e, e->thread, RUN_FREE);
-	return thread_resume(e->thread, RUN_FREE, 0);
+		return errand_signal(e, e->thread, how_it_runs(e));
+	if (e->parks && ev.kind == EVENT_SYSCALL &&
+	    says(e->thread, STUB_PARK)) {
+		e->parked = true;
+		return 0;
+	}
+	return thread_resume(e->thread, how_it_runs(e), 0);
 }
 
 /* ---- for how long -------------------------------------------------------- */
@@ -346,7 +356,6 @@ use_the_time(struct errand *e)
 	work(e);
 }
 
-/* Until the thread has ended and the helper says so; it stands then. */
 int
 helper_run_to_bell(struct errand *e)
 {
@@ -360,6 +369,8 @@ helper_run_to_bell(struct errand *e)
 		use_the_time(e);
 		if (e->thread && watch_thread(e, SLICE_NS) < 0)
 			return -1;
+		if (e->parked)
+			return 0;
 		switch (watch_helper(e, e->thread ? 0 : SLICE_NS)) {
 		case NEWS_BELL:
 			return 0;

@@ -28,6 +28,11 @@ ask(struct session *s, struct wire_message *request, struct session_call_news
 		news->signal = (int)wire_take(&answer);
 		client_take_where(&answer, &news->where);
 		news->breakpoint = (int)wire_take(&answer);
+		news->tid = (pid_t)wire_take(&answer);
+		news->own = wire_take(&answer);
+		news->from = (pid_t)wire_take(&answer);
+		news->end_signal = (int)wire_take(&answer);
+		client_take_where(&answer, &news->end_where);
 	}
 	wire_fini(&answer);
 	return r;
@@ -55,6 +60,7 @@ session_call_here(struct session *s, pid_t tid, const struct session_call *c,
 	wire_put(&request, (uint64_t)tid);
 	wire_put(&request, ms);
 	wire_put(&request, c->only_waiting);
+	wire_put(&request, c->fresh);
 	wire_put_bytes(&request, &words, sizeof words);
 	wire_put_bytes(&request, c->data ? c->data : "", c->data_size);
 	return ask(s, &request, news);

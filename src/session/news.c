@@ -132,6 +132,17 @@ on_errand(struct tracer *tr, const struct event *ev)
 		tracer_send_event(tr, &out);
 }
 
+/* Its thread has ended in the function: there will be no other news of it. */
+static void
+look_for_caller(struct tracer *tr)
+{
+	const pid_t tid = tracer_calls(tr);
+
+	if (tid && !target_held(tr->target) &&
+	    !target_knows(tr->target, tid))
+		on_errand(tr, &(struct event){ .tid = tid });
+}
+
 /* A signal is due to a thread: everybody stands, the shell decides. */
 static void
 on_signal(struct tracer *tr, const struct event *ev)
@@ -438,7 +449,9 @@ tracer_pump_events(struct tracer *tr)
 		if (ev.kind == EVENT_EXEC)
 			on_exec(tr);
 	}
-	if (tr->target && !tr->starting && !target_gone(tr->target))
+	if (tr->target && !tr->starting && !target_gone(tr->target)) {
+		look_for_caller(tr);
 		tell_what_is_lost(tr);
+	}
 	tell_what_is_off(tr);
 }

@@ -69,6 +69,7 @@ struct look_back;
 
 struct filter;
 struct interlude;
+struct fresh_thread;
 struct way_back;
 
 enum { CONTROLS_MAX = 8, BREAKPOINTS_MAX = 256, CALLS_MAX = 8 };
@@ -101,7 +102,12 @@ struct tracer {
 	size_t trap_count;
 	struct filter *filters;	/* they stay when the process has ended */
 	uint64_t fired_at;	/* the first that the shell is not told of */
-	struct interlude *calls[CALLS_MAX];	/* that stand, innermost last */
+	struct called {
+		struct interlude *at;
+		struct fresh_thread *own;	/* NULL: on a program's */
+		pid_t from;		/* the one that was chosen */
+		unsigned execs;		/* before it */
+	} calls[CALLS_MAX];		/* that stand, innermost last */
 	size_t call_count;
 	struct way_back *way;	/* by which they come back */
 	uint64_t caught;	/* signals */
@@ -132,6 +138,8 @@ const char *tracer_receipt(const struct tracer *tr);
 
 /* It runs on. */
 int tracer_go_on(struct tracer *tr);
+/* Does anything wait for a thread that runs? */
+bool tracer_waits(const struct tracer *tr);
 int tracer_need_target(struct tracer *tr);
 int tracer_need_collection(struct tracer *tr);
 /* It has been stopped; look: what became of the target. */
@@ -159,6 +167,8 @@ void deeds_tell(struct tracer *tr);
 int deeds_due_ms(const struct tracer *tr);
 /* Functions that were called come back by themselves. */
 void tracer_leave_calls(struct tracer *tr);
+/* The thread that is in the innermost one; 0: none is. */
+pid_t tracer_calls(const struct tracer *tr);
 /* It stands for whoever debugs it; -1: it runs. */
 int tracer_need_held(struct tracer *tr);
 

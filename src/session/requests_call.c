@@ -7,6 +7,7 @@
 #include "inject.h"
 #include "private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const enum session_called whys[] = {
@@ -16,31 +17,154 @@ static const enum session_called whys[] = {
 	[INTERLUDE_BREAKPOINT] = SESSION_CALL_BREAKPOINT,
 	[INTERLUDE_JUMPS] = SESSION_CALL_JUMPS,
 	[INTERLUDE_LEFT] = SESSION_CALL_LEFT,
-	[INTERLUDE_EXECED] = SESSION_CALL_ENDED,
-	[INTERLUDE_ENDED] = SESSION_CALL_ENDED,
+	[INTERLUDE_EXECED] = SESSION_CALL_EXECED,
 };
 
-static struct interlude **
+static struct called *
 innermost(struct tracer *tr)
 {
 	return tr->call_count ? &tr->calls[tr->call_count - 1] : NULL;
 }
 
-static void
-drop_innermost(struct tracer *tr)
+pid_t
+tracer_calls(const struct tracer *tr)
 {
-	interlude_free(tr->calls[--tr->call_count]);
+	return tr->call_count ?
+		interlude_thread(tr->calls[tr->call_count - 1].at) : 0;
+}
+
+static bool
+call_cancelled(void *arg)
+{
+	const struct tracer *tr = arg;
+	struct pollfd shell = { tr->shell, POLLIN, 0 };
+
+	return poll(&shell, 1, 0) > 0;
+}
+
+/* ---- threads of our own -------------------------------------------------- */
+
+/*
+ * While one comes, or goes, all stand. It may need a lock that somebody has:
+ * they run then, unless something waits for one of them: a hit would be in the
+ * way.
+ */
+struct patience {
+	struct tracer *tr;
+	uint64_t since;
+	bool run;
+};
+#define ALONE_NS	UINT64_C(50000000)
+#define STANDING_NS	UINT64_C(1000000000)
+#define OWN_NS		UINT64_C(10000000000)
+
+static bool
+no_patience(void *arg)
+{
+	struct patience *p = arg;
+	struct tracer *tr = p->tr;
+	const uint64_t ns = now_ns() - p->since;
+
+	if (!p->run && ns > ALONE_NS && !tracer_waits(tr))
+		p->run = target_continue_all(tr->target) == 0;
+	if (p->run)
+		tracer_pump_events(tr);
+	return call_cancelled(tr) || (!p->run && ns > STANDING_NS);
+}
+
+static struct inject_limits
+limits_of(struct patience *p, struct tracer *tr)
+{
+	*p = (struct patience){ .tr = tr, .since = now_ns() };
+	return (struct inject_limits){
+		.own_ns = OWN_NS, .wall_ns = 3 * OWN_NS,
+		.cancelled = no_patience, .arg = p,
+	};
+}
+
+/* A failure stays what it is. */
+static void
+stand_again(struct tracer *tr, const struct patience *p)
+{
+	struct failure *first;
+
+	if (!p->run || target_gone(tr->target))
+		return;
+	first = fail_keep();
+	(void)target_hold_all(tr->target);
+	fail_again(first);
+}
+
+static struct fresh_thread *
+make_own(struct tracer *tr)
+{
+	struct patience p;
+	const struct inject_limits limits = limits_of(&p, tr);
+	struct fresh_thread *own = fresh_make(tr->target, &limits);
+
+	stand_again(tr, &p);
+	return own;
+}
+
+static void
+tell_stays(struct tracer *tr, const char *why)
+{
+	struct session_event ev = { .kind = SESSION_EVENT_NOTE };
+
+	(void)snprintf(ev.text, sizeof ev.text, "%s", why);
+	tracer_send_event(tr, &ev);
+}
+
+/* met: what befell it at its end. */
+static void
+end_own(struct tracer *tr, struct fresh_thread *own, struct inject_met *met)
+{
+	struct patience p;
+	const struct inject_limits limits = limits_of(&p, tr);
+
+	if (fresh_end(own, &limits, met) < 0) {
+		stand_again(tr, &p);
+		tell_stays(tr, fail_last()->remedy ? fail_last()->remedy :
+			   fail_last()->reason);
+	} else {
+		stand_again(tr, &p);
+	}
+	fail_clear();
+}
+
+/* Nobody will wait for its end. */
+static void
+leave_own(struct tracer *tr, struct fresh_thread *own)
+{
+	char *text = xasprintf("thread %d goes on in the function that was "
+			       "called; when it has returned the thread ends, "
+			       "and %zu KB stay", (int)fresh_tid(own),
+			       fresh_size(own) / 1024);
+
+	tell_stays(tr, text);
+	free(text);
+	fresh_free(own);
 }
 
 void
 tracer_leave_calls(struct tracer *tr)
 {
 	while (tr->call_count) {
-		if (tr->target && !target_gone(tr->target))
-			interlude_let_go(*innermost(tr));
-		drop_innermost(tr);
+		const struct called *c = innermost(tr);
+		const bool alive = tr->target && !target_gone(tr->target);
+
+		if (alive)
+			interlude_let_go(c->at);
+		interlude_free(c->at);
+		if (alive && c->own)
+			leave_own(tr, c->own);
+		else
+			fresh_free(c->own);
+		tr->call_count--;
 	}
 }
+
+/* ---- what became of a call ----------------------------------------------- */
 
 static int
 take_call(struct wire_message *in, struct interlude_call *c)
@@ -60,49 +184,88 @@ take_call(struct wire_message *in, struct interlude_call *c)
 	return 0;
 }
 
-/* What became of it; whatever is over is put back, and forgotten. */
-static int
-answer(struct tracer *tr, const struct interlude_news *news,
-       struct wire_message *out)
+static void
+put_where(struct wire_message *out, int signal, const struct inject_met *met)
 {
-	struct interlude *il = *innermost(tr);
-	const enum session_called why = whys[news->why];
-	struct inject_met where = { 0 };
-	int r = 0;
+	wire_put(out, (uint64_t)signal);
+	wire_put(out, met->frame_count);
+	for (size_t i = 0; i < met->frame_count; i++)
+		wire_put(out, met->frames[i]);
+}
 
-	if (why == SESSION_CALL_FAULTED || why == SESSION_CALL_JUMPS)
-		interlude_where(il, &where);
-	if (why == SESSION_CALL_RETURNED || why == SESSION_CALL_FAULTED ||
-	    why == SESSION_CALL_JUMPS)
-		r = interlude_end(il);
-	wire_put(out, why);
+static void
+put_result(struct wire_message *out, const struct interlude_news *news)
+{
 	wire_put(out, news->ints[0]);
 	wire_put(out, news->ints[1]);
 	wire_put(out, news->floats[0]);
 	wire_put(out, news->floats[1]);
 	for (size_t i = 0; i < ARRAY_LEN(news->x87); i++)
 		wire_put(out, news->x87[i]);
-	wire_put(out, (uint64_t)news->signal);
-	wire_put(out, where.frame_count);
-	for (size_t i = 0; i < where.frame_count; i++)
-		wire_put(out, where.frames[i]);
-	wire_put(out, (uint64_t)(int64_t)(news->breakpoint ?
-		tracer_note_hit(tr, news->breakpoint, interlude_thread(il)) :
-		0));
-	if (why == SESSION_CALL_LEFT)
-		interlude_let_go(il);
-	if (why != SESSION_CALL_STANDS && why != SESSION_CALL_BREAKPOINT)
-		drop_innermost(tr);
-	return r;
 }
 
-static bool
-call_cancelled(void *arg)
+/* It is over, and forgotten; with it the thread that was made for it. */
+static void
+drop_innermost(struct tracer *tr, bool gone, struct inject_met *met)
 {
-	const struct tracer *tr = arg;
-	struct pollfd shell = { tr->shell, POLLIN, 0 };
+	const struct called c = *innermost(tr);
 
-	return poll(&shell, 1, 0) > 0;
+	tr->call_count--;
+	interlude_free(c.at);
+	if (!c.own || gone)
+		fresh_free(c.own);
+	else
+		end_own(tr, c.own, met);
+}
+
+/* Its thread has ended; and with it the process, or it is another program's by
+ * now. */
+static enum session_called
+why_ended(struct tracer *tr, const struct called *c)
+{
+	enum { END_WAIT_MS = 100 };
+	struct pollfd end = { target_pidfd(tr->target), POLLIN, 0 };
+
+	if (target_gone(tr->target) || poll(&end, 1, END_WAIT_MS) > 0)
+		return SESSION_CALL_GONE;
+	tracer_pump_events(tr);
+	return target_execs(tr->target) != c->execs ? SESSION_CALL_EXECED :
+		SESSION_CALL_ENDED;
+}
+
+/* What became of it; whatever is over is put back. */
+static int
+answer(struct tracer *tr, const struct interlude_news *news,
+       struct wire_message *out)
+{
+	const struct called c = *innermost(tr);
+	const enum session_called why = news->why == INTERLUDE_ENDED ?
+		why_ended(tr, &c) : whys[news->why];
+	const pid_t tid = interlude_thread(c.at);
+	struct inject_met where = { 0 }, end = { 0 };
+	const bool restored = why == SESSION_CALL_RETURNED ||
+		why == SESSION_CALL_FAULTED || why == SESSION_CALL_JUMPS;
+	int r = 0;
+
+	if (why == SESSION_CALL_FAULTED || why == SESSION_CALL_JUMPS)
+		interlude_where(c.at, &where);
+	if (restored)
+		r = interlude_end(c.at);
+	wire_put(out, why);
+	put_result(out, news);
+	put_where(out, news->signal, &where);
+	wire_put(out, (uint64_t)(int64_t)(news->breakpoint ?
+		tracer_note_hit(tr, news->breakpoint, tid) : -1));
+	if (why == SESSION_CALL_LEFT && !c.own)
+		interlude_let_go(c.at);
+	if (why != SESSION_CALL_STANDS && why != SESSION_CALL_BREAKPOINT)
+		drop_innermost(tr, why == SESSION_CALL_EXECED ||
+			       why == SESSION_CALL_GONE, &end);
+	wire_put(out, (uint64_t)tid);
+	wire_put(out, c.own != NULL);
+	wire_put(out, target_knows(tr->target, c.from) ? (uint64_t)c.from : 0);
+	put_where(out, end.signal, &end);
+	return r;
 }
 
 static int
@@ -110,10 +273,46 @@ go(struct tracer *tr, uint64_t ms, struct wire_message *out)
 {
 	struct interlude_news news;
 
-	if (interlude_go(*innermost(tr), ms * 1000000, call_cancelled, tr,
+	if (interlude_go(innermost(tr)->at, ms * 1000000, call_cancelled, tr,
 			 &news) < 0)
 		return -1;
 	return answer(tr, &news, out);
+}
+
+static int
+check_waiting(pid_t tid)
+{
+	if (interlude_waits(tid))
+		return 0;
+	fail(FAIL_UNSUITABLE, "thread %d is in the midst of a function of libc: "
+	     "what that is about to change may be half done", (int)tid);
+	return fail_remedy("step up, or thread TID for another one, or call "
+			   "-fresh");
+}
+
+/* What cannot even begin needs no thread any more. */
+static int
+begin(struct tracer *tr, pid_t from, struct fresh_thread *own,
+      const struct interlude_call *c)
+{
+	const pid_t tid = own ? fresh_tid(own) : from;
+	struct interlude *il = interlude_begin(tr->target, tid, own, c,
+					       &tr->way);
+	struct inject_met met;
+
+	if (il) {
+		tr->calls[tr->call_count++] = (struct called){
+			il, own, from, target_execs(tr->target),
+		};
+		return 0;
+	}
+	if (own) {
+		struct failure *first = fail_keep();
+
+		end_own(tr, own, &met);
+		fail_again(first);
+	}
+	return -1;
 }
 
 static int
@@ -122,7 +321,8 @@ do_call_here(struct tracer *tr, struct wire_message *in,
 {
 	const pid_t tid = (pid_t)wire_take(in);
 	const uint64_t ms = wire_take(in);
-	const bool only_waiting = wire_take(in);
+	const bool only_waiting = wire_take(in), fresh = wire_take(in);
+	struct fresh_thread *own = NULL;
 	struct interlude_call c;
 
 	if (tracer_need_held(tr) < 0 || tracer_need_started(tr) < 0 ||
@@ -131,19 +331,9 @@ do_call_here(struct tracer *tr, struct wire_message *in,
 	if (tr->call_count == CALLS_MAX)
 		return fail(FAIL_USAGE, "more than %d calls within calls",
 			    CALLS_MAX);
-	if (only_waiting && !interlude_waits(tid)) {
-		fail(FAIL_UNSUITABLE, "thread %d is in the midst of a function "
-		     "of libc: what that is about to change may be half done",
-		     (int)tid);
-		return fail_remedy("step up, or thread TID for another one");
-	}
-
-	struct interlude *il = interlude_begin(tr->target, tid, &c,
-					       &tr->way);
-
-	if (!il)
+	if ((only_waiting && check_waiting(tid) < 0) ||
+	    (fresh && !(own = make_own(tr))) || begin(tr, tid, own, &c) < 0)
 		return -1;
-	tr->calls[tr->call_count++] = il;
 	return go(tr, ms, out);
 }
 
@@ -175,7 +365,9 @@ do_call_end(struct tracer *tr, struct wire_message *in,
 
 	if (need_call(tr) < 0)
 		return -1;
-	if (interlude_look(*innermost(tr), &news) < 0)
+	if (abandon && innermost(tr)->own)
+		fresh_calm(innermost(tr)->own);
+	if (interlude_look(innermost(tr)->at, &news) < 0)
 		news.why = INTERLUDE_ENDED;
 	if (news.why == INTERLUDE_STANDS && (abandon || signal)) {
 		news.why = INTERLUDE_FAULTED;

@@ -109,14 +109,19 @@ has_traps(const struct tracer *tr)
 	return false;
 }
 
+bool
+tracer_waits(const struct tracer *tr)
+{
+	return has_traps(tr) || tr->caught || tr->wants || tr->call_count ||
+		target_has_suspended(tr->target);
+}
+
 /* The receipt tells that it stood. */
 int
 tracer_go_on(struct tracer *tr)
 {
 	target_stand_at_exec(tr->target, has_traps(tr) || tr->programs);
-	if ((has_traps(tr) || tr->caught || tr->wants || tr->call_count ||
-	     target_has_suspended(tr->target) ?
-	     target_continue_all(tr->target) :
+	if ((tracer_waits(tr) ? target_continue_all(tr->target) :
 	     tracer_release(tr)) < 0)
 		return -1;
 	if (tr->col)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Functions of the program that are called on a thread of their own: while it
- * runs, or (call -fresh) while it stands, and then all run meanwhile. What
- * befalls the function ends that thread alone, and is told here.
+ * Functions of the program that are called while it runs, on a thread of their
+ * own. What befalls the function ends that thread alone, and is told here.
  */
 #include "private.h"
 
@@ -124,32 +123,19 @@ judge(struct shell *sh, const struct session_met *met)
 
 /* It has returned, but what libc does behind it has not (destructors of
  * thread_local objects, of keys). */
-static void
-tell_end(struct shell *sh, const struct session_met *met)
+void
+called_tell_end(struct shell *sh, int signal,
+		const struct session_called_at *at)
 {
 	char *where;
 
-	if (!met->signal)
+	if (!signal)
 		return;
-	where = called_where(sh, &met->where);
+	where = called_where(sh, at);
 	shell_note(sh, "what its thread had to do at its end got SIG%s (%s)%s: "
-		   "it was left out", sigabbrev_np(met->signal),
-		   sigdescr_np(met->signal), where);
+		   "it was left out", sigabbrev_np(signal),
+		   sigdescr_np(signal), where);
 	free(where);
-}
-
-/* seconds: after them it is ended; 0: it stays. */
-static int
-call(struct shell *sh, const struct session_beside *c, uint64_t *result)
-{
-	struct session_met met;
-
-	if (session_call(sh->session, c, result, &met) == 0) {
-		tell_end(sh, &met);
-		return 0;
-	}
-	return met.why && fail_last()->kind != FAIL_ENDED ? judge(sh, &met) :
-		-1;
 }
 
 int
@@ -159,60 +145,12 @@ beside_call(struct shell *sh, uint64_t function, const uint64_t *args,
 	const struct session_beside c = {
 		.function = function, .args = args, .nargs = nargs,
 	};
+	struct session_met met;
 
-	return call(sh, &c, result);
-}
-
-/* ---- while it stands ----------------------------------------------------- */
-
-/* A hit meanwhile would be for nobody, and who stands by itself may hold what
- * the function needs. */
-static int
-check_fresh(struct shell *sh)
-{
-	static const struct session_wants none;
-	const char *why = sh->spots.len || sh->caught ||
-		memcmp(&sh->wants, &none, sizeof none) != 0 ?
-		"handlers wait for threads, which would stop it" :
-		sh->suspended.len ? "threads are suspended" : NULL;
-
-	if (!why)
+	if (session_call(sh->session, &c, result, &met) == 0) {
+		called_tell_end(sh, met.signal, &met.where);
 		return 0;
-	fail(FAIL_UNSUITABLE, "all threads run while a function is called on "
-	     "one of its own, and %s", why);
-	return fail_remedy("handler -disable all, or call it without -fresh");
-}
-
-/* All of them, whatever the function did; a failure stays what it is. */
-static int
-stop_again(struct session *s, int r)
-{
-	struct failure *first = r < 0 ? fail_keep() : NULL;
-
-	if (session_stop(s) < 0)
-		r = -1;
-	else if (first)
-		fail_again(first);
-	return r;
-}
-
-int
-beside_call_fresh(struct shell *sh, uint64_t function, const uint64_t *args,
-		  size_t nargs, uint64_t *result)
-{
-	const struct session_beside c = {
-		.function = function, .args = args, .nargs = nargs,
-		.seconds = sh->call_seconds,
-	};
-	int r;
-
-	if (check_fresh(sh) < 0 || session_cont(sh->session) < 0)
-		return -1;
-	r = call(sh, &c, result);
-	if (r < 0 && fail_last()->kind == FAIL_ENDED)
-		wait_for_end(sh);	/* the function has ended all */
-	if (!target_alive(sh))
-		return fail(FAIL_ENDED, "the process ended in the function "
-			    "that was called");
-	return stop_again(sh->session, r);
+	}
+	return met.why && fail_last()->kind != FAIL_ENDED ? judge(sh, &met) :
+		-1;
 }

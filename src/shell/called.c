@@ -10,6 +10,8 @@
  *	                                   \-> it stands in the function: cont
  *	                                       goes on, pop -c gives it up
  *
+ * By -fresh it is a thread that is made for the function, and ends with it.
+ *
  * Locks that others hold are given up when all run. Those that the thread
  * itself holds are not: a call from within malloc or the loader is refused.
  */
@@ -130,18 +132,26 @@ check_place(struct shell *sh, struct debug *d, bool *only_waiting)
 
 /* ---- what became of it --------------------------------------------------- */
 
+/* Of the thread, where the function is over. */
+static const char *
+after(const struct session_call_news *news)
+{
+	return news->own ? "its thread was ended, the process goes on" :
+		"the thread is where it was before the call";
+}
+
 static int
 faulted(struct shell *sh, const struct session_call_news *news)
 {
 	char *where;
 
 	if (!news->signal)
-		return fail(FAIL_GENERAL, "the call was given up; the thread "
-			    "is where it was before it");
+		return fail(FAIL_GENERAL, "the call was given up; %s",
+			    after(news));
 	where = called_where(sh, &news->where);
-	fail(FAIL_GENERAL, "the function that was called got SIG%s (%s)%s; "
-	     "the thread is where it was before the call",
-	     sigabbrev_np(news->signal), sigdescr_np(news->signal), where);
+	fail(FAIL_GENERAL, "the function that was called got SIG%s (%s)%s; %s",
+	     sigabbrev_np(news->signal), sigdescr_np(news->signal), where,
+	     after(news));
 	free(where);
 	return called_remedy(sh, &news->where,
 			     "the signal was not delivered; ");
@@ -152,20 +162,21 @@ faulted(struct shell *sh, const struct session_call_news *news)
 static int
 give_up(struct shell *sh, struct session_call_news *news)
 {
+	const char *why = wait_signal ? "was interrupted" :
+		"did not return in time";
 	char *where;
 
 	if (session_call_end(sh->session, true, 0, news) < 0)
 		return -1;
 	if (news->why != SESSION_CALL_FAULTED)
-		return fail(FAIL_GENERAL, "the function that was called did "
-			    "not return in time");
+		return fail(FAIL_GENERAL, "the function that was called %s",
+			    why);
 	where = called_where(sh, &news->where);
-	fail(FAIL_GENERAL, "the function that was called did not return in "
-	     "time, and was given up%s; the thread is where it was before the "
-	     "call", where);
+	fail(FAIL_GENERAL, "the function that was called %s, and was given "
+	     "up%s; %s", why, where, after(news));
 	free(where);
-	return called_remedy(sh, &news->where, "dbxenv call_timeout is how "
-			     "long it may run; ");
+	return called_remedy(sh, &news->where, wait_signal ? "" : "dbxenv "
+			     "call_timeout is how long it may run; ");
 }
 
 static int
@@ -177,36 +188,79 @@ stands(void)
 			   "up");
 }
 
+static int
+jumps(struct shell *sh, const struct session_call_news *news)
+{
+	char *where = called_where(sh, &news->where);
+
+	fail(FAIL_GENERAL, "the function that was called would have left %sby "
+	     "longjmp%s; %s", news->own ? "its stack " : "", where,
+	     after(news));
+	free(where);
+	return called_remedy(sh, &news->where, "");
+}
+
+static int
+has_left(const struct session_call_news *news)
+{
+	fail(FAIL_GENERAL, "thread %d has left the function that was called by "
+	     "a jump; it is where that led", (int)news->tid);
+	return fail_remedy("where; nothing was put back, since its stack has "
+			   "changed");
+}
+
 /* 0: it has returned; -1: not, or not so. */
 static int
 judge(struct shell *sh, struct session_call_news *news)
 {
 	switch (news->why) {
 	case SESSION_CALL_RETURNED:
+		called_tell_end(sh, news->end_signal, &news->end_where);
 		return 0;
 	case SESSION_CALL_FAULTED:
 		return faulted(sh, news);
 	case SESSION_CALL_STANDS:
-		return sh->call_late && !shell_goes_on(sh) ?
+		return (sh->call_late || wait_signal) && !shell_goes_on(sh) ?
 			give_up(sh, news) : stands();
 	case SESSION_CALL_BREAKPOINT:
 		return stands();
 	case SESSION_CALL_JUMPS:
-		fail(FAIL_GENERAL, "the function that was called would have left "
-		     "by longjmp; the thread is where it was before the call");
-		return fail_remedy("what the function changed or locked before "
-				   "stays so");
+		return jumps(sh, news);
 	case SESSION_CALL_LEFT:
-		fail(FAIL_GENERAL, "thread %d has left the function that was "
-		     "called by a jump; it is where that led",
-		     (int)thread_now(sh));
-		return fail_remedy("where; nothing was put back, since its "
-				   "stack has changed");
+		if (!news->own)
+			return has_left(news);
+		break;
+	case SESSION_CALL_EXECED:
+		return fail(FAIL_GENERAL, "the function that was called has "
+			    "begun another program");
+	case SESSION_CALL_GONE:
+		wait_for_end(sh);
+		return fail(FAIL_ENDED, "the process ended in the function that "
+			    "was called");
 	case SESSION_CALL_ENDED:
 		break;
 	}
-	return fail(FAIL_ENDED, "the thread ended in the function that was "
-		    "called");
+	return fail(FAIL_GENERAL, "the function that was called has ended its "
+		    "thread (pthread_exit); the process goes on");
+}
+
+static bool
+is_over(const struct session_call_news *news)
+{
+	return news->why != SESSION_CALL_STANDS &&
+		news->why != SESSION_CALL_BREAKPOINT;
+}
+
+/* The user is again where he was, unless a handler has stopped all for another
+ * thread. */
+static int
+conclude(struct shell *sh, struct session_call_news *news)
+{
+	const int r = judge(sh, news);
+
+	if (news->own && is_over(news) && sh->thread == news->tid)
+		sh->thread = news->from;
+	return r;
 }
 
 /* Everybody runs; the one who evaluates the expression must not be changed
@@ -235,7 +289,7 @@ run_all(struct shell *sh, struct session_call_news *news)
 	debuggee_free(sh);
 	sh->debuggee = mine;
 	if (r == 0 && !target_alive(sh)) {
-		news->why = SESSION_CALL_ENDED;
+		news->why = SESSION_CALL_GONE;
 		return 0;
 	}
 	if (r == 0)
@@ -266,9 +320,7 @@ run(struct shell *sh, struct session_call_news *news)
 {
 	int r = 0;
 
-	while (r == 0 && target_alive(sh) &&
-	       (news->why == SESSION_CALL_STANDS ||
-		news->why == SESSION_CALL_BREAKPOINT)) {
+	while (r == 0 && target_alive(sh) && !is_over(news)) {
 		if (news->why == SESSION_CALL_BREAKPOINT) {
 			if (stops_at(sh, news))
 				break;
@@ -291,14 +343,19 @@ called_run(struct shell *sh, struct debug *d, const struct session_call *call,
 {
 	struct session_call c = *call;
 
-	if (check_place(sh, d, &c.only_waiting) < 0)
+	c.fresh = sh->call_fresh;
+	if (!c.fresh && check_place(sh, d, &c.only_waiting) < 0)
 		return -1;
 	run_forget_interrupt();
 	if (session_call_here(sh->session, thread_now(sh), &c, ALONE_MS,
-			      news) < 0 || run(sh, news) < 0)
+			      news) < 0)
+		return -1;
+	if (c.fresh)
+		sh->thread = news->tid;
+	if (run(sh, news) < 0)
 		return -1;
 	pty_print(sh);
-	return judge(sh, news);
+	return conclude(sh, news);
 }
 
 /* ---- one that stopped, later --------------------------------------------- */
@@ -314,10 +371,11 @@ called_take(struct shell *sh, const struct session_event *ev)
 		return;
 	}
 	if (session_call_end(sh->session, false, ev->signal, &news) == 0 &&
-	    judge(sh, &news) == 0)
+	    conclude(sh, &news) == 0)
 		shell_note(sh, "the function that was called has returned 0x%llx"
-			   "; thread %d is where it was before",
-			   (unsigned long long)news.ints[0], (int)ev->tid);
+			   "; thread %d %s", (unsigned long long)news.ints[0],
+			   (int)ev->tid, news.own ? "was made for it, and has "
+			   "ended" : "is where it was before");
 	else
 		shell_print_failure(sh);
 }
@@ -329,8 +387,9 @@ called_give_up(struct shell *sh)
 
 	if (session_call_end(sh->session, true, 0, &news) < 0)
 		return -1;
-	if (news.why == SESSION_CALL_FAULTED ||
-	    news.why == SESSION_CALL_RETURNED)
+	if (news.why == SESSION_CALL_FAULTED && news.own)
+		sh->thread = news.from;
+	if (news.why == SESSION_CALL_FAULTED)
 		return 0;
-	return judge(sh, &news);
+	return conclude(sh, &news);
 }

@@ -129,9 +129,8 @@ call_beside(struct debuggee *e, struct debug_call *call)
 		     "than six arguments");
 		return fail_remedy("stop");
 	}
-	return (sh->call_fresh ? beside_call_fresh : beside_call)
-		(sh, call->function, call->ints, call->int_count,
-		 &call->result[0]);
+	return beside_call(sh, call->function, call->ints, call->int_count,
+			   &call->result[0]);
 }
 
 static int
@@ -147,8 +146,7 @@ call_function(void *arg, struct debug_call *call)
 	};
 	struct session_call_news news;
 
-	if (session_state(e->sh->session) == SESSION_RUNNING ||
-	    e->sh->call_fresh)
+	if (session_state(e->sh->session) == SESSION_RUNNING)
 		return call_beside(e, call);
 	memcpy(c.ints, call->ints, sizeof c.ints);
 	memcpy(c.floats, call->floats, sizeof c.floats);

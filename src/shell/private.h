@@ -111,7 +111,7 @@ struct shell {
 	} until;
 	bool call_alone;	/* other threads stand all the time */
 	bool call_late;		/* it was stopped since it did not return */
-	bool call_fresh;	/* on a thread of its own, all others run */
+	bool call_fresh;	/* on a thread of its own */
 	bool call_waits;	/* an expression does, for its function */
 	int call_ended;		/* by this signal, or 0 */
 	struct vec suspended;	/* pid_t *: by alone_begin */
@@ -655,12 +655,13 @@ char *called_where(struct shell *sh, const struct session_called_at *at);
 /* -1, with what stays of it as the remedy of the failure just recorded. */
 int called_remedy(struct shell *sh, const struct session_called_at *at,
 		  const char *first);
+/* What libc does behind it (destructors of thread_local objects, of keys) got
+ * this signal; 0: none. */
+void called_tell_end(struct shell *sh, int signal,
+		     const struct session_called_at *at);
 /* While the others run. */
 int beside_call(struct shell *sh, uint64_t function, const uint64_t *args,
 		size_t nargs, uint64_t *result);
-/* All stand before, and again behind it. */
-int beside_call_fresh(struct shell *sh, uint64_t function,
-		      const uint64_t *args, size_t nargs, uint64_t *result);
 
 #include "events.h"
 
