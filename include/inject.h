@@ -233,6 +233,8 @@ int interlude_go(struct interlude *il, uint64_t ns, bool (*cancelled)(void *),
 		 void *arg, struct interlude_news *news);
 /* Where is it, all of them having run? RETURNED, STANDS or LEFT. */
 int interlude_look(struct interlude *il, struct interlude_news *news);
+/* One within it is over, perhaps of the same thread. */
+void interlude_go_on(struct interlude *il);
 /* Where in the function the thread stands. */
 void interlude_where(const struct interlude *il, struct inject_met *where);
 /* The thread gets back all that it had, wherever it is now. */

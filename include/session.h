@@ -461,6 +461,7 @@ struct session_call {
 	size_t data_size;
 	uint32_t data_ints, data_stack;
 	bool only_waiting;	/* refuse it unless the thread is in a call */
+	bool did_wait;		/* ... or was, when it was made to call */
 	bool fresh;		/* on a thread that is made for it */
 };
 enum session_called {

@@ -78,6 +78,7 @@ thread_enlist(struct target *t, pid_t tid, bool stands)
 		return fail(FAIL_GENERAL, "thread %d did not stop", (int)tid);
 	if (ptrace(PTRACE_SETOPTIONS, tid, 0, t->pack.options) < 0)
 		return ptrace_failed(tid, "set the trace options");
+	breakpoints_arm(t, pack_find(&t->pack, tid));
 	return 0;
 }
 
@@ -174,7 +175,9 @@ take(struct target *t, struct held *h, struct event *ev, siginfo_t *info)
 		return 1;
 	case EVENT_SIGNAL:
 		ev->signal = signal_of_stop(h->tid, info);
-		ev->breakpoint = breakpoint_take_watch(t, h->tid, info);
+		ev->breakpoint = ev->signal == SIGTRAP ?
+			breakpoint_take_trap(t, h->tid, info) :
+			breakpoint_take_watch(t, h->tid, info);
 		if (ev->breakpoint) {
 			ev->kind = EVENT_BREAKPOINT;
 			return stand(t, h) < 0 ? -1 : 1;
@@ -235,10 +238,9 @@ await(struct target *t, pid_t tid, bool asked, const struct alone_limit *limit,
  * for a plain stop back: it is asked for again, and nothing of the program is
  * executed before it.
  */
-int
-thread_run_alone(struct target *t, struct held *h,
-		 const struct alone_limit *limit, struct event *ev,
-		 siginfo_t *info)
+static int
+run_alone(struct target *t, struct held *h, const struct alone_limit *limit,
+	  struct event *ev, siginfo_t *info)
 {
 	int r = 0;
 
@@ -263,4 +265,19 @@ thread_run_alone(struct target *t, struct held *h,
 		r = take(t, h, ev, info);
 	}
 	return r < 0 ? -1 : 0;
+}
+
+int
+thread_run_alone(struct target *t, struct held *h,
+		 const struct alone_limit *limit, struct event *ev,
+		 siginfo_t *info)
+{
+	int r;
+
+	ev->kind = EVENT_NONE;
+	if (breakpoints_plant_for_one(t) < 0)
+		return -1;
+	r = run_alone(t, h, limit, ev, info);
+	breakpoints_lift(t);
+	return r;
 }

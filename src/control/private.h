@@ -331,6 +331,8 @@ int trap_try(struct target *t, const struct trap_text *text);
 void traps_forget(struct target *t);
 /* And the traps again, when the rule allows. */
 int breakpoints_plant(struct target *t);
+/* While one thread runs and all others stand; and then breakpoints_lift. */
+int breakpoints_plant_for_one(struct target *t);
 /* Forget them; the text is not touched. */
 void breakpoints_free(struct target *t);
 /* If the news of a tracee is a trap of ours, put its pc back. Before the news

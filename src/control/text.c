@@ -202,17 +202,29 @@ plant(struct target *t, const struct breakpoint *bp)
 	return 0;
 }
 
-int
-breakpoints_plant(struct target *t)
+static int
+plant_all(struct target *t, bool runs)
 {
 	if (t->traps && target_live_thread(t) < 0)
 		return -1;
-	if (!t->traps || t->held || t->lifted || t->vforks || t->shared)
+	if (!t->traps || !runs || t->lifted || t->vforks || t->shared)
 		return 0;
 	for (const struct breakpoint *bp = t->breakpoints; bp; bp = bp->next)
 		if (breakpoint_is_trap(bp) && plant(t, bp) < 0)
 			return -1;
 	return 0;
+}
+
+int
+breakpoints_plant(struct target *t)
+{
+	return plant_all(t, !t->held);
+}
+
+int
+breakpoints_plant_for_one(struct target *t)
+{
+	return plant_all(t, true);
 }
 
 void

@@ -344,6 +344,12 @@ interlude_look(struct interlude *il, struct interlude_news *news)
 }
 
 void
+interlude_go_on(struct interlude *il)
+{
+	thread_calls(il->p.t, il->b.held.tid, &il->errand);
+}
+
+void
 interlude_where(const struct interlude *il, struct inject_met *where)
 {
 	const struct way_back *way = il->way;

@@ -60,6 +60,7 @@ session_call_here(struct session *s, pid_t tid, const struct session_call *c,
 	wire_put(&request, (uint64_t)tid);
 	wire_put(&request, ms);
 	wire_put(&request, c->only_waiting);
+	wire_put(&request, c->did_wait);
 	wire_put(&request, c->fresh);
 	wire_put_bytes(&request, &words, sizeof words);
 	wire_put_bytes(&request, c->data ? c->data : "", c->data_size);

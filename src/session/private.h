@@ -138,6 +138,8 @@ const char *tracer_receipt(const struct tracer *tr);
 
 /* It runs on. */
 int tracer_go_on(struct tracer *tr);
+/* Who stands at a trap executes what is under it first: all, or one of them. */
+int tracer_step_off(struct tracer *tr, pid_t only);
 /* Does anything wait for a thread that runs? */
 bool tracer_waits(const struct tracer *tr);
 int tracer_need_target(struct tracer *tr);

@@ -212,6 +212,8 @@ drop_innermost(struct tracer *tr, bool gone, struct inject_met *met)
 
 	tr->call_count--;
 	interlude_free(c.at);
+	if (tr->call_count && !gone)
+		interlude_go_on(innermost(tr)->at);
 	if (!c.own || gone)
 		fresh_free(c.own);
 	else
@@ -273,10 +275,21 @@ go(struct tracer *tr, uint64_t ms, struct wire_message *out)
 {
 	struct interlude_news news;
 
-	if (interlude_go(innermost(tr)->at, ms * 1000000, call_cancelled, tr,
+	if (tracer_step_off(tr, tracer_calls(tr)) < 0 ||
+	    interlude_go(innermost(tr)->at, ms * 1000000, call_cancelled, tr,
 			 &news) < 0)
 		return -1;
 	return answer(tr, &news, out);
+}
+
+/* Is it in a function that was called from here? */
+static bool
+calls(const struct tracer *tr, pid_t tid)
+{
+	for (size_t i = 0; i < tr->call_count; i++)
+		if (interlude_thread(tr->calls[i].at) == tid)
+			return true;
+	return false;
 }
 
 static int
@@ -290,14 +303,24 @@ check_waiting(pid_t tid)
 			   "-fresh");
 }
 
+/* The one of our own that this thread is, for a call within its function. */
+static const struct fresh_thread *
+own_of(const struct tracer *tr, pid_t tid)
+{
+	for (size_t i = 0; i < tr->call_count; i++)
+		if (tr->calls[i].own && fresh_tid(tr->calls[i].own) == tid)
+			return tr->calls[i].own;
+	return NULL;
+}
+
 /* What cannot even begin needs no thread any more. */
 static int
 begin(struct tracer *tr, pid_t from, struct fresh_thread *own,
       const struct interlude_call *c)
 {
 	const pid_t tid = own ? fresh_tid(own) : from;
-	struct interlude *il = interlude_begin(tr->target, tid, own, c,
-					       &tr->way);
+	struct interlude *il = interlude_begin(tr->target, tid, own ? own :
+					       own_of(tr, tid), c, &tr->way);
 	struct inject_met met;
 
 	if (il) {
@@ -321,7 +344,8 @@ do_call_here(struct tracer *tr, struct wire_message *in,
 {
 	const pid_t tid = (pid_t)wire_take(in);
 	const uint64_t ms = wire_take(in);
-	const bool only_waiting = wire_take(in), fresh = wire_take(in);
+	const bool only_waiting = wire_take(in), did_wait = wire_take(in);
+	const bool fresh = wire_take(in);
 	struct fresh_thread *own = NULL;
 	struct interlude_call c;
 
@@ -331,7 +355,8 @@ do_call_here(struct tracer *tr, struct wire_message *in,
 	if (tr->call_count == CALLS_MAX)
 		return fail(FAIL_USAGE, "more than %d calls within calls",
 			    CALLS_MAX);
-	if ((only_waiting && check_waiting(tid) < 0) ||
+	if (((only_waiting || (did_wait && !calls(tr, tid))) &&
+	     check_waiting(tid) < 0) ||
 	    (fresh && !(own = make_own(tr))) || begin(tr, tid, own, &c) < 0)
 		return -1;
 	return go(tr, ms, out);

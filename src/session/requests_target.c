@@ -129,14 +129,15 @@ tracer_go_on(struct tracer *tr)
 	return 0;
 }
 
-/* Whoever stands at a trap executes what is under it first. */
-static int
-step_off_traps(struct tracer *tr)
+int
+tracer_step_off(struct tracer *tr, pid_t only)
 {
 	for (size_t i = 0; i < tr->trap_count; i++) {
 		struct trap *trap = &tr->traps[i];
 		const pid_t tid = trap->hit_by;
 
+		if (only && tid != only)
+			continue;
 		trap->hit_by = 0;
 		if (trap->at && tid &&
 		    breakpoint_step_over(tr->target, trap->at, tid) < 0)
@@ -164,7 +165,7 @@ do_cont(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	if (tr->forked)
 		target_let_children_go(tr->target);
 	tr->forked = 0;
-	return has_traps(tr) && step_off_traps(tr) < 0 ? -1 : tracer_go_on(tr);
+	return has_traps(tr) && tracer_step_off(tr, 0) < 0 ? -1 : tracer_go_on(tr);
 }
 
 enum { CALL_ARGS = 6 };

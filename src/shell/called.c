@@ -97,13 +97,12 @@ begins(const struct debug_frame *f)
 	return f->exact && f->function && f->offset == 0;
 }
 
-/* -1: refused. *only_waiting: it is not, if the thread waits in the kernel. */
+/* -1: refused. c->only_waiting: it is not, if the thread waits in the kernel. */
 static int
-check_place(struct shell *sh, struct debug *d, bool *only_waiting)
+check_place(struct shell *sh, struct debug *d, struct session_call *c)
 {
 	const size_t n = debug_frames(d, FRAMES_LOOKED_AT);
 
-	*only_waiting = false;
 	for (size_t i = 0; i < n; i++) {
 		struct debug_frame f;
 
@@ -117,7 +116,7 @@ check_place(struct shell *sh, struct debug *d, bool *only_waiting)
 		if (f.exact && !begins(&f) && !bad &&
 		    is_object(&f, "libc.", "libc-") &&
 		    !is_named(&f, harmless, ARRAY_LEN(harmless), str_starts))
-			*only_waiting = true;
+			*(i ? &c->did_wait : &c->only_waiting) = true;
 		if (!bad)
 			continue;
 		fail(FAIL_UNSUITABLE, "thread %d is within %s: what that is "
@@ -344,7 +343,7 @@ called_run(struct shell *sh, struct debug *d, const struct session_call *call,
 	struct session_call c = *call;
 
 	c.fresh = sh->call_fresh;
-	if (!c.fresh && check_place(sh, d, &c.only_waiting) < 0)
+	if (!c.fresh && check_place(sh, d, &c) < 0)
 		return -1;
 	run_forget_interrupt();
 	if (session_call_here(sh->session, thread_now(sh), &c, ALONE_MS,
