@@ -513,10 +513,12 @@ struct thread_errand {
  * delivered, are an EVENT_ERRAND; it stands there. NULL: no more. */
 void thread_calls(struct target *t, pid_t tid,
 		  const struct thread_errand *errand);
-/* A thread of the target that the caller traces by itself, beside all others,
- * which stand: it is one of them from now on, and stands at a plain stop.
- * stands: it does already, at any stop. -1: it has ended. */
-int thread_enlist(struct target *t, pid_t tid, bool stands);
+/* A thread of the target that the caller traces by itself, beside all others:
+ * it is one of them from now on, and stands at a plain stop. STANDS: it does
+ * already, at any stop. STAYS: it goes on standing when all are let run, until
+ * it is let go. -1: it has ended. */
+enum enlist { ENLIST_RUNS, ENLIST_STANDS, ENLIST_STAYS };
+int thread_enlist(struct target *t, pid_t tid, enum enlist how);
 /* The caller's again: it stands, and waiting for it is his affair. false: it is
  * not there. */
 bool thread_discharge(struct target *t, pid_t tid);

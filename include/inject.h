@@ -179,8 +179,6 @@ int fresh_end(struct fresh_thread *f, const struct inject_limits *limits,
 /* It is in a function, and would be missed: it may go on for a moment if it has
  * what others need (malloc). */
 void fresh_calm(struct fresh_thread *f);
-/* How much memory stays when nobody waits for its end. */
-size_t fresh_size(const struct fresh_thread *f);
 /* Nobody waits for its end, or there is none any more. */
 void fresh_free(struct fresh_thread *f);
 

@@ -68,11 +68,12 @@ target_watch_signal(struct target *t)
 /* ---- threads that the caller has made ------------------------------------ */
 
 int
-thread_enlist(struct target *t, pid_t tid, bool stands)
+thread_enlist(struct target *t, pid_t tid, enum enlist how)
 {
 	struct hold *h = pack_add(&t->pack, tid, WANT_STOPPED);
 
-	h->stopped = stands;
+	h->stopped = how == ENLIST_STANDS;
+	h->suspended = how == ENLIST_STAYS;
 	hold_ask_through(h, 0);
 	if (hold_settle(&t->pack, tid, deadline_in_ms(STOP_LIMIT_MS)) != 1)
 		return fail(FAIL_GENERAL, "thread %d did not stop", (int)tid);

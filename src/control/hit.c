@@ -170,7 +170,8 @@ breakpoint_touches(struct target *t, struct hold *h)
 	struct watch *w;
 
 	h->touches = (t->signal && !h->group_signal &&
-		      touched(t, h->tid, &w)) || signal_to_tell(t, h) || h->tell;
+		      touched(t, h->tid, &w)) || signal_to_tell(t, h) ||
+		h->tell || thread_is_back(t, h->tid);
 	t->touches = t->touches || h->touches;
 	return h->touches;
 }
@@ -191,6 +192,11 @@ breakpoint_take_touch(struct target *t, struct event *ev)
 			continue;
 		if (wants_tell(h, ev))
 			return true;
+		if (thread_is_back(t, h->tid)) {
+			*ev = (struct event){ .kind = EVENT_ERRAND,
+					      .tid = h->tid };
+			return true;
+		}
 		if (signal_to_tell(t, h)) {
 			h->told = true;
 			*ev = (struct event){

@@ -26,6 +26,7 @@
 enum {
 	LOOK_AT_MOST = 64,		/* threads whose state we read */
 	ROUNDS = 200,			/* to find a safe point */
+	ROUNDS_HELD = 3,		/* where all stand for somebody else */
 	OWN_TABLES = 3,			/* the round that makes new ones */
 	FRAME_NEED = 4096,
 	PENDING_MOST = 16,		/* signals looked at */
@@ -255,6 +256,9 @@ may_work(const struct plan *p, pid_t tid)
 {
 	if (has_own_fault(tid))
 		return passed_over(tid, "is about to meet a fault of its own");
+	/* where all stand for whoever debugs them */
+	if (thread_due_signal(tid, NULL))
+		return passed_over(tid, "is about to get a signal");
 	if (is_confined(p, tid))
 		return passed_over(tid, "is under a seccomp filter that was "
 				   "not there when we came");
@@ -351,7 +355,9 @@ donor_take(struct plan *p, unsigned seed, struct borrow *b,
 			if (!(sp = safepoint_open(p)))
 				return -1;
 		}
-		if (round > 0 && now_ns() - since > GIVE_UP_NS)
+		if (round > 0 && (now_ns() - since > GIVE_UP_NS ||
+				  (round == ROUNDS_HELD &&
+				   target_held(p->t))))
 			break;
 		if (handled(HAZARD_FROZEN) && target_check_frozen(p->t) < 0) {
 			r = -1;

@@ -91,6 +91,7 @@ struct errand {
 	bool entry;		/* our library's entry: load it if need be */
 	uint64_t function;	/* else this */
 	bool parks;		/* or none: the thread stands, and waits */
+	bool keeps;		/* what it must leave behind is enlisted */
 	uint64_t guest;		/* the library with this entry, 0: ours */
 	uint64_t args[6];
 	/* For the entry: copied into the target and back afterwards. `then`

@@ -43,14 +43,31 @@ check_single(struct fresh_thread *f)
 	return clear ? 0 : refuse_place(tid);
 }
 
-/* Both stand with the others from now on. */
+/* Both stand with the others from now on, and the helper goes on standing when
+ * they run: it is to do the rest under our eyes. */
 static int
 adopt(struct fresh_thread *f)
 {
 	f->tid = f->e.thread;
 	f->helper = f->e.helper;
-	return thread_enlist(f->p.t, f->tid, true) < 0 ||
-		thread_enlist(f->p.t, f->helper, false) < 0 ? -1 : 0;
+	return thread_enlist(f->p.t, f->tid, ENLIST_STANDS) < 0 ||
+		thread_enlist(f->p.t, f->helper, ENLIST_STAYS) < 0 ? -1 : 0;
+}
+
+static int
+explain(const struct fresh_thread *f)
+{
+	if (!f->report.donor)
+		return fail_remedy("stepi, so that its thread stands "
+				   "elsewhere, or call it without -fresh");
+	if (!f->e.left_behind)
+		return -1;
+	(void)fail(FAIL_UNSUITABLE, "no thread could be made for the function "
+		   "while all others stand: one of them has a lock of libc's "
+		   "that this needs");
+	return fail_remedy("cont, stop, and call it again; what was begun goes "
+			   "by itself then, but for %zu KB, which the next "
+			   "visit takes away", f->e.s.size / 1024);
 }
 
 static int
@@ -64,7 +81,7 @@ make(struct fresh_thread *f)
 	urgent_begin(&urgent);
 	r = errand_park(&f->e);
 	urgent_end(&urgent);
-	return r < 0 ? -1 : adopt(f);
+	return r == 0 ? adopt(f) : explain(f);
 }
 
 struct fresh_thread *
@@ -79,6 +96,7 @@ fresh_make(struct target *t, const struct inject_limits *limits)
 	f->e.p = &f->p;
 	f->e.report = &f->report;
 	f->e.limits = *limits;
+	f->e.keeps = true;
 	if ((f->p.by_hand ? plan_refuse_call(&f->p) : make(f)) == 0)
 		return f;
 	fresh_free(f);
@@ -103,12 +121,6 @@ fresh_is_on_stack(const struct fresh_thread *f, uint64_t sp)
 	return sp - f->e.s.at - f->e.s.thread_stack < f->e.s.thread_stack_size;
 }
 
-size_t
-fresh_size(const struct fresh_thread *f)
-{
-	return f->e.s.size;
-}
-
 int
 fresh_end(struct fresh_thread *f, const struct inject_limits *limits,
 	  struct inject_met *met)
@@ -125,6 +137,12 @@ fresh_end(struct fresh_thread *f, const struct inject_limits *limits,
 		urgent_end(&urgent);
 	}
 	*met = f->report.met;
+	if (r < 0 && f->e.left_behind)
+		(void)fail(FAIL_UNSUITABLE, "thread %d, which was made for the "
+			   "call, waits for a lock of libc's that another one "
+			   "has, to end: it does when all run, and leaves %zu "
+			   "KB, which the next visit takes away", (int)f->tid,
+			   f->e.s.size / 1024);
 	fresh_free(f);
 	return r;
 }

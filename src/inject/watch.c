@@ -277,6 +277,19 @@ thread_abandon(pid_t tid)
 		(void)ptrace(PTRACE_DETACH, tid, 0, 0);
 }
 
+/* Who debugs the program must have all its threads: one that is not traced
+ * would die of a trap. */
+static void
+let_stay(struct errand *e, pid_t tid, enum enlist how)
+{
+	if (tid && e->keeps)
+		(void)thread_enlist(e->p->t, tid, how);
+	else if (how == ENLIST_STANDS)
+		(void)ptrace(PTRACE_DETACH, tid, 0, 0);
+	else
+		thread_abandon(tid);
+}
+
 /*
  * It waits for a lock of the loader, say, that somebody holds for long. To
  * kill it could orphan that lock; so it may finish, and finds itself
@@ -299,8 +312,8 @@ cancel(struct errand *e, const char *why)
 	urgent_no_more(e, first);
 	if (e->helper != first)
 		urgent_no_more(e, e->helper);
-	(void)ptrace(PTRACE_DETACH, first, 0, 0);
-	thread_abandon(first == e->thread ? e->helper : 0);
+	let_stay(e, first, ENLIST_STANDS);
+	let_stay(e, first == e->thread ? e->helper : 0, ENLIST_RUNS);
 	e->left_behind = true;
 	e->helper = e->thread = 0;
 	(void)fail(FAIL_UNSUITABLE, "%s %s", where, why);

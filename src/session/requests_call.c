@@ -57,6 +57,7 @@ struct patience {
 #define ALONE_NS	UINT64_C(50000000)
 #define STANDING_NS	UINT64_C(1000000000)
 #define OWN_NS		UINT64_C(10000000000)
+#define BACK_NS		UINT64_C(100000000)	/* before it is left */
 
 static bool
 no_patience(void *arg)
@@ -124,44 +125,75 @@ end_own(struct tracer *tr, struct fresh_thread *own, struct inject_met *met)
 
 	if (fresh_end(own, &limits, met) < 0) {
 		stand_again(tr, &p);
-		tell_stays(tr, fail_last()->remedy ? fail_last()->remedy :
-			   fail_last()->reason);
+		tell_stays(tr, fail_last()->reason);
 	} else {
 		stand_again(tr, &p);
 	}
 	fail_clear();
 }
 
-/* Nobody will wait for its end. */
-static void
-leave_own(struct tracer *tr, struct fresh_thread *own)
+/* It has not long to go, perhaps; whatever stops it there. */
+static bool
+is_soon_back(struct tracer *tr, const struct called *c)
 {
-	char *text = xasprintf("thread %d goes on in the function that was "
-			       "called; when it has returned the thread ends, "
-			       "and %zu KB stay", (int)fresh_tid(own),
-			       fresh_size(own) / 1024);
+	const uint64_t until = now_ns() + BACK_NS;
+	struct interlude_news news = { .why = INTERLUDE_BREAKPOINT };
 
-	tell_stays(tr, text);
-	free(text);
-	fresh_free(own);
+	if (target_held(tr->target) &&
+	    tracer_step_off(tr, interlude_thread(c->at)) < 0)
+		return false;
+	while (target_held(tr->target) && news.why == INTERLUDE_BREAKPOINT &&
+	       now_ns() < until)
+		if (interlude_go(c->at, BACK_NS, NULL, NULL, &news) < 0)
+			return false;
+	return (news.why == INTERLUDE_RETURNED ||
+		news.why == INTERLUDE_FAULTED ||
+		news.why == INTERLUDE_JUMPS) && interlude_end(c->at) == 0;
+}
+
+/* Nobody waits for the function. If it is long, some memory stays: the look at
+ * the target tells. */
+static void
+leave_own(struct tracer *tr, const struct called *c)
+{
+	struct inject_met met;
+
+	if (is_soon_back(tr, c)) {
+		interlude_free(c->at);
+		end_own(tr, c->own, &met);
+		return;
+	}
+	if (!target_gone(tr->target))
+		interlude_let_go(c->at);
+	interlude_free(c->at);
+	fresh_free(c->own);
+}
+
+static void
+leave(struct tracer *tr, const struct called *c)
+{
+	const bool alive = tr->target && !target_gone(tr->target);
+
+	if (alive && c->own) {
+		leave_own(tr, c);
+		return;
+	}
+	if (alive)
+		interlude_let_go(c->at);
+	interlude_free(c->at);
+	fresh_free(c->own);
 }
 
 void
 tracer_leave_calls(struct tracer *tr)
 {
 	while (tr->call_count) {
-		const struct called *c = innermost(tr);
-		const bool alive = tr->target && !target_gone(tr->target);
+		const struct called c = *innermost(tr);
 
-		if (alive)
-			interlude_let_go(c->at);
-		interlude_free(c->at);
-		if (alive && c->own)
-			leave_own(tr, c->own);
-		else
-			fresh_free(c->own);
 		tr->call_count--;
+		leave(tr, &c);
 	}
+	fail_clear();
 }
 
 /* ---- what became of a call ----------------------------------------------- */

@@ -307,12 +307,33 @@ is_of_data(const struct handler *h)
 	return h->kind == EVENT_CHANGE || h->kind == EVENT_ACCESS;
 }
 
-/* A trap is a danger, and what is off is missed: so both are told. */
+/* A trap is a danger, and what is off is missed: so both are told, once of all
+ * places that it is so of. */
+static void
+print_whys(struct shell *sh, const struct handler *h)
+{
+	struct vec told = { 0 };
+
+	for (size_t i = 0; i < h->spots_len && target_alive(sh); i++) {
+		char *why = NULL;
+		size_t k = 0;
+
+		if (session_why_trap(sh->session,
+				     spot_number(sh, h->spots[i]), &why) < 0)
+			continue;
+		while (k < told.len && strcmp(told.items[k], why) != 0)
+			k++;
+		if (*why && k == told.len)
+			fprintf(sh->out, "   (%s)", why);
+		vec_push(&told, why);
+	}
+	vec_free_items(&told);
+	vec_fini(&told);
+}
+
 static void
 print_handler(struct shell *sh, struct handler *h)
 {
-	char *why = NULL;
-
 	filter_look(sh, h);
 
 	const bool has_place = h->kind == EVENT_PLACE ||
@@ -327,14 +348,7 @@ print_handler(struct shell *sh, struct handler *h)
 	    !h->disabled)
 		fputs(h->late ? "   (pending: not loaded yet)" :
 		      "   (waits for a process)", sh->out);
-	for (size_t i = 0; i < h->spots_len && target_alive(sh); i++) {
-		if (session_why_trap(sh->session,
-				     spot_number(sh, h->spots[i]), &why) == 0 &&
-		    *why)
-			fprintf(sh->out, "   (%s)", why);
-		free(why);
-		why = NULL;
-	}
+	print_whys(sh, h);
 	fputc('\n', sh->out);
 }
 
