@@ -53,8 +53,10 @@ work_round(struct worker *w)
 static void *
 work(void *arg)
 {
-	while (!atomic_load(&victim_over))
+	while (!atomic_load(&victim_over)) {
 		work_round(arg);
+		victim_rest();
+	}
 	return NULL;
 }
 

@@ -2,7 +2,8 @@
 /*
  * victim: what every program to be debugged shares. It says `ready PID`
  * first, answers words on standard input, one a line (`mark`: its truth so
- * far), and ends on `end`, on end of file and on SIGTERM. What it knows it
+ * far; `calm`, where it knows how: leave the processors to others, until
+ * `busy`), and ends on `end`, on end of file and on SIGTERM. What it knows it
  * prints as `key value` lines; the last one is `checksum ok` or it exits 1.
  *
  * One file per victim includes this, so everything is static.
@@ -30,7 +31,7 @@
 #endif
 
 /* Threads look at it between two rounds of work. */
-static atomic_bool victim_over;
+static atomic_bool victim_over, victim_calm;
 static int victim_term[2] = { -1, -1 };
 
 __attribute__((unused)) static uint64_t
@@ -71,6 +72,26 @@ victim_on_term(int signal)
 	if (write(victim_term[1], "", 1) < 0)
 		_exit(98);
 	errno = kept;
+}
+
+/* Between two rounds of work: nothing, unless it was told to be calm. */
+__attribute__((unused)) static void
+victim_rest(void)
+{
+	while (atomic_load(&victim_calm) && !atomic_load(&victim_over))
+		(void)poll(NULL, 0, 5);
+}
+
+/* Is it a word that tells how to work? */
+__attribute__((unused)) static bool
+victim_set_pace(const char *word)
+{
+	const bool calm = strcmp(word, "calm") == 0;
+
+	if (!calm && strcmp(word, "busy") != 0)
+		return false;
+	atomic_store(&victim_calm, calm);
+	return true;
 }
 
 /* Before any thread is started. */
@@ -122,6 +143,8 @@ victim_serve(void (*mark)(void))
 		}
 		word[len] = '\0';
 		len = 0;
+		if (victim_set_pace(word))
+			continue;
 		if (strcmp(word, "mark") != 0)
 			break;
 		if (mark)
