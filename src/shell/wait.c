@@ -116,6 +116,7 @@ take(struct shell *sh, const struct session_event *ev)
 	switch (ev->kind) {
 	case SESSION_EVENT_ENDED:
 		tell_end(sh, ev);
+		(void)longer_ended(sh, 0);
 		handlers_drop_breakpoints(sh);
 		(void)handlers_hear(sh, EVENT_EXIT);
 		(void)handlers_hear(sh, EVENT_GONE);
@@ -310,8 +311,10 @@ static int
 timeout_ms(struct shell *sh, uint64_t deadline_ns)
 {
 	const struct handler *h = next_timer(sh);
-	uint64_t due = deadline_ns ? deadline_ns : UINT64_MAX;
+	uint64_t due = longer_due(sh);
 
+	if (deadline_ns && deadline_ns < due)
+		due = deadline_ns;
 	if (h && h->due_ns < due)
 		due = h->due_ns;
 
@@ -375,6 +378,8 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 		over = got ? process_serve(sh, whose, take, &ev) : false;
 		if (!over && sh->session)
 			over = terminal_serve(sh);
+		if (!over)
+			longer_look(sh);
 		if (!over)
 			over = fire_timers(sh) || levels_look(sh);
 		if (!over && progress && sh->session)
