@@ -68,17 +68,6 @@ tracer_on_collection_end(struct tracer *tr)
 	tracer_send_event(tr, &ev);
 }
 
-int
-tracer_note_hit(struct tracer *tr, const struct breakpoint *bp, pid_t tid)
-{
-	for (size_t i = 0; i < tr->trap_count; i++)
-		if (tr->traps[i].at == bp) {
-			tr->traps[i].hit_by = tid;
-			return (int)i;
-		}
-	return -1;
-}
-
 /* A thread stands at a trap of ours: everybody stands, the shell decides. */
 static void
 tell_breakpoint(struct tracer *tr, const struct event *ev)

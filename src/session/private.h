@@ -94,12 +94,16 @@ struct tracer {
 	bool partial;		/* the disk refused a part of one */
 	struct trap {
 		struct breakpoint *at;	/* NULL: the number is free */
-		pid_t hit_by;		/* stands there; 0 nobody */
 		bool told_off;		/* that it is off was said */
 		unsigned users;		/* who each have a filter, or none
 					 * is asked; 0: nobody is */
 	} traps[BREAKPOINTS_MAX];
 	size_t trap_count;
+	struct hit {
+		pid_t tid;
+		uint64_t addr;
+	} *hits;		/* told of, and not passed yet: hits.c */
+	size_t hit_count, hit_cap;
 	struct filter *filters;	/* they stay when the process has ended */
 	uint64_t fired_at;	/* the first that the shell is not told of */
 	struct called {
@@ -138,8 +142,6 @@ const char *tracer_receipt(const struct tracer *tr);
 
 /* It runs on. */
 int tracer_go_on(struct tracer *tr);
-/* Who stands at a trap executes what is under it first: all, or one of them. */
-int tracer_step_off(struct tracer *tr, pid_t only);
 /* Does anything wait for a thread that runs? */
 bool tracer_waits(const struct tracer *tr);
 int tracer_need_target(struct tracer *tr);
@@ -191,14 +193,19 @@ void tracer_send_event(struct tracer *tr, const struct session_event *ev);
 void tracer_send_only(struct tracer *tr, const struct session_event *ev);
 void tracer_on_target_end(struct tracer *tr);
 void tracer_on_collection_end(struct tracer *tr);
-/* It stands there, having hit it: the number of the breakpoint; -1: nobody here
- * has placed it. */
-int tracer_note_hit(struct tracer *tr, const struct breakpoint *bp, pid_t tid);
 /* Take what has become of the threads, and tell the shell. */
 void tracer_pump_events(struct tracer *tr);
 
 /* The child becomes the target. -1: it does not. */
 int tracer_follow(struct tracer *tr, pid_t child);
+
+/* ---- hits.c -------------------------------------------------------------- */
+
+/* It stands there, having hit it: the number of the breakpoint; -1: nobody here
+ * has placed it. */
+int tracer_note_hit(struct tracer *tr, const struct breakpoint *bp, pid_t tid);
+/* Who stands at a trap executes what is under it first: all, or one of them. */
+int tracer_step_off(struct tracer *tr, pid_t only);
 
 /* ---- listener.c ---------------------------------------------------------- */
 

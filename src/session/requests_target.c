@@ -129,23 +129,6 @@ tracer_go_on(struct tracer *tr)
 	return 0;
 }
 
-int
-tracer_step_off(struct tracer *tr, pid_t only)
-{
-	for (size_t i = 0; i < tr->trap_count; i++) {
-		struct trap *trap = &tr->traps[i];
-		const pid_t tid = trap->hit_by;
-
-		if (only && tid != only)
-			continue;
-		trap->hit_by = 0;
-		if (trap->at && tid &&
-		    breakpoint_step_over(tr->target, trap->at, tid) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 static int
 do_cont(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
@@ -165,7 +148,7 @@ do_cont(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	if (tr->forked)
 		target_let_children_go(tr->target);
 	tr->forked = 0;
-	return has_traps(tr) && tracer_step_off(tr, 0) < 0 ? -1 : tracer_go_on(tr);
+	return tracer_step_off(tr, 0) < 0 ? -1 : tracer_go_on(tr);
 }
 
 enum { CALL_ARGS = 6 };

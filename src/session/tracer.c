@@ -235,6 +235,7 @@ end_tracer(struct tracer *tr)
 	for (size_t i = 0; i < BREAKPOINTS_MAX; i++)
 		filter_drop(tr, i);
 	free(tr->last_receipt);
+	free(tr->hits);
 	close_descriptors(tr);
 	free(tr);
 }

@@ -121,7 +121,7 @@ static int
 launch_program(struct shell *sh)
 {
 	sh->program_status = -1;
-	wait_reset_timers(sh);
+	timers_reset(sh);
 	if (pty_open(sh) < 0)
 		return -1;
 

@@ -4,10 +4,11 @@
  * being recorded, else the one recorded last. A live experiment is read again
  * for every view.
  */
-#include "private.h"
+#include "script.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void
 view_forget(struct shell *sh)
@@ -35,6 +36,57 @@ view_ready(struct shell *sh)
 			   1);
 }
 
+/* ---- what was meant to be run --------------------------------------------- */
+
+static bool
+is_of_ours(const char *word)
+{
+	const bool is = builtin_find(word) || shell_find_any(word);
+
+	fail_clear();
+	return is;
+}
+
+/* Its first command is one of ours. */
+static bool
+is_command_file(const char *path)
+{
+	enum { LARGEST = 1 << 20 };
+	struct stat st;
+	char *text = stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+		st.st_size <= LARGEST ? file_read(path, NULL) : NULL;
+	struct words w;
+	size_t at = 0;
+	bool is = false;
+	int r = text != NULL;
+
+	while (r == 1 && !is &&
+	       (r = words_next(text, &at, &w, NULL, NULL)) == 1) {
+		is = w.len && !w.is_group && is_of_ours(w.items[0]);
+		r = w.len ? 0 : 1;
+		words_fini(&w);
+	}
+	free(text);
+	fail_clear();
+	return is;
+}
+
+/* dbx's `source FILE` runs it. */
+static void
+name_the_other_source(size_t n, char **words)
+{
+	struct failure *kept;
+	bool is;
+
+	if (n < 2 || strcmp(words[0], "source") != 0)
+		return;
+	kept = fail_keep();
+	is = is_command_file(words[1]);
+	fail_again(kept);
+	if (is)
+		fail_remedy(". %s runs the commands in that file", words[1]);
+}
+
 /* ---- rows ---------------------------------------------------------------- */
 
 enum result
@@ -46,10 +98,13 @@ view_run(struct shell *sh, size_t n, char **words)
 		v++;
 	if (!v->is_setting && view_ready(sh) < 0) {
 		fail_in("%s", v->name);
+		name_the_other_source(n, words);
 		return FAILED;
 	}
-	if (people_run(sh, v, n, words) < 0)
+	if (people_run(sh, v, n, words) < 0) {
+		name_the_other_source(n, words);
 		return FAILED;
+	}
 	if (!sh->quiet)
 		viewer_notes(sh->viewer, stderr);
 	sh->shown = v;

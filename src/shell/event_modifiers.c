@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What -thread and -in name is there, or it is said: a handler that can never
- * count waits in silence.
+ * What -thread and -in name is there, and can be meant, or it is said: a
+ * handler that can never count waits in silence.
  */
 #include "event_place.h"
+#include "event_words.h"
 
 #include <stdlib.h>
 
@@ -24,8 +25,8 @@ seek_thread(struct shell *sh, void *arg)
 	free(th);
 }
 
-int
-event_check_thread(struct shell *sh, const char *command, long long tid)
+static int
+check_thread(struct shell *sh, const char *command, long long tid)
 {
 	struct seek s = { .tid = tid };
 
@@ -42,6 +43,28 @@ event_check_thread(struct shell *sh, const char *command, long long tid)
 	fail(FAIL_MISSING, "%s: process %d has no thread %lld", command,
 	     (int)session_pid(sh->session), tid);
 	return fail_remedy("threads lists them");
+}
+
+static bool
+is_of_no_thread(enum event_kind kind)
+{
+	return kind == EVENT_TIMER || kind == EVENT_LEVEL ||
+		kind == EVENT_STOPS || kind == EVENT_EXIT ||
+		kind == EVENT_GONE || kind == EVENT_ATTACH ||
+		kind == EVENT_DETACH || kind == EVENT_PROG_NEW ||
+		kind == EVENT_SYNC || kind == EVENT_SYNCRTLD;
+}
+
+int
+event_check_modifiers(struct shell *sh, const char *command,
+		      enum event_kind kind, const struct event *e)
+{
+	if ((e->thread || e->within) && is_of_no_thread(kind)) {
+		fail(FAIL_USAGE, "%s %s: %s: no thread does that", command,
+		     e->name, e->thread ? "-thread" : "-in");
+		return fail_remedy("leave it out");
+	}
+	return e->thread ? check_thread(sh, command, e->thread) : 0;
 }
 
 void

@@ -20,8 +20,10 @@ int event_find_function(struct shell *sh, struct handler *h);
 
 /* ---- event_modifiers.c --------------------------------------------------- */
 
-/* -1: no process here has that thread. */
-int event_check_thread(struct shell *sh, const char *command, long long tid);
+struct event;
+/* -1: no process here has that thread, or none does what the event is. */
+int event_check_modifiers(struct shell *sh, const char *command,
+			  enum event_kind kind, const struct event *e);
 /* Tells when no function is there that -in could mean. */
 void event_note_within(struct shell *sh, const struct handler *h);
 

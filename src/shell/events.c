@@ -329,7 +329,7 @@ event_make(struct shell *sh, const char *command, const struct event *e,
 		return FAILED;
 	}
 	if (check_place(command, kind->kind, e->place, &period, &thread) < 0 ||
-	    (e->thread && event_check_thread(sh, command, e->thread) < 0) ||
+	    event_check_modifiers(sh, command, kind->kind, e) < 0 ||
 	    (e->code && signal_code_check(command, e->place, e->code) < 0) ||
 	    (e->body && script_check(e->body) < 0))
 		return FAILED;

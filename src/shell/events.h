@@ -69,6 +69,7 @@ struct handler {		/* stop, when, trace */
 	struct pending {	/* functions that are to return */
 		pid_t tid;
 		uint64_t address, least_sp, since_ns;
+		bool late;	/* longer.c */
 	} *pending;
 	size_t pending_len, pending_cap;
 };
@@ -279,6 +280,23 @@ int level_parse(const struct level_words *w, struct level *out);
 bool levels_look(struct shell *sh);
 /* Another process: nothing is known of it. */
 void levels_reset(struct shell *sh);
+
+/* ---- longer.c: calls that last ------------------------------------------- */
+
+/* A call has ended that took so long: is it told? True of any handler that does
+ * not ask for that. Our two stops are measured along: the shortest call says
+ * what they cost at most. */
+bool longer_lasted(struct shell *sh, struct handler *h, uint64_t ns);
+/* The thread enters the function: was an earlier call late, and left by a jump?
+ * Those that were are forgotten. */
+bool longer_entered(struct shell *sh, struct handler *h, pid_t tid,
+		    uint64_t sp);
+/* Which have become late, and when the next one would; UINT64_MAX: none. */
+void longer_look(struct shell *sh);
+uint64_t longer_due(const struct shell *sh);
+/* A thread ends, or all of them (0): what it was in is told. true: the wait is
+ * over. */
+bool longer_ended(struct shell *sh, pid_t tid);
 
 /* ---- event_place.c: where handlers wait ---------------------------------- */
 

@@ -119,7 +119,8 @@ take_back(struct shell *sh, struct handler *h,
 		h->pending = xgrow(h->pending, &h->pending_cap,
 				   h->pending_len + 1, sizeof *h->pending);
 		h->pending[h->pending_len++] = (struct pending){
-			p->tid, p->address, p->least_sp, p->since_ns,
+			.tid = p->tid, .address = p->address,
+			.least_sp = p->least_sp, .since_ns = p->since_ns,
 		};
 	}
 	for (size_t i = 0; i < h->sites_len; i++)

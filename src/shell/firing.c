@@ -157,17 +157,23 @@ waits_at(const struct handler *h, uint64_t address)
 	return false;
 }
 
-/* A function is entered that shall be heard of when it returns. */
-static void
+/* A function is entered that shall be heard of when it returns. true: an
+ * earlier call of it was late, and left by a jump. */
+static bool
 wait_for_return(struct shell *sh, struct handler *h, pid_t tid)
 {
 	struct session_step at;
 	uint64_t to;
+	bool left;
 
-	if (session_at(sh->session, tid, &at) < 0 ||
-	    frame_return(sh, tid, &to) < 0 || spot_take(sh, to, h->may_trap) < 0) {
+	if (session_at(sh->session, tid, &at) < 0) {
 		shell_print_failure(sh);
-		return;
+		return false;
+	}
+	left = longer_entered(sh, h, tid, at.sp);
+	if (frame_return(sh, tid, &to) < 0 || spot_take(sh, to, h->may_trap) < 0) {
+		shell_print_failure(sh);
+		return left;
 	}
 	h->pending = xgrow(h->pending, &h->pending_cap, h->pending_len + 1,
 			   sizeof *h->pending);
@@ -175,6 +181,7 @@ wait_for_return(struct shell *sh, struct handler *h, pid_t tid)
 		.tid = tid, .address = to, .least_sp = at.sp + 1,
 		.since_ns = now_ns(),
 	};
+	return left;
 }
 
 /* It returns, and perhaps others of the thread that it was called by: none
@@ -204,25 +211,6 @@ has_returned(struct shell *sh, struct handler *h, uint64_t address, pid_t tid,
 	return returned;
 }
 
-/* Our two stops are measured along: the shortest call says what they cost at
- * most. */
-static bool
-lasted(struct shell *sh, struct handler *h, uint64_t ns)
-{
-	if (!h->longer_ns)
-		return true;
-	if (!h->calls++ || ns < h->shortest_ns)
-		h->shortest_ns = ns;
-	if (ns <= h->longer_ns)
-		return false;
-	snprintf(sh->level, sizeof sh->level, "%.1f", (double)ns / 1e6);
-	shell_note(sh, "(%d) a call of %s lasted %s ms, our two stops included "
-		   "(shortest of %llu calls: %.2f ms)", h->number, h->place,
-		   sh->level, (unsigned long long)h->calls,
-		   (double)h->shortest_ns / 1e6);
-	return true;
-}
-
 static bool
 is_met(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
 {
@@ -236,11 +224,11 @@ is_met(struct shell *sh, struct handler *h, uint64_t address, pid_t tid)
 	if (filter_is_at(h, address))
 		filter_end(sh, h);	/* what is to return is known there */
 	if (has_returned(sh, h, address, tid, &since))
-		return lasted(sh, h, now - since) && handler_counts(sh, h, tid);
-	if (waits_at(h, address) && !h->disabled &&
-	    (!h->thread || h->thread == tid))
-		wait_for_return(sh, h, tid);
-	return false;
+		return longer_lasted(sh, h, now - since) &&
+			handler_counts(sh, h, tid);
+	return waits_at(h, address) && !h->disabled &&
+		(!h->thread || h->thread == tid) &&
+		wait_for_return(sh, h, tid) && handler_counts(sh, h, tid);
 }
 
 /* By number: a body may remove any of them. */

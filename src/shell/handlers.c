@@ -156,7 +156,8 @@ take_spots(struct shell *sh, struct handler *h)
 	while (taken < h->spots_len &&
 	       spot_take(sh, h->spots[taken], h->may_trap) == 0)
 		taken++;
-	if (taken && taken == h->spots_len)
+	if (taken && taken == h->spots_len &&
+	    (!h->longer_ns || wants_review(sh) == 0))
 		return 0;
 	h->spots_len = taken;
 	handler_unplace(sh, h);

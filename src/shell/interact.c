@@ -160,6 +160,43 @@ sleep_until(struct pollfd *fds, nfds_t count)
 	return n;
 }
 
+static void
+take_news(struct shell *sh)
+{
+	wait_poll(sh);
+	/* a tracer that is gone stays readable */
+	if (!sh->session || (session_state(sh->session) != SESSION_ENDED &&
+			     !session_lost(sh->session)))
+		return;
+	session_close(sh->session);
+	sh->session = NULL;
+}
+
+static bool
+is_dead(pid_t pid)
+{
+	const char state = thread_state(pid, process_living(pid));
+
+	return state ? strchr("ZXx", state) != NULL :
+		kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+/* What a command has ended does not stand: that news comes before the prompt. */
+static void
+hear_of_end(struct shell *sh)
+{
+	enum { END_MS = 1000, LOOK_MS = 20 };
+	const uint64_t until = now_ns() + END_MS * UINT64_C(1000000);
+	struct pollfd fds[PROCESSES_MAX];
+
+	while (sh->session && !wait_signal && now_ns() < until &&
+	       is_dead(session_pid(sh->session))) {
+		(void)poll(fds, processes_pollfds(sh, fds, PROCESSES_MAX),
+			   LOOK_MS);
+		take_news(sh);
+	}
+}
+
 /* One line, or news, or a signal. */
 static void
 wait_for_input(struct shell *sh)
@@ -186,17 +223,9 @@ wait_for_input(struct shell *sh)
 		news |= fds[i].revents;
 	if (news) {
 		rl_clear_visible_line();
-		wait_poll(sh);
+		take_news(sh);
 		rl_set_prompt(prompt(sh));
 		rl_forced_update_display();
-		/* a tracer that is gone stays readable */
-		if (session_state(sh->session) == SESSION_ENDED ||
-		    session_lost(sh->session)) {
-			session_close(sh->session);
-			sh->session = NULL;
-			rl_set_prompt(prompt(sh));
-			rl_forced_update_display();
-		}
 	}
 	if (fds[0].revents)
 		rl_callback_read_char();
@@ -223,6 +252,7 @@ shell_interact(struct shell *sh)
 	while (!at_end && !sh->quitting) {
 		line_done = false;
 		wait_signal = 0;
+		hear_of_end(sh);
 		rl_callback_handler_install(prompt(sh), on_line);
 		while (!line_done)
 			wait_for_input(sh);

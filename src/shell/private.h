@@ -143,6 +143,8 @@ struct shell {
 	FILE *read_from;	/* < of what runs; NULL: standard input */
 	struct vec handlers;
 	uint64_t levels_due_ns;	/* levels.c */
+	unsigned waits;		/* for the process, within another: timers.c */
+	uint64_t waited_until_ns;
 	char level[32];		/* $level: that was passed */
 	int next_handler;
 	struct vec aliases;	/* name, text, name, text ... */
@@ -292,8 +294,20 @@ bool wait_readable(struct shell *sh, int fd);
 /* The same until a child of ours has ended; its wait status. A signal that ends
  * us is passed on to it; wait_end_by_signal is to be asked. */
 void wait_for_child(struct shell *sh, pid_t pid, int *status);
+
+/* ---- timers.c ------------------------------------------------------------ */
+
 /* A new process: its timers begin anew. */
-void wait_reset_timers(struct shell *sh);
+void timers_reset(struct shell *sh);
+/* It is waited for, and no more: meanwhile they go on. */
+void timers_begin(struct shell *sh);
+void timers_end(struct shell *sh);
+/* Those that handlers have set since. */
+void timers_arm(struct shell *sh);
+/* When the next one comes; UINT64_MAX: none. */
+uint64_t timers_due(struct shell *sh);
+/* Those that are due; true: a body ended the wait. */
+bool timers_fire(struct shell *sh);
 
 /* ---- successor.c: another program in the process ------------------------- */
 

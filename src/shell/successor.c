@@ -25,17 +25,29 @@ hear_of(struct shell *sh, enum event_kind kind, pid_t pid)
 		session_pid(sh->session) != pid;
 }
 
+/* The calls that the one before was in. true: the wait is over. */
+static bool
+end_calls(struct shell *sh, pid_t pid)
+{
+	return longer_ended(sh, 0) || !sh->session ||
+		session_pid(sh->session) != pid;
+}
+
 bool
 program_new(struct shell *sh)
 {
 	const pid_t pid = session_pid(sh->session);
+	const bool over = end_calls(sh, pid);
 
+	if (over && !target_alive(sh))
+		return true;
 	handlers_drop_breakpoints(sh);
 	if (handlers_place(sh) < 0)
 		shell_print_failure(sh);
 	sh->booting = true;
 	return hear_of(sh, EVENT_PROG_NEW, pid) ||
-		hear_of(sh, EVENT_SYNCRTLD, pid) || wait_run_again(sh, pid);
+		hear_of(sh, EVENT_SYNCRTLD, pid) || over ||
+		wait_run_again(sh, pid);
 }
 
 /* It has executed another program, of which nothing has run. */
@@ -43,12 +55,15 @@ bool
 program_exec(struct shell *sh)
 {
 	const pid_t pid = session_pid(sh->session);
+	const bool over = end_calls(sh, pid);
 
+	if (over && !target_alive(sh))
+		return true;
 	handlers_drop_breakpoints(sh);
 	sh->at_exec = sh->booting = sh->prog_new = true;
 	if (wants_review(sh) < 0)
 		shell_print_failure(sh);
-	return hear_of(sh, EVENT_SYNC, pid) || wait_run_again(sh, pid);
+	return hear_of(sh, EVENT_SYNC, pid) || over || wait_run_again(sh, pid);
 }
 
 /* From there it has come to where all is loaded. */

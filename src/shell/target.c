@@ -165,6 +165,6 @@ target_attach(struct shell *sh, const char *word, bool hold)
 	free(halted);
 	if (session_salvaged(sh->session))
 		shell_note(sh, "%s", session_salvaged(sh->session));
-	wait_reset_timers(sh);
+	timers_reset(sh);
 	return handlers_place(sh);
 }

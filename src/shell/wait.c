@@ -116,6 +116,7 @@ take(struct shell *sh, const struct session_event *ev)
 	switch (ev->kind) {
 	case SESSION_EVENT_ENDED:
 		tell_end(sh, ev);
+		(void)longer_ended(sh, 0);
 		handlers_drop_breakpoints(sh);
 		(void)handlers_hear(sh, EVENT_EXIT);
 		(void)handlers_hear(sh, EVENT_GONE);
@@ -185,7 +186,8 @@ wait_poll(struct shell *sh)
 	struct session_event ev;
 
 	while (sh->session && processes_wait(sh, 0, &ev, &whose) == 1)
-		(void)process_serve(sh, whose, take, &ev);
+		if (process_serve(sh, whose, take, &ev))
+			sh->wait_over = true;	/* of the body that runs now */
 }
 
 /* News may come while we wait for something else, and a thread may stand
@@ -235,56 +237,6 @@ wait_for_child(struct shell *sh, pid_t pid, int *status)
 		;
 }
 
-/* ---- timers -------------------------------------------------------------- */
-
-void
-wait_reset_timers(struct shell *sh)
-{
-	for (size_t i = 0; i < sh->handlers.len; i++)
-		((struct handler *)sh->handlers.items[i])->due_ns = 0;
-	levels_reset(sh);
-}
-
-static void
-arm_timers(struct shell *sh)
-{
-	for (size_t i = 0; i < sh->handlers.len; i++) {
-		struct handler *h = sh->handlers.items[i];
-
-		if (h->kind == EVENT_TIMER && !h->due_ns)
-			h->due_ns = now_ns() + h->period_ns;
-	}
-}
-
-static struct handler *
-next_timer(struct shell *sh)
-{
-	struct handler *next = NULL;
-
-	for (size_t i = 0; i < sh->handlers.len; i++) {
-		struct handler *h = sh->handlers.items[i];
-
-		if (h->kind == EVENT_TIMER && h->due_ns &&
-		    (!next || h->due_ns < next->due_ns))
-			next = h;
-	}
-	return next;
-}
-
-/* true: a body ended the wait. */
-static bool
-fire_timers(struct shell *sh)
-{
-	struct handler *h;
-
-	while ((h = next_timer(sh)) && h->due_ns <= now_ns()) {
-		h->due_ns = UINT64_MAX;		/* once in a run */
-		if (handler_fire(sh, h))
-			return true;
-	}
-	return false;
-}
-
 /* ---- the wait ------------------------------------------------------------ */
 
 static void
@@ -309,11 +261,13 @@ clear_progress(void)
 static int
 timeout_ms(struct shell *sh, uint64_t deadline_ns)
 {
-	const struct handler *h = next_timer(sh);
-	uint64_t due = deadline_ns ? deadline_ns : UINT64_MAX;
+	const uint64_t timer = timers_due(sh);
+	uint64_t due = longer_due(sh);
 
-	if (h && h->due_ns < due)
-		due = h->due_ns;
+	if (deadline_ns && deadline_ns < due)
+		due = deadline_ns;
+	if (timer < due)
+		due = timer;
 
 	const uint64_t now = now_ns();
 	int ms = due == UINT64_MAX ? -1 : due <= now ? 0 :
@@ -349,8 +303,10 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 	sh->thread = 0;
 	progress = progress && isatty(STDERR_FILENO) && !sh->quiet && !sh->pty;
 	sh->body_failed = false;
-	while (!over && !wait_signal && sh->session && !sh->quitting) {
-		arm_timers(sh);		/* bodies may add some */
+	timers_begin(sh);
+	while (!over && !wait_signal && sh->session && !sh->quitting &&
+	       session_state(sh->session) != SESSION_ENDED) {
+		timers_arm(sh);		/* bodies may add some */
 		if (deadline_ns && now_ns() >= deadline_ns)
 			break;
 
@@ -366,6 +322,7 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 		if (got && progress)
 			clear_progress();
 		if (got < 0) {
+			timers_end(sh);
 			terminal_reclaim();
 			pty_rest(sh);
 			return FAILED;
@@ -376,10 +333,13 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 		if (!over && sh->session)
 			over = terminal_serve(sh);
 		if (!over)
-			over = fire_timers(sh) || levels_look(sh);
+			longer_look(sh);
+		if (!over)
+			over = timers_fire(sh) || levels_look(sh);
 		if (!over && progress && sh->session)
 			show_progress(sh);
 	}
+	timers_end(sh);
 	terminal_reclaim();
 	pty_rest(sh);
 	deeds_settle(sh);

@@ -65,9 +65,10 @@ wanted(const struct shell *sh)
 		w.programs |= h->kind == EVENT_PROG_NEW ||
 			h->kind == EVENT_SYNCRTLD;
 		w.execs |= h->kind == EVENT_SYNC;
-		w.dies |= h->kind == EVENT_DIES;
+		/* no call that lasts is told later than its thread's end */
+		w.dies |= h->kind == EVENT_DIES || h->longer_ns;
 		w.begins |= h->kind == EVENT_THR_CREATE;
-		w.ends |= h->kind == EVENT_THR_EXIT;
+		w.ends |= h->kind == EVENT_THR_EXIT || h->longer_ns;
 		if (h->kind == EVENT_SYSIN)
 			want_calls(w.enters, h);
 		if (h->kind == EVENT_SYSOUT)
@@ -207,9 +208,14 @@ tell(struct shell *sh, const struct session_event *ev)
 bool
 wants_meet(struct shell *sh, const struct session_event *ev)
 {
-	const pid_t thread = sh->thread;
+	const pid_t thread = sh->thread, pid = session_pid(sh->session);
 	bool over = false, told = false;
 
+	if (ev->kind == SESSION_EVENT_ENDS || ev->kind == SESSION_EVENT_DIES)
+		over = longer_ended(sh, ev->kind == SESSION_EVENT_ENDS ?
+				    ev->tid : 0);
+	if (!sh->session || session_pid(sh->session) != pid)
+		return true;
 	for (int number = 1; number < sh->next_handler; number++) {
 		struct handler *h = handler_numbered(sh, number);
 

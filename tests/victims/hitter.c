@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * hitter THREADS CALLS [serve]: threads call three functions as fast as they
- * can, CALLS times each in all, and count what they have called. "serve": they
- * do so each time that the truth is asked for. They never end before the end.
+ * hitter THREADS CALLS [serve|gate]: threads call three functions as fast as
+ * they can, CALLS times each in all, and count what they have called. "serve":
+ * they do so each time that the truth is asked for; "gate": and before it they
+ * do not sleep, but look whether `gate` is open, which whoever debugs them can
+ * do for them. They never end before the end.
  */
 #include <pthread.h>
 
@@ -16,7 +18,8 @@ static struct tally {
 	char padding[112];
 } tallies[THREADS_MAX];
 static unsigned threads, calls;
-static volatile bool ends;
+static volatile bool ends, gated;
+static volatile unsigned gate;		/* open: so many rounds */
 
 /* Its first instructions are those of any function. */
 VICTIM_OWN static void
@@ -56,13 +59,22 @@ hit(struct tally *mine, unsigned number)
 	}
 }
 
+static void
+wait_to_begin(unsigned round)
+{
+	if (!gated)
+		pthread_barrier_wait(&begin);
+	while (gated && gate <= round && !ends)
+		;
+}
+
 static void *
 work(void *arg)
 {
 	const unsigned number = (unsigned)(uintptr_t)arg;
 
-	for (;;) {
-		pthread_barrier_wait(&begin);
+	for (unsigned round = 0;; round++) {
+		wait_to_begin(round);
 		if (ends)
 			return NULL;
 		hit(&tallies[number], number);
@@ -84,8 +96,12 @@ static void
 mark(void)
 {
 	const uint64_t since = victim_clock(CLOCK_MONOTONIC);
+	static unsigned rounds;
 
-	pthread_barrier_wait(&begin);
+	if (gated)
+		gate = ++rounds;
+	else
+		pthread_barrier_wait(&begin);
 	pthread_barrier_wait(&end);
 	victim_say("ns", victim_clock(CLOCK_MONOTONIC) - since);
 	victim_say("calls", counted());
@@ -101,6 +117,7 @@ main(int argc, char **argv)
 	victim_init();
 	threads = argc > 2 ? (unsigned)atoi(argv[1]) : 0;
 	calls = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+	gated = argc > 3 && strcmp(argv[3], "gate") == 0;
 	if (threads < 1 || threads > THREADS_MAX)
 		return 99;
 	pthread_barrier_init(&begin, NULL, threads + 1);
@@ -116,7 +133,8 @@ main(int argc, char **argv)
 		mark();
 	}
 	ends = true;
-	pthread_barrier_wait(&begin);
+	if (!gated)
+		pthread_barrier_wait(&begin);
 	for (unsigned i = 0; i < threads; i++)
 		pthread_join(t[i], NULL);
 	rounds = calls ? counted() / calls : 0;
