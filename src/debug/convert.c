@@ -5,6 +5,7 @@
  */
 #include "private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,6 +227,45 @@ convenience(struct debug *d, const char *name)
 	s->name = xstrdup(name);
 	vec_push(&d->slots, s);
 	return s;
+}
+
+/* A number where it is one, of the type that C gives it, but with a sign. */
+static struct value *
+value_of_word(struct debug *d, const char *word)
+{
+	char *end;
+	struct value *v;
+	struct type *t;
+
+	errno = 0;
+
+	const bool small = *word == '-';
+	const uint64_t n = small ? (uint64_t)strtoll(word, &end, 0) :
+		strtoull(word, &end, 0);
+
+	if (end > word && !*end && errno == 0) {
+		t = type_basic(d, (int64_t)n == (int32_t)n &&
+			       (small || n <= INT32_MAX) ? "int" :
+			       small || n <= INT64_MAX ? "long" :
+			       "unsigned long");
+		return value_int(d, t, n);
+	}
+	v = value_new(d, type_array_of(d, type_basic(d, "char"),
+				       strlen(word) + 1));
+	if (v)
+		memcpy(v->bytes, word, v->size);
+	return v;
+}
+
+bool
+outside_value(struct debug *d, const char *name, struct value **out)
+{
+	const char *word = d->outside ? d->outside(d->outside_arg, name) :
+		NULL;
+
+	if (word)
+		*out = value_of_word(d, word);
+	return word != NULL;
 }
 
 struct value *

@@ -175,8 +175,15 @@ eval_assign(struct debug *d, struct node *n, bool quiet)
 {
 	struct value *to = evaluate(d, n->a, quiet);
 	struct value *from = to ? evaluate(d, n->b, quiet) : NULL;
-	struct value *before = NULL;
+	struct value *before = NULL, *own;
 
+	if (from && n->a->kind == NODE_DOLLAR && !register_is(n->a->text) &&
+	    outside_value(d, n->a->text, &own)) {
+		(void)fail(FAIL_USAGE, "%s is sonde's own variable",
+			   n->a->text);
+		(void)fail_remedy("choose another name: $my_%s", n->a->text);
+		return NULL;
+	}
 	if (!from || !(to = value_unref(d, to)) ||
 	    !(from = value_unref(d, from)))
 		return NULL;
@@ -260,8 +267,11 @@ eval_condition(struct debug *d, struct node *n, bool quiet)
 static struct value *
 eval_dollar(struct debug *d, const char *name)
 {
-	return register_is(name) ? register_value(d, name) :
-				   convenience_value(d, name);
+	struct value *v;
+
+	if (register_is(name))
+		return register_value(d, name);
+	return outside_value(d, name, &v) ? v : convenience_value(d, name);
 }
 
 static struct value *

@@ -436,6 +436,8 @@ struct value *unary(struct debug *d, int op, struct value *v);
 /* as: its result's type, where the function has none that is known. */
 struct value *call_function(struct debug *d, struct value *function,
 			    struct type *as, struct value **args, size_t n);
+/* What whoever asks knows $name to be; false: nothing. */
+bool outside_value(struct debug *d, const char *name, struct value **out);
 bool register_is(const char *name);
 struct value *register_value(struct debug *d, const char *name);
 struct value *symbol_value(struct debug *d, const char *name);
@@ -516,6 +518,8 @@ struct debug {
 	bool frames_ended;
 	struct index index;
 	struct vec slots;	/* struct variable_slot */
+	debug_variable *outside;	/* NULL: there are no others */
+	void *outside_arg;
 	int depth;		/* of the expression */
 	int nested;		/* variables that others are computed from */
 	int running, ops;	/* operations of DWARF, those nested, too */
