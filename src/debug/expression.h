@@ -51,7 +51,9 @@ void parser_advance(struct parser *p);
 bool parser_takes(struct parser *p, int op);
 bool token_is(const struct parser *p, int op);
 struct value *literal_number(struct debug *d, const struct token *t);
-struct value *literal_text(struct debug *d, const struct token *t);
+struct value *literal_character(struct debug *d, const struct token *t);
+/* With those that follow; the last one is the parser's then. */
+struct value *literal_string(struct parser *p);
 /* A type at this place; NULL, and nothing taken: none is here. */
 struct type *parse_type_here(struct parser *p);
 /* A::B<C>::d, taken from the text. */

@@ -165,8 +165,9 @@ parse_primary(struct parser *p)
 	case TOKEN_NUMBER:
 		return node_value(p, literal_number(p->d, &p->now));
 	case TOKEN_CHARACTER:
+		return node_value(p, literal_character(p->d, &p->now));
 	case TOKEN_STRING:
-		return node_value(p, literal_text(p->d, &p->now));
+		return node_value(p, literal_string(p));
 	case TOKEN_DOLLAR:
 		n = node_new(p, NODE_DOLLAR, 0, NULL, NULL);
 		n->text = token_text(p) + 1;
