@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* The object at addr as one of class `to`, which is a base of its class, or the
- * other way round; where that begins. A virtual base does not tell which object
- * it is of. */
+ * other way round; where that begins. Of what a virtual base is one, or one of
+ * several, only the object knows. */
 static int
 convert_class(struct debug *d, uint64_t *addr, struct type *from,
 	      struct type *to)
@@ -23,6 +23,10 @@ convert_class(struct debug *d, uint64_t *addr, struct type *from,
 	    from == to)
 		return 0;
 	fail_clear();
+	if (class_bases(d, from, to) > 1)
+		return fail_ambiguous(to, from);
+	if (class_bases(d, to, from) > 1)
+		return rtti_derived(d, from, *addr, to, addr);
 	base = value_base(d, value_at(d, from, *addr), to);
 	if (base) {
 		*addr = base->addr;
@@ -37,9 +41,11 @@ convert_class(struct debug *d, uint64_t *addr, struct type *from,
 		*addr -= offset;
 		return 0;
 	}
-	return fail_last()->kind == FAIL_NONE ? 0 :
-		fail(FAIL_UNSUITABLE, "a virtual base is not cast to what is "
-		     "derived from it");
+	if (fail_last()->kind == FAIL_NONE)
+		return 0;
+	if (rtti_derived(d, from, *addr, to, addr) == 0)
+		return 0;
+	return fail_in("a virtual base is not cast to what is derived from it");
 }
 
 static struct value *

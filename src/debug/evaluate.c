@@ -301,6 +301,9 @@ eval_node(struct debug *d, struct node *n, bool quiet)
 			eval_call(d, n->a, n->type, quiet) :
 			evaluate(d, n->a, quiet);
 		return v ? value_cast(d, n->type, v) : NULL;
+	case NODE_DYNAMIC:
+		v = evaluate(d, n->a, quiet);
+		return v ? value_dynamic_cast(d, n->type, v) : NULL;
 	case NODE_SIZEOF:
 		return eval_sizeof(d, n);
 	case NODE_TYPE:

@@ -327,6 +327,41 @@ int value_truth(struct debug *d, struct value *v, bool *out);
 uint64_t bits_get(const unsigned char *from, uint64_t at, unsigned n);
 void bits_put(unsigned char *to, uint64_t at, unsigned n, uint64_t bits);
 
+/* How many bases of class `to` it has; a virtual one is one, however often. */
+unsigned class_bases(struct debug *d, struct type *of, struct type *to);
+/* There are several: which is meant? */
+int fail_ambiguous(struct type *base, struct type *of);
+struct value *value_dynamic_cast(struct debug *d, struct type *t,
+				 struct value *v);
+
+/* ---- rtti.c: by what an object says that it is ---- */
+
+/* The part of class from at addr: where the one object of class `to` is whose
+ * base it is, whoever may know. */
+int rtti_derived(struct debug *d, struct type *from, uint64_t addr,
+		 struct type *to, uint64_t *out);
+/* As dynamic_cast has it: 0 where that is null. to NULL: the whole object. */
+int rtti_cast(struct debug *d, struct type *from, uint64_t addr,
+	      struct type *to, uint64_t *out);
+
+/* ---- rtti_name.c ---- */
+
+struct class_name {
+	const char *name;	/* without blanks, in one way */
+	/* of a function's own: how the linkage name begins; NULL */
+	const char *local;
+};
+
+struct class_name class_name_of(struct debug *d, struct type *t);
+/* "_ZTS" and the name that the type_info has; NULL: it has none. */
+const char *rtti_linkage(struct debug *d, uint64_t info);
+/* The name for people, as in struct class_name; NULL: it is none. */
+const char *rtti_name(struct debug *d, const char *linkage);
+bool class_is(const struct class_name *s, const char *name,
+	      const char *linkage);
+/* A template of that name, with arguments that are written otherwise? */
+bool class_is_alike(const struct class_name *s, const char *name);
+
 /* ---- variable.c ---- */
 
 /* frame may be NULL for what lies at a fixed place. */
