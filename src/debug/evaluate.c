@@ -240,7 +240,8 @@ eval_call(struct debug *d, struct node *n, struct type *as, bool quiet)
 		if (!args[i])
 			return NULL;
 	}
-	if (!f || !(f = value_unref(d, f)))
+	if (!f || !(f = value_unref(d, f)) ||
+	    !(f = overload_of(d, f, args, n->arg_len)))
 		return NULL;
 	if (!quiet)
 		return call_function(d, f, as, args, n->arg_len);

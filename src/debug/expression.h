@@ -24,6 +24,7 @@ struct parser {
 	const char *text;
 	struct token now;
 	bool failed;
+	bool in_member;		/* what is taken is a member's name */
 	int depth;
 };
 
@@ -57,6 +58,9 @@ struct value *literal_character(struct debug *d, const struct token *t);
 struct value *literal_string(struct parser *p);
 /* A type at this place; NULL, and nothing taken: none is here. */
 struct type *parse_type_here(struct parser *p);
+/* "unsigned long" in arguments of templates as g++ has it in debug information
+ * ("long unsigned int"), or clang ("unsigned long"); scratch. */
+const char *spelled_out(struct debug *d, const char *name, bool in_full);
 /* A::B<C>::d, taken from the text. */
 const char *parse_qualified(struct parser *p);
 /* `FILE`A::b or 'FILE'::A::b, as `FILE`A::b; NULL: none is here. */

@@ -212,7 +212,9 @@ static struct node *
 parse_member(struct parser *p, struct node *n, int op)
 {
 	n = node_new(p, NODE_MEMBER, op, n, NULL);
+	p->in_member = true;
 	n->text = parse_qualified(p);
+	p->in_member = false;
 	return n->text ? n : syntax(p);
 }
 

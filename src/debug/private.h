@@ -142,6 +142,7 @@ struct type {
 };
 
 struct debug;
+struct entry;
 
 struct type *type_array_of_die(struct debug *d, struct object *o,
 			       Dwarf_Die *die);
@@ -322,6 +323,11 @@ struct value *value_named_member(struct debug *d, struct value *v,
 /* The part of v that is of class t: v itself, or a base, virtual ones too;
  * NULL, and perhaps a failure: there is none. */
 struct value *value_base(struct debug *d, struct value *v, struct type *t);
+struct value *value_method(struct debug *d, struct entry *e,
+			   struct value *self);
+/* A method of its class or of a base; NULL without a failure: there is none. */
+struct value *value_named_method(struct debug *d, struct value *v,
+				 const char *name);
 bool type_has_member(struct debug *d, struct type *t, const char *name);
 int value_truth(struct debug *d, struct value *v, bool *out);
 uint64_t bits_get(const unsigned char *from, uint64_t at, unsigned n);
@@ -442,6 +448,32 @@ bool frame_is_cxx(struct debug *d);
 bool frame_has_data(const struct frame *f);
 struct type *function_type(struct debug *d, struct object *o, Dwarf_Die *die);
 bool die_entry(Dwarf_Die *die, uint64_t *vaddr);
+
+/* ---- overload.c: which of several functions is meant ---- */
+
+enum { OVERLOADS_MAX = 128 };
+
+struct overloads {
+	struct debug *d;
+	const char *name;	/* as messages have it */
+	struct value *items[OVERLOADS_MAX];
+	size_t n;
+};
+
+void overloads_add(struct overloads *o, struct value *f);
+/* self NULL: it is no method. What is no function of C++ is not added. */
+void overloads_add_entry(struct overloads *o, struct entry *e,
+			 struct value *self);
+/* f, and all that have its name and its scope. */
+void overloads_add_like(struct overloads *o, struct value *f);
+/* operands: the arguments, behind the object where methods are among them.
+ * NULL, and a failure that says what there is: none, or it is not clear. */
+struct value *overloads_choose(struct overloads *o, struct value **operands,
+			       size_t n);
+/* Of f's name and scope the one for these arguments; f where it is alone. */
+struct value *overload_of(struct debug *d, struct value *f,
+			  struct value **args, size_t n);
+bool type_is_const(struct debug *d, struct type *t);
 
 /* ---- expressions ---- */
 

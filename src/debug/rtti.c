@@ -44,10 +44,10 @@ struct base {
 /* ---- bases ---- */
 
 static int
-unknown(uint64_t at)
+unknown(const struct hunt *h)
 {
 	return fail(FAIL_UNSUITABLE, "what class the object at %#" PRIx64
-		    " is, is not known: its type_info is not understood", at);
+		    " is, is not known: its type_info is not understood", h->from_at);
 }
 
 /* The place of a base: behind its object's begin, or as its table says. */
@@ -60,14 +60,14 @@ base_at(struct hunt *h, uint64_t at, int64_t flags, uint64_t *out)
 	if (flags & BASE_VIRTUAL &&
 	    (!debug_read_word(h->d, at, &table) ||
 	     !debug_read_word(h->d, table + (uint64_t)offset, &distance)))
-		return unknown(at);
+		return unknown(h);
 	*out = at + distance;
 	return 0;
 }
 
 /* How many it has; -1: not known. */
 static int64_t
-count_bases(struct hunt *h, uint64_t info, uint64_t at, bool *is_single)
+count_bases(struct hunt *h, uint64_t info, bool *is_single)
 {
 	struct str kind = {0};
 	uint64_t table;
@@ -89,7 +89,7 @@ count_bases(struct hunt *h, uint64_t info, uint64_t at, bool *is_single)
 			n = 0;
 	}
 	str_fini(&kind);
-	return n < 0 ? unknown(at) : n;
+	return n < 0 ? unknown(h) : n;
 }
 
 static int
@@ -103,10 +103,10 @@ base_of(struct hunt *h, uint64_t info, uint64_t at, bool is_single, size_t i,
 	out->is_public = true;
 	if (is_single)
 		return debug_read_word(h->d, info + 16, &out->info) ? 0 :
-			unknown(at);
+			unknown(h);
 	if (!debug_read_word(h->d, entry, &out->info) ||
 	    !debug_read_word(h->d, entry + 8, &flags))
-		return unknown(at);
+		return unknown(h);
 	out->is_public = flags & BASE_PUBLIC;
 	return base_at(h, at, (int64_t)flags, &out->at);
 }
@@ -161,11 +161,11 @@ walk(struct hunt *h, uint64_t info, struct way w)
 	int64_t n;
 
 	if (!name || w.depth > DEPTH_MAX || h->steps++ > STEPS_MAX)
-		return unknown(w.at);
+		return unknown(h);
 	if (!h->whole)
 		h->whole = name;
 	look_at(h, &w, name, linkage);
-	n = count_bases(h, info, w.at, &is_single);
+	n = count_bases(h, info, &is_single);
 	for (int64_t i = 0; i < n; i++) {
 		struct way next = w;
 		struct base b;
