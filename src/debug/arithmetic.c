@@ -225,10 +225,9 @@ binary(struct debug *d, int op, struct value *a, struct value *b)
 	if (x->kind == TYPE_POINTER || y->kind == TYPE_POINTER)
 		return pointer_binary(d, op, a, b);
 	if (x->kind == TYPE_STRUCT || y->kind == TYPE_STRUCT)
-		return failed(op < OP_SHL ? arena_printf(&d->scratch,
-			"Structure has no component named operator%c.", op) :
-			"Argument to arithmetic operation not a number or "
-			"boolean.");
+		return failed(arena_printf(&d->scratch, "Structure has no "
+					   "component named operator%s.",
+					   operator_text(op)));
 	if ((x->kind != TYPE_FLOAT && !type_is_integral(x)) ||
 	    (y->kind != TYPE_FLOAT && !type_is_integral(y)))
 		return failed("Argument to arithmetic operation not a number "

@@ -235,7 +235,8 @@ list_arguments(struct debug *d, struct value **args, size_t n, struct str *out)
 static struct value *
 unclear(struct overloads *o, bool several, struct value **operands, size_t n)
 {
-	const size_t self = o->n && o->items[0]->self && n ? 1 : 0;
+	const size_t self = !o->is_operator && o->n && o->items[0]->self && n ?
+		1 : 0;
 	struct str taken = {0}, list = {0};
 
 	list_arguments(o->d, operands + self, n - self, &taken);

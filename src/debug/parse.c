@@ -227,7 +227,9 @@ step_node(struct parser *p, struct node *n)
 
 	parser_advance(p);
 	one->value = value_int(p->d, type_basic(p->d, "int"), 1);
-	return node_new(p, NODE_ASSIGN, op, n, one);
+	n = node_new(p, NODE_ASSIGN, op, n, one);
+	n->c = one;
+	return n;
 }
 
 static struct node *

@@ -124,6 +124,23 @@ take_template(struct parser *p, const char *before, const char *start)
 	return whole;
 }
 
+/* Of operator+ and the like, whose last word is the parser's then. */
+static const char *
+operator_end(struct parser *p)
+{
+	const struct token before = p->now;
+	const char *const start = p->now.end;
+	bool pair;
+
+	parser_advance(p);
+	pair = token_is(p, '(') || token_is(p, '[');
+	if (p->now.kind != TOKEN_OPERATOR || p->now.start != start)
+		p->now = before;
+	else if (pair)
+		parser_advance(p);
+	return p->now.end;
+}
+
 /* What is taken is put together: blanks, and templates may be written in other
  * ways. */
 const char *
@@ -138,7 +155,7 @@ parse_qualified(struct parser *p)
 			return NULL;
 		if (p->now.kind != TOKEN_NAME)
 			return NULL;
-		end = p->now.end;
+		end = is_word(p, "operator") ? operator_end(p) : p->now.end;
 		parser_advance(p);
 		whole = take_template(p, name, start);
 		name = whole ? whole :

@@ -408,6 +408,9 @@ void index_each(struct debug *d, const char *name,
 /* Also those of that name in other namespaces, classes. */
 void index_each_anywhere(struct debug *d, const char *name,
 			 bool (*visit)(void *arg, struct entry *e), void *arg);
+/* Those whose name, without what is around it, begins so. */
+void index_each_begun(struct debug *d, const char *name,
+		      bool (*visit)(void *arg, struct entry *e), void *arg);
 /* What an expression means by it, there, if it is no variable of a block. */
 struct entry *entry_meant(struct debug *d, const struct frame *f,
 			  const char *name, enum entry_wanted want);
@@ -456,6 +459,7 @@ enum { OVERLOADS_MAX = 128 };
 struct overloads {
 	struct debug *d;
 	const char *name;	/* as messages have it */
+	bool is_operator;	/* these tell of the object, too */
 	struct value *items[OVERLOADS_MAX];
 	size_t n;
 };
@@ -474,6 +478,18 @@ struct value *overloads_choose(struct overloads *o, struct value **operands,
 struct value *overload_of(struct debug *d, struct value *f,
 			  struct value **args, size_t n);
 bool type_is_const(struct debug *d, struct type *t);
+
+/* ---- operator.c: those that the program's classes define ---- */
+
+/* "+" of '+', "<<" of OP_SHL. */
+const char *operator_text(int op);
+/* Is one of them an object of a class? */
+bool operator_is_own(struct debug *d, struct value **operands, size_t n);
+/* Without references. false, and no failure: there is none of that name for
+ * these. Else *out is what it returns, NULL and a failure, or in quiet of the
+ * same type. */
+bool operator_call(struct debug *d, const char *text, struct value **operands,
+		   size_t n, bool quiet, struct value **out);
 
 /* ---- expressions ---- */
 

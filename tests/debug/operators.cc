@@ -49,6 +49,60 @@ KEPT int which(const Base &) { return 9; }
 KEPT int which(bool) { return 10; }
 KEPT int only(long x) { return (int)x; }
 
+/* ---- operators of classes ---- */
+
+namespace geo {
+struct Vec {
+	int x, y;
+	KEPT Vec operator+(const Vec &o) const { return { x + o.x, y + o.y }; }
+	KEPT Vec operator*(int k) const { return { x * k, y * k }; }
+	KEPT Vec operator*(double k) const { return { (int)(x * k), 0 }; }
+	KEPT Vec operator-() const { return { -x, -y }; }
+	KEPT bool operator!() const { return !x && !y; }
+	KEPT int operator~() const { return x ^ y; }
+	KEPT int &operator[](int i) { return i ? y : x; }
+	KEPT int operator[](int i) const { return 100 + (i ? y : x); }
+	KEPT int operator()(int a, int c) const { return a * x + c * y; }
+	KEPT int operator()() const { return x; }
+	KEPT Vec &operator+=(const Vec &o) { x += o.x; y += o.y; return *this; }
+	KEPT Vec &operator++() { x += 10; return *this; }
+	KEPT int operator++(int) { return x++; }
+	friend KEPT bool operator==(const Vec &a, const Vec &o)
+	{
+		return a.x == o.x && a.y == o.y;
+	}
+};
+KEPT int operator-(const Vec &a, const Vec &o) { return a.x - o.x; }
+KEPT Vec operator*(int k, const Vec &a) { return { k * a.x, k * a.y + 1 }; }
+KEPT int operator<<(const Vec &a, int n) { return a.x << n; }
+template <class T> KEPT int operator<(const Vec &a, T n) { return a.x < n; }
+struct Far : Vec { int z = 1; };
+struct Big { long l[6]; KEPT Big operator+(long n) const
+	{ Big r = *this; for (long &i : r.l) i += n; return r; } };
+}
+KEPT geo::Vec operator%(const geo::Vec &a, int n) { return { a.x % n, 0 }; }
+
+template <class T> struct Pointer {
+	T *p;
+	KEPT T &operator*() const { return *p; }
+	KEPT T *operator->() const { return p; }
+	KEPT bool operator==(const Pointer &o) const { return p == o.p; }
+};
+struct Nested { Pointer<geo::Vec> in; KEPT Pointer<geo::Vec> &operator->()
+	{ return in; } };
+enum Colour { RED, GREEN = 4 };
+KEPT int operator+(Colour a, const geo::Vec &o) { return a + o.x; }
+
+geo::Vec w{ 3, 4 }, w2{ 30, 40 }, zero{ 0, 0 };
+const geo::Vec cw{ 5, 6 };
+geo::Far far_one;
+geo::Big big{ { 1, 2, 3, 4, 5, 6 } };
+geo::Vec &rw = w;
+Pointer<geo::Vec> ptr{ &w }, ptr2{ &w2 };
+Nested nest{ { &w2 } };
+int two = 2;
+Colour colour = GREEN;
+
 Box<int> b{ 5 };
 Box<double> bd{ 2.5 };
 Box<Box<int>> bb{ { 6 } };
@@ -61,6 +115,12 @@ const Base cb;
 short little = 4;
 float f = 2.5f;
 unsigned long ul = 9;
+
+KEPT int reached()
+{
+	asm volatile("" ::: "memory");
+	return little == 0; // here
+}
 
 static void say(const char *e, double value) { printf("%s|%.6g\n", e, value); }
 #define SAY(e) say(#e, (double)(e))
@@ -112,15 +172,63 @@ int main()
 	SAY(which(der));
 	SAY(which(cb));
 	SAY(only(3));
+	SAY((w + w2).x);
+	SAY((w + w2).y);
+	SAY((w * 2).y);
+	SAY((w * two).y);
+	SAY((w * 1.5).x);
+	SAY((2 * w).y);
+	SAY((-w).x);
+	SAY((!w) + 0);
+	SAY((!zero) + 0);
+	SAY(~w);
+	SAY(w[0] + w[1] * 10);
+	SAY(cw[0]);
+	SAY(w(1, 2));
+	SAY(w());
+	SAY((w == w2) + 0);
+	SAY((w == rw) + 0);
+	SAY(w - w2);
+	SAY(w << 3);
+	SAY(w < 4);
+	SAY((w % 2).x);
+	SAY((rw + w2 + w).x);
+	SAY((w * 2 + w2 * 3).y);
+	SAY((far_one + w).x);
+	SAY((far_one[1]) + 0);
+	SAY((big + 7).l[5]);
+	SAY((big + 7 + 1).l[0]);
+	SAY((*ptr).x);
+	SAY(ptr->x);
+	SAY(ptr->operator()());
+	SAY((*ptr)[1] + 0);
+	SAY((*ptr + *ptr2).x);
+	SAY((ptr == ptr2) + 0);
+	SAY(nest->x);
+	SAY(colour + w);
+	SAY((w += w2).x);
+	SAY(w.x);
+	SAY((++w).x);
+	SAY(w++);
+	SAY(w.x);
+	SAY((w[1] = 77) + w.y);
+	w = geo::Vec{ 3, 4 };
 #ifndef __OPTIMIZE__		/* else nobody can call them */
 	SAY(v.size());
 	SAY(v.at(1) + 0);
 	SAY(v.empty() + 0);
+	SAY(v[1] + 0);
+	SAY(*v.begin() + 0);
+	SAY(v.begin()[2] + 0);
+	SAY((v.begin() == v.end()) + 0);
 #ifndef __clang__		/* that leaves it to the library's data */
 	SAY(s.size());
 	SAY(s.length());
+	SAY((s[1]) + 0);
+	SAY((s == "abc") + 0);
+	SAY((s != "abd") + 0);
 #endif
 #endif
 	fflush(stdout);
-	return little == 0; // here
+	return reached();
 }
