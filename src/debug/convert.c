@@ -48,11 +48,31 @@ convert_class(struct debug *d, uint64_t *addr, struct type *from,
 	return fail_in("a virtual base is not cast to what is derived from it");
 }
 
+/* To and from a vector: one of as many bytes, and no array. */
+static bool
+vectors_fit(struct debug *d, struct type *t, struct value *v)
+{
+	struct type *to = type_strip(d, t), *from = type_strip(d, v->type);
+
+	if (!to->is_vector && !from->is_vector)
+		return true;
+	if (to->is_vector != from->is_vector)
+		(void)fail(FAIL_USAGE, "Invalid cast.");
+	else if (type_size(d, to) != type_size(d, from))
+		(void)fail(FAIL_USAGE, "Cannot convert between vector values "
+			   "of different sizes");
+	else
+		return true;
+	return false;
+}
+
 static struct value *
 reinterpreted(struct debug *d, struct type *t, struct value *v)
 {
 	uint64_t addr = v->addr;
 
+	if (!vectors_fit(d, t, v))
+		return NULL;
 	if (v->place == VALUE_MEMORY && !v->bits)
 		return convert_class(d, &addr, type_strip(d, v->type),
 				     type_strip(d, t)) < 0 ? NULL :
@@ -196,6 +216,9 @@ value_store(struct debug *d, struct value *to, struct value *from)
 	if (to->place == VALUE_CONVENIENCE)
 		return value_need(d, from) < 0 ? -1 :
 			store_slot(to->slot, from);
+	if (to->place == VALUE_TEMPORARY && to->regs)
+		return fail(FAIL_UNSUITABLE, "a part of a register (a number "
+			    "of a vector, a member) is not set here");
 	if (to->place == VALUE_TEMPORARY ||
 	    type_strip(d, to->type)->kind == TYPE_FUNCTION ||
 	    type_strip(d, to->type)->kind == TYPE_NODEBUG_TEXT)
