@@ -99,6 +99,12 @@ struct debug;
 /* target and arg must live as long. */
 struct debug *debug_new(const struct debug_target *target, void *arg);
 void debug_free(struct debug *d);
+/* What $name is that is no register, to whoever asks the questions: a number
+ * or any other word, which lives until the next is asked for; NULL: it has
+ * none, and the name is free for a variable of expressions. Such a variable is
+ * not assigned to. value may ask for frames of d. */
+typedef const char *debug_variable(void *arg, const char *name);
+void debug_set_variables(struct debug *d, debug_variable *value, void *arg);
 /* The program ran, another thread is meant, or the list of objects is a new
  * one: registers, frames and objects are asked for again, frame 0 is selected.
  * Debug information of objects that are still there stays. */

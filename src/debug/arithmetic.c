@@ -208,12 +208,29 @@ same_structs(struct debug *d, struct value *a, struct value *b)
 	       type_same(d, t, b->type);
 }
 
+/* It is no array, whose name is an address. */
+static bool
+is_vector(struct debug *d, struct value *v)
+{
+	return type_strip(d, v->type)->is_vector;
+}
+
+static struct value *
+vectors_failed(void)
+{
+	(void)failed("vectors are not computed with here");
+	(void)fail_remedy("each of its numbers is: v[0]");
+	return NULL;
+}
+
 struct value *
 binary(struct debug *d, int op, struct value *a, struct value *b)
 {
 	struct type *x, *y, *t;
 	unsigned __int128 left, right;
 
+	if (is_vector(d, a) || is_vector(d, b))
+		return vectors_failed();
 	a = value_decay(d, a);
 	b = a ? value_decay(d, b) : NULL;
 	if (!b)
@@ -225,10 +242,9 @@ binary(struct debug *d, int op, struct value *a, struct value *b)
 	if (x->kind == TYPE_POINTER || y->kind == TYPE_POINTER)
 		return pointer_binary(d, op, a, b);
 	if (x->kind == TYPE_STRUCT || y->kind == TYPE_STRUCT)
-		return failed(op < OP_SHL ? arena_printf(&d->scratch,
-			"Structure has no component named operator%c.", op) :
-			"Argument to arithmetic operation not a number or "
-			"boolean.");
+		return failed(arena_printf(&d->scratch, "Structure has no "
+					   "component named operator%s.",
+					   operator_text(op)));
 	if ((x->kind != TYPE_FLOAT && !type_is_integral(x)) ||
 	    (y->kind != TYPE_FLOAT && !type_is_integral(y)))
 		return failed("Argument to arithmetic operation not a number "
@@ -254,6 +270,8 @@ unary(struct debug *d, int op, struct value *v)
 	long double real;
 	bool truth;
 
+	if (is_vector(d, v))
+		return vectors_failed();
 	v = value_decay(d, v);
 	if (!v)
 		return NULL;

@@ -32,9 +32,9 @@ add_word(struct debug_call *c, uint64_t word, bool is_data)
 	return 0;
 }
 
-/* A string of the expression is in no memory of the program yet. */
+/* What the expression made is in no memory of the program yet. */
 static int
-add_string(struct debug *d, struct debug_call *c, struct value *v)
+add_bytes(struct debug *d, struct debug_call *c, struct value *v)
 {
 	const size_t at = (c->data_size + 15) & ~(size_t)15;
 	unsigned char *data;
@@ -42,8 +42,8 @@ add_string(struct debug *d, struct debug_call *c, struct value *v)
 	if (value_need(d, v) < 0)
 		return -1;
 	if (at + v->size > DATA_MAX)
-		return fail(FAIL_UNSUITABLE, "strings of more than %d bytes "
-			    "are not passed", DATA_MAX);
+		return fail(FAIL_UNSUITABLE, "what is made here is not "
+			    "passed with more than %d bytes", DATA_MAX);
 	data = arena_alloc(&d->scratch, at + v->size);
 	if (c->data_size)
 		memcpy(data, c->data, c->data_size);
@@ -147,6 +147,39 @@ refers_to(struct debug *d, struct type *to, struct value *v)
 		(value_base(d, v, to) || fail_last()->kind != FAIL_NONE);
 }
 
+/* A result of another call, or a number, for which a place is wanted where it
+ * lies: nobody sees what is written there, so it is not for writing, but by the
+ * object itself. */
+static bool
+needs_place(struct debug *d, struct type *wanted, struct value *v)
+{
+	struct type *to = wanted ? type_strip(d, wanted) : NULL;
+
+	if (!to || v->place == VALUE_MEMORY || (!v->bytes && !v->lost))
+		return false;
+	if (to->kind == TYPE_POINTER)	/* `this`: see with_self */
+		return is_struct(type_strip(d, v->type));
+	return (to->kind == TYPE_REFERENCE &&
+		type_is_const(d, type_target(d, to))) ||
+		to->kind == TYPE_RVALUE_REFERENCE;
+}
+
+static int
+add_in_place(struct debug *d, struct debug_call *c, struct type *wanted,
+	     struct value *v)
+{
+	struct type *to = type_target(d, type_strip(d, wanted));
+
+	if (!is_struct(type_strip(d, v->type)))
+		v = value_cast(d, to, v);
+	else if (!type_same(d, to, v->type))
+		v = value_base(d, v, to);
+	if (!v && fail_last()->kind == FAIL_NONE)
+		(void)failed(arena_printf(&d->scratch, "the function takes %s "
+					  "there", type_text(d, wanted)));
+	return v ? add_bytes(d, c, v) : -1;
+}
+
 /* A struct is passed as what is wanted only if it is that. */
 static struct value *
 converted(struct debug *d, struct type *wanted, struct value *v)
@@ -178,7 +211,9 @@ add_argument(struct debug *d, struct debug_call *c, struct type *wanted,
 
 	v = value_unref(d, v);
 	if (v && is_string(d, v))
-		return add_string(d, c, v);
+		return add_bytes(d, c, v);
+	if (v && needs_place(d, wanted, v))
+		return add_in_place(d, c, wanted, v);
 	v = v ? value_decay(d, v) : NULL;
 	if (!v)
 		return -1;
@@ -287,7 +322,9 @@ with_self(struct debug *d, struct value *function, struct value **args,
 	struct value **all = arena_alloc(&d->scratch, (*n + 1) * sizeof *all);
 	uint64_t table;
 
-	all[0] = value_address(d, function->self);
+	all[0] = function->self->place == VALUE_TEMPORARY &&
+		!function->is_virtual ? function->self :
+		value_address(d, function->self);
 	if (!all[0])
 		return NULL;
 	memcpy(all + 1, args, *n * sizeof *all);
@@ -323,6 +360,21 @@ add_arguments(struct debug *d, struct debug_call *c, struct type *t,
 				 args[i]) < 0)
 			return -1;
 	return 0;
+}
+
+/* A reference to where the arguments lay, below the thread's stack? They are
+ * there no more. */
+static bool
+is_of_call(struct debug *d, const struct debug_call *c, struct type *t)
+{
+	const enum type_kind kind = type_strip(d, t)->kind;
+	uint64_t sp;
+
+	if ((kind != TYPE_REFERENCE && kind != TYPE_RVALUE_REFERENCE) ||
+	    (!c->data_ints && !c->data_stack) || debug_regs_load(d) < 0)
+		return false;
+	sp = d->regs.general.reg[arch.reg_sp];
+	return c->result[0] < sp && c->result[0] >= sp - (1 << 20);
 }
 
 /* Does it take so many? */
@@ -385,5 +437,8 @@ call_function(struct debug *d, struct value *function, struct type *as,
 	    d->target->call(d->arg, &c) < 0)
 		return NULL;
 	memory_forget(d);
+	if (is_of_call(d, &c, as))
+		return failed("the function returns a reference to what was "
+			      "made for the call alone");
 	return result_of(d, &c, as, &k);
 }

@@ -110,10 +110,11 @@ is_of_copies(struct debug *d, struct type *t, Dwarf_Die *die)
 	function = type_of_die(d, t->object, die);
 	type_fill(d, function);
 	for (size_t i = 0; i < function->field_len; i++) {
-		const enum type_kind kind = type_strip(d,
-			function->fields[i].type)->kind;
+		struct type *to = type_strip(d, function->fields[i].type);
 
-		if (kind == TYPE_REFERENCE || kind == TYPE_RVALUE_REFERENCE)
+		if ((to->kind == TYPE_REFERENCE ||
+		     to->kind == TYPE_RVALUE_REFERENCE) &&
+		    type_same(d, type_target(d, to), t))
 			return true;
 	}
 	return false;

@@ -5,12 +5,13 @@
  */
 #include "private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The object at addr as one of class `to`, which is a base of its class, or the
- * other way round; where that begins. A virtual base does not tell which object
- * it is of. */
+ * other way round; where that begins. Of what a virtual base is one, or one of
+ * several, only the object knows. */
 static int
 convert_class(struct debug *d, uint64_t *addr, struct type *from,
 	      struct type *to)
@@ -22,6 +23,10 @@ convert_class(struct debug *d, uint64_t *addr, struct type *from,
 	    from == to)
 		return 0;
 	fail_clear();
+	if (class_bases(d, from, to) > 1)
+		return fail_ambiguous(to, from);
+	if (class_bases(d, to, from) > 1)
+		return rtti_derived(d, from, *addr, to, addr);
 	base = value_base(d, value_at(d, from, *addr), to);
 	if (base) {
 		*addr = base->addr;
@@ -36,9 +41,29 @@ convert_class(struct debug *d, uint64_t *addr, struct type *from,
 		*addr -= offset;
 		return 0;
 	}
-	return fail_last()->kind == FAIL_NONE ? 0 :
-		fail(FAIL_UNSUITABLE, "a virtual base is not cast to what is "
-		     "derived from it");
+	if (fail_last()->kind == FAIL_NONE)
+		return 0;
+	if (rtti_derived(d, from, *addr, to, addr) == 0)
+		return 0;
+	return fail_in("a virtual base is not cast to what is derived from it");
+}
+
+/* To and from a vector: one of as many bytes, and no array. */
+static bool
+vectors_fit(struct debug *d, struct type *t, struct value *v)
+{
+	struct type *to = type_strip(d, t), *from = type_strip(d, v->type);
+
+	if (!to->is_vector && !from->is_vector)
+		return true;
+	if (to->is_vector != from->is_vector)
+		(void)fail(FAIL_USAGE, "Invalid cast.");
+	else if (type_size(d, to) != type_size(d, from))
+		(void)fail(FAIL_USAGE, "Cannot convert between vector values "
+			   "of different sizes");
+	else
+		return true;
+	return false;
 }
 
 static struct value *
@@ -46,6 +71,8 @@ reinterpreted(struct debug *d, struct type *t, struct value *v)
 {
 	uint64_t addr = v->addr;
 
+	if (!vectors_fit(d, t, v))
+		return NULL;
 	if (v->place == VALUE_MEMORY && !v->bits)
 		return convert_class(d, &addr, type_strip(d, v->type),
 				     type_strip(d, t)) < 0 ? NULL :
@@ -189,6 +216,9 @@ value_store(struct debug *d, struct value *to, struct value *from)
 	if (to->place == VALUE_CONVENIENCE)
 		return value_need(d, from) < 0 ? -1 :
 			store_slot(to->slot, from);
+	if (to->place == VALUE_TEMPORARY && to->regs)
+		return fail(FAIL_UNSUITABLE, "a part of a register (a number "
+			    "of a vector, a member) is not set here");
 	if (to->place == VALUE_TEMPORARY ||
 	    type_strip(d, to->type)->kind == TYPE_FUNCTION ||
 	    type_strip(d, to->type)->kind == TYPE_NODEBUG_TEXT)
@@ -226,6 +256,45 @@ convenience(struct debug *d, const char *name)
 	s->name = xstrdup(name);
 	vec_push(&d->slots, s);
 	return s;
+}
+
+/* A number where it is one, of the type that C gives it, but with a sign. */
+static struct value *
+value_of_word(struct debug *d, const char *word)
+{
+	char *end;
+	struct value *v;
+	struct type *t;
+
+	errno = 0;
+
+	const bool small = *word == '-';
+	const uint64_t n = small ? (uint64_t)strtoll(word, &end, 0) :
+		strtoull(word, &end, 0);
+
+	if (end > word && !*end && errno == 0) {
+		t = type_basic(d, (int64_t)n == (int32_t)n &&
+			       (small || n <= INT32_MAX) ? "int" :
+			       small || n <= INT64_MAX ? "long" :
+			       "unsigned long");
+		return value_int(d, t, n);
+	}
+	v = value_new(d, type_array_of(d, type_basic(d, "char"),
+				       strlen(word) + 1));
+	if (v)
+		memcpy(v->bytes, word, v->size);
+	return v;
+}
+
+bool
+outside_value(struct debug *d, const char *name, struct value **out)
+{
+	const char *word = d->outside ? d->outside(d->outside_arg, name) :
+		NULL;
+
+	if (word)
+		*out = value_of_word(d, word);
+	return word != NULL;
 }
 
 struct value *

@@ -18,6 +18,13 @@ debug_new(const struct debug_target *target, void *arg)
 	return d;
 }
 
+void
+debug_set_variables(struct debug *d, debug_variable *value, void *arg)
+{
+	d->outside = value;
+	d->outside_arg = arg;
+}
+
 static void
 forget_frames(struct debug *d)
 {

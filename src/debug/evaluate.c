@@ -34,7 +34,7 @@ pointed(struct debug *d, struct value *v, bool quiet)
 static struct value *
 eval_unary(struct debug *d, struct node *n, bool quiet)
 {
-	struct value *v = evaluate(d, n->a, quiet);
+	struct value *v = evaluate(d, n->a, quiet), *own;
 
 	if (!v)
 		return NULL;
@@ -43,6 +43,8 @@ eval_unary(struct debug *d, struct node *n, bool quiet)
 	v = value_unref(d, v);
 	if (!v)
 		return NULL;
+	if (operator_call(d, operator_text(n->op), &v, 1, quiet, &own))
+		return own;
 	return n->op == '*' ? pointed(d, v, quiet) : unary(d, n->op, v);
 }
 
@@ -93,6 +95,16 @@ member_pointed(struct debug *d, struct value *v, struct value *member,
 }
 
 static struct value *
+own_binary(struct debug *d, int op, struct value *a, struct value *b,
+	   bool quiet)
+{
+	struct value *operands[] = { a, b }, *out;
+
+	return operator_call(d, operator_text(op), operands, 2, quiet, &out) ?
+		out : binary(d, op, a, b);
+}
+
+static struct value *
 eval_binary(struct debug *d, struct node *n, bool quiet)
 {
 	struct value *a, *b;
@@ -104,7 +116,21 @@ eval_binary(struct debug *d, struct node *n, bool quiet)
 	if (!b || !(a = value_unref(d, a)) || !(b = value_unref(d, b)))
 		return NULL;
 	return n->op == OP_OF || n->op == OP_OF_POINTED ?
-		member_pointed(d, a, b, quiet) : binary(d, n->op, a, b);
+		member_pointed(d, a, b, quiet) :
+		own_binary(d, n->op, a, b, quiet);
+}
+
+/* What operator-> gives, as often as it is one of a class. */
+static struct value *
+behind_arrow(struct debug *d, struct value *v, bool quiet)
+{
+	struct value *next;
+
+	for (int i = 0; i < CHAIN_MAX &&
+	     operator_call(d, "->", &v, 1, quiet, &next); i++)
+		if (!next || !(v = value_unref(d, next)))
+			return NULL;
+	return v;
 }
 
 static struct value *
@@ -113,7 +139,8 @@ eval_member(struct debug *d, struct node *n, bool quiet)
 	struct value *v = evaluate(d, n->a, quiet);
 	struct type *t;
 
-	if (!v || !(v = value_unref(d, v)))
+	if (!v || !(v = value_unref(d, v)) ||
+	    (n->op == OP_ARROW && !(v = behind_arrow(d, v, quiet))))
 		return NULL;
 	t = type_strip(d, v->type);
 	if (t->kind == TYPE_POINTER ||	/* gdb takes . for -> and back */
@@ -138,8 +165,14 @@ eval_index(struct debug *d, struct node *n, bool quiet)
 	struct type *t;
 	uint64_t number;
 
-	if (!i || !(v = value_unref(d, v)) ||
-	    value_number(d, i, &number) < 0)
+	if (!i || !(v = value_unref(d, v)) || !(i = value_unref(d, i)))
+		return NULL;
+
+	struct value *operands[] = { v, i }, *out;
+
+	if (operator_call(d, "[]", operands, 2, quiet, &out))
+		return out;
+	if (value_number(d, i, &number) < 0)
 		return NULL;
 	t = type_strip(d, v->type);
 	if (t->kind == TYPE_ARRAY)
@@ -170,18 +203,45 @@ eval_repeat(struct debug *d, struct node *n, bool quiet)
 	return value_at(d, type_array_of(d, v->type, number), v->addr);
 }
 
+/* operator+= and the like; operator++ has another argument behind. */
+static struct value *
+assign_own(struct debug *d, struct node *n, struct value *to,
+	   struct value *from, bool quiet)
+{
+	struct value *operands[] = { to, from }, *out;
+	const char *text = operator_text(n->op);
+	const bool step = n->c != NULL;
+
+	text = arena_printf(&d->scratch, "%s%s", text, step ? text : "=");
+	if (operator_call(d, text, operands, step && !n->text ? 1 : 2, quiet,
+			  &out))
+		return out;
+	(void)fail(FAIL_USAGE, "Structure has no component named operator%s.",
+		   text);
+	return NULL;
+}
+
 static struct value *
 eval_assign(struct debug *d, struct node *n, bool quiet)
 {
 	struct value *to = evaluate(d, n->a, quiet);
 	struct value *from = to ? evaluate(d, n->b, quiet) : NULL;
-	struct value *before = NULL;
+	struct value *before = NULL, *own;
 
+	if (from && n->a->kind == NODE_DOLLAR && !register_is(n->a->text) &&
+	    outside_value(d, n->a->text, &own)) {
+		(void)fail(FAIL_USAGE, "%s is sonde's own variable",
+			   n->a->text);
+		(void)fail_remedy("choose another name: $my_%s", n->a->text);
+		return NULL;
+	}
 	if (!from || !(to = value_unref(d, to)) ||
 	    !(from = value_unref(d, from)))
 		return NULL;
+	if (n->op && operator_is_own(d, &to, 1))
+		return assign_own(d, n, to, from, quiet);
 	if (n->op) {
-		from = binary(d, n->op, to, from);
+		from = own_binary(d, n->op, to, from, quiet);
 		if (!from)
 			return NULL;
 	}
@@ -221,11 +281,28 @@ eval_sizeof(struct debug *d, struct node *n)
 			 1 : size);
 }
 
+/* operator(); false: it is none. */
+static bool
+call_object(struct debug *d, struct value *object, struct value **args,
+	    size_t n, bool quiet, struct value **out)
+{
+	struct value *all[NODE_ARGS + 1] = { object };
+
+	if (!operator_is_own(d, all, 1))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!(all[i + 1] = value_unref(d, args[i]))) {
+			*out = NULL;
+			return true;
+		}
+	return operator_call(d, "()", all, n + 1, quiet, out);
+}
+
 /* as: see call_function. */
 static struct value *
 eval_call(struct debug *d, struct node *n, struct type *as, bool quiet)
 {
-	struct value *args[NODE_ARGS], *f = evaluate(d, n->a, quiet);
+	struct value *args[NODE_ARGS], *f = evaluate(d, n->a, quiet), *v;
 	struct type *t;
 
 	for (size_t i = 0; f && i < n->arg_len; i++) {
@@ -234,6 +311,11 @@ eval_call(struct debug *d, struct node *n, struct type *as, bool quiet)
 			return NULL;
 	}
 	if (!f || !(f = value_unref(d, f)))
+		return NULL;
+	if (call_object(d, f, args, n->arg_len, quiet, &v))
+		return v;
+	f = overload_of(d, f, args, n->arg_len);
+	if (!f)
 		return NULL;
 	if (!quiet)
 		return call_function(d, f, as, args, n->arg_len);
@@ -260,8 +342,11 @@ eval_condition(struct debug *d, struct node *n, bool quiet)
 static struct value *
 eval_dollar(struct debug *d, const char *name)
 {
-	return register_is(name) ? register_value(d, name) :
-				   convenience_value(d, name);
+	struct value *v;
+
+	if (register_is(name))
+		return register_value(d, name);
+	return outside_value(d, name, &v) ? v : convenience_value(d, name);
 }
 
 static struct value *
@@ -291,6 +376,9 @@ eval_node(struct debug *d, struct node *n, bool quiet)
 			eval_call(d, n->a, n->type, quiet) :
 			evaluate(d, n->a, quiet);
 		return v ? value_cast(d, n->type, v) : NULL;
+	case NODE_DYNAMIC:
+		v = evaluate(d, n->a, quiet);
+		return v ? value_dynamic_cast(d, n->type, v) : NULL;
 	case NODE_SIZEOF:
 		return eval_sizeof(d, n);
 	case NODE_TYPE:

@@ -448,6 +448,18 @@ index_each_anywhere(struct debug *d, const char *name,
 	each_named(d, name, ends_in, visit, arg);
 }
 
+void
+index_each_begun(struct debug *d, const char *name,
+		 bool (*visit)(void *arg, struct entry *e), void *arg)
+{
+	scan_all(d);
+	for (size_t i = 0; i < d->index.slot_len; i++)
+		for (struct entry *e = d->index.slots[i]; e; e = e->next)
+			if (e->object->here && str_starts(e->name, name) &&
+			    !visit(arg, e))
+				return;
+}
+
 struct choice {
 	enum entry_wanted want;
 	Dwarf_Die *unit;

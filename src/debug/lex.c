@@ -40,6 +40,17 @@ quoted_end(const char *at)
 	return *at ? at + 1 : NULL;
 }
 
+/* Of a text: L"x", u8'x'. NULL: none begins here. */
+static const char *
+text_quote(const char *at)
+{
+	if (str_starts(at, "u8"))
+		at += 2;
+	else if (*at && strchr("LuU", *at))
+		at++;
+	return *at == '"' || *at == '\'' ? at : NULL;
+}
+
 static struct token
 operator_at(const char *at)
 {
@@ -74,12 +85,23 @@ struct token
 token_next(const char *at)
 {
 	struct token t = { .kind = TOKEN_END };
+	const char *quote;
 
 	while (isspace((unsigned char)*at))
 		at++;
 	t.start = t.end = at;
 	if (*at == '\0')
 		return t;
+	quote = text_quote(at);
+	if (quote) {
+		t.kind = *quote == '"' ? TOKEN_STRING : TOKEN_CHARACTER;
+		t.end = quoted_end(quote);
+		if (!t.end) {
+			t.kind = TOKEN_BAD;
+			t.end = at + strlen(at);
+		}
+		return t;
+	}
 	if (isalpha((unsigned char)*at) || *at == '_' || *at == '$') {
 		t.kind = *at == '$' ? TOKEN_DOLLAR : TOKEN_NAME;
 		for (at++; isalnum((unsigned char)*at) || *at == '_' ||
@@ -92,15 +114,6 @@ token_next(const char *at)
 	    (*at == '.' && isdigit((unsigned char)at[1]))) {
 		t.kind = TOKEN_NUMBER;
 		t.end = number_end(at);
-		return t;
-	}
-	if (*at == '"' || *at == '\'') {
-		t.kind = *at == '"' ? TOKEN_STRING : TOKEN_CHARACTER;
-		t.end = quoted_end(at);
-		if (!t.end) {
-			t.kind = TOKEN_BAD;
-			t.end = at + strlen(at);
-		}
 		return t;
 	}
 	return operator_at(at);
@@ -181,61 +194,4 @@ literal_number(struct debug *d, const struct token *t)
 	return value_int(d, type_basic(d, integer_type(n, text[0] != '0',
 						       is_unsigned, longs)),
 			 n);
-}
-
-static char
-unescape(const char **at)
-{
-	const char c = *(*at)++;
-	static const char names[] = "abtnvfre";
-	static const char letters[] = "\a\b\t\n\v\f\r\033";
-	const char *name;
-	int n = 0;
-
-	if (c == 'x') {
-		while (isxdigit((unsigned char)**at)) {
-			const int digit = tolower((unsigned char)*(*at)++);
-
-			n = (n * 16 + (digit <= '9' ? digit - '0' :
-				       digit - 'a' + 10)) & 0xff;
-		}
-		return (char)n;
-	}
-	if (c >= '0' && c <= '7') {
-		n = c - '0';
-		for (int i = 0; i < 2 && **at >= '0' && **at <= '7'; i++)
-			n = (n * 8 + *(*at)++ - '0') & 0xff;
-		return (char)n;
-	}
-	name = strchr(names, c);
-	return name && c ? letters[name - names] : c;
-}
-
-struct value *
-literal_text(struct debug *d, const struct token *t)
-{
-	char *bytes = arena_alloc(&d->scratch, (size_t)(t->end - t->start));
-	const char *at = t->start + 1;
-	struct value *v;
-	size_t n = 0;
-
-	while (at < t->end - 1) {
-		if (*at == '\\') {
-			at++;
-			bytes[n++] = unescape(&at);
-		} else {
-			bytes[n++] = *at++;
-		}
-	}
-	if (t->kind == TOKEN_CHARACTER) {
-		if (n != 1) {
-			(void)fail(FAIL_USAGE, "Unmatched single quote.");
-			return NULL;
-		}
-		return value_int(d, type_basic(d, "char"), (uint64_t)bytes[0]);
-	}
-	v = value_new(d, type_array_of(d, type_basic(d, "char"), n + 1));
-	if (v)
-		memcpy(v->bytes, bytes, n);
-	return v;
 }

@@ -48,8 +48,8 @@ find(struct debug *d, struct type *t, const char *name, struct step *path)
 	return false;
 }
 
-static struct value *
-method_of(struct debug *d, struct entry *e, struct value *self)
+struct value *
+value_method(struct debug *d, struct entry *e, struct value *self)
 {
 	struct value *v = variable_value(d, e->object, NULL, &e->die);
 	struct context c = { .d = d, .object = e->object };
@@ -88,7 +88,7 @@ find_method(struct debug *d, struct value *self, const char *name, int depth)
 	e = index_find(d, arena_printf(&d->scratch, "%s::%s", t->name, name),
 		       WANT_VALUE, NULL);
 	if (e && dwarf_tag(&e->die) == DW_TAG_subprogram)
-		return method_of(d, e, self);
+		return value_method(d, e, self);
 	type_fill(d, t);
 	for (size_t i = 0; i < t->field_len && t->fields[i].is_base; i++) {
 		struct value *v = value_member(d, self, &t->fields[i]);
@@ -98,6 +98,12 @@ find_method(struct debug *d, struct value *self, const char *name, int depth)
 			return v;
 	}
 	return NULL;
+}
+
+struct value *
+value_named_method(struct debug *d, struct value *v, const char *name)
+{
+	return find_method(d, v, name, 0);
 }
 
 struct sought {			/* a class: that one, or by name */

@@ -88,13 +88,14 @@ is_word(const struct parser *p, const char *word)
 
 /* ---- primary ---- */
 
-/* static_cast<TYPE>(x) and the like are what (TYPE)x does; whether a
- * dynamic_cast is right would have to be looked for. */
+/* static_cast<TYPE>(x) and the like are what (TYPE)x does. */
 static struct node *
 parse_named_cast(struct parser *p)
 {
 	struct node *n;
 	struct type *t;
+
+	const bool dynamic = is_word(p, "dynamic_cast");
 
 	parser_advance(p);
 	t = parser_takes(p, '<') ? parse_type_here(p) : NULL;
@@ -103,7 +104,7 @@ parse_named_cast(struct parser *p)
 	n = parse_comma(p);
 	if (!n || !parser_takes(p, ')'))
 		return n ? syntax(p) : NULL;
-	n = node_new(p, NODE_CAST, 0, n, NULL);
+	n = node_new(p, dynamic ? NODE_DYNAMIC : NODE_CAST, 0, n, NULL);
 	n->type = t;
 	return n;
 }
@@ -115,7 +116,7 @@ parse_name(struct parser *p)
 	struct type *t;
 
 	if (is_word(p, "static_cast") || is_word(p, "reinterpret_cast") ||
-	    is_word(p, "const_cast"))
+	    is_word(p, "const_cast") || is_word(p, "dynamic_cast"))
 		return parse_named_cast(p);
 	if (is_word(p, "true") || is_word(p, "false"))
 		return node_value(p, value_int(p->d, type_basic(p->d, "bool"),
@@ -165,8 +166,9 @@ parse_primary(struct parser *p)
 	case TOKEN_NUMBER:
 		return node_value(p, literal_number(p->d, &p->now));
 	case TOKEN_CHARACTER:
+		return node_value(p, literal_character(p->d, &p->now));
 	case TOKEN_STRING:
-		return node_value(p, literal_text(p->d, &p->now));
+		return node_value(p, literal_string(p));
 	case TOKEN_DOLLAR:
 		n = node_new(p, NODE_DOLLAR, 0, NULL, NULL);
 		n->text = token_text(p) + 1;
@@ -210,7 +212,9 @@ static struct node *
 parse_member(struct parser *p, struct node *n, int op)
 {
 	n = node_new(p, NODE_MEMBER, op, n, NULL);
+	p->in_member = true;
 	n->text = parse_qualified(p);
+	p->in_member = false;
 	return n->text ? n : syntax(p);
 }
 
@@ -223,7 +227,9 @@ step_node(struct parser *p, struct node *n)
 
 	parser_advance(p);
 	one->value = value_int(p->d, type_basic(p->d, "int"), 1);
-	return node_new(p, NODE_ASSIGN, op, n, one);
+	n = node_new(p, NODE_ASSIGN, op, n, one);
+	n->c = one;
+	return n;
 }
 
 static struct node *

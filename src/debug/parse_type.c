@@ -67,17 +67,42 @@ as_compiled(struct debug *d, const char *start, const char *end)
 	return text;
 }
 
+static bool
+note_any(void *arg, struct entry *e)
+{
+	(void)e;
+	*(bool *)arg = true;
+	return false;
+}
+
+/* Of a member any class may be. */
+static bool
+is_known(struct parser *p, const char *name)
+{
+	bool known = false;
+
+	if (str_starts(name, "::"))
+		name += 2;
+	if (!p->in_member)
+		return index_find(p->d, name, WANT_ANY, NULL) != NULL;
+	index_each_anywhere(p->d, name, note_any, &known);
+	return known;
+}
+
 /* The name that is known; NULL: it is none. */
 static const char *
 name_of_template(struct parser *p, const char *plain)
 {
-	const char *other = as_compiled(p->d, plain, plain + strlen(plain));
+	const char *compiled = as_compiled(p->d, plain, plain + strlen(plain));
+	const char *const ways[] = {
+		plain, compiled, spelled_out(p->d, compiled, true),
+		spelled_out(p->d, compiled, false),
+	};
 
-	if (index_find(p->d, plain + (str_starts(plain, "::") ? 2 : 0),
-		       WANT_ANY, NULL))
-		return plain;
-	return index_find(p->d, other + (str_starts(other, "::") ? 2 : 0),
-			  WANT_ANY, NULL) ? other : NULL;
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++)
+		if (is_known(p, ways[i]))
+			return ways[i];
+	return NULL;
 }
 
 /* name<...> where that is the name of something; nothing is taken else. */
@@ -99,6 +124,23 @@ take_template(struct parser *p, const char *before, const char *start)
 	return whole;
 }
 
+/* Of operator+ and the like, whose last word is the parser's then. */
+static const char *
+operator_end(struct parser *p)
+{
+	const struct token before = p->now;
+	const char *const start = p->now.end;
+	bool pair;
+
+	parser_advance(p);
+	pair = token_is(p, '(') || token_is(p, '[');
+	if (p->now.kind != TOKEN_OPERATOR || p->now.start != start)
+		p->now = before;
+	else if (pair)
+		parser_advance(p);
+	return p->now.end;
+}
+
 /* What is taken is put together: blanks, and templates may be written in other
  * ways. */
 const char *
@@ -113,7 +155,7 @@ parse_qualified(struct parser *p)
 			return NULL;
 		if (p->now.kind != TOKEN_NAME)
 			return NULL;
-		end = p->now.end;
+		end = is_word(p, "operator") ? operator_end(p) : p->now.end;
 		parser_advance(p);
 		whole = take_template(p, name, start);
 		name = whole ? whole :

@@ -142,6 +142,7 @@ struct type {
 };
 
 struct debug;
+struct entry;
 
 struct type *type_array_of_die(struct debug *d, struct object *o,
 			       Dwarf_Die *die);
@@ -322,10 +323,50 @@ struct value *value_named_member(struct debug *d, struct value *v,
 /* The part of v that is of class t: v itself, or a base, virtual ones too;
  * NULL, and perhaps a failure: there is none. */
 struct value *value_base(struct debug *d, struct value *v, struct type *t);
+struct value *value_method(struct debug *d, struct entry *e,
+			   struct value *self);
+/* A method of its class or of a base; NULL without a failure: there is none. */
+struct value *value_named_method(struct debug *d, struct value *v,
+				 const char *name);
 bool type_has_member(struct debug *d, struct type *t, const char *name);
 int value_truth(struct debug *d, struct value *v, bool *out);
 uint64_t bits_get(const unsigned char *from, uint64_t at, unsigned n);
 void bits_put(unsigned char *to, uint64_t at, unsigned n, uint64_t bits);
+
+/* How many bases of class `to` it has; a virtual one is one, however often. */
+unsigned class_bases(struct debug *d, struct type *of, struct type *to);
+/* There are several: which is meant? */
+int fail_ambiguous(struct type *base, struct type *of);
+struct value *value_dynamic_cast(struct debug *d, struct type *t,
+				 struct value *v);
+
+/* ---- rtti.c: by what an object says that it is ---- */
+
+/* The part of class from at addr: where the one object of class `to` is whose
+ * base it is, whoever may know. */
+int rtti_derived(struct debug *d, struct type *from, uint64_t addr,
+		 struct type *to, uint64_t *out);
+/* As dynamic_cast has it: 0 where that is null. to NULL: the whole object. */
+int rtti_cast(struct debug *d, struct type *from, uint64_t addr,
+	      struct type *to, uint64_t *out);
+
+/* ---- rtti_name.c ---- */
+
+struct class_name {
+	const char *name;	/* without blanks, in one way */
+	/* of a function's own: how the linkage name begins; NULL */
+	const char *local;
+};
+
+struct class_name class_name_of(struct debug *d, struct type *t);
+/* "_ZTS" and the name that the type_info has; NULL: it has none. */
+const char *rtti_linkage(struct debug *d, uint64_t info);
+/* The name for people, as in struct class_name; NULL: it is none. */
+const char *rtti_name(struct debug *d, const char *linkage);
+bool class_is(const struct class_name *s, const char *name,
+	      const char *linkage);
+/* A template of that name, with arguments that are written otherwise? */
+bool class_is_alike(const struct class_name *s, const char *name);
 
 /* ---- variable.c ---- */
 
@@ -367,6 +408,9 @@ void index_each(struct debug *d, const char *name,
 /* Also those of that name in other namespaces, classes. */
 void index_each_anywhere(struct debug *d, const char *name,
 			 bool (*visit)(void *arg, struct entry *e), void *arg);
+/* Those whose name, without what is around it, begins so. */
+void index_each_begun(struct debug *d, const char *name,
+		      bool (*visit)(void *arg, struct entry *e), void *arg);
 /* What an expression means by it, there, if it is no variable of a block. */
 struct entry *entry_meant(struct debug *d, const struct frame *f,
 			  const char *name, enum entry_wanted want);
@@ -408,6 +452,45 @@ bool frame_has_data(const struct frame *f);
 struct type *function_type(struct debug *d, struct object *o, Dwarf_Die *die);
 bool die_entry(Dwarf_Die *die, uint64_t *vaddr);
 
+/* ---- overload.c: which of several functions is meant ---- */
+
+enum { OVERLOADS_MAX = 128 };
+
+struct overloads {
+	struct debug *d;
+	const char *name;	/* as messages have it */
+	bool is_operator;	/* these tell of the object, too */
+	struct value *items[OVERLOADS_MAX];
+	size_t n;
+};
+
+void overloads_add(struct overloads *o, struct value *f);
+/* self NULL: it is no method. What is no function of C++ is not added. */
+void overloads_add_entry(struct overloads *o, struct entry *e,
+			 struct value *self);
+/* f, and all that have its name and its scope. */
+void overloads_add_like(struct overloads *o, struct value *f);
+/* operands: the arguments, behind the object where methods are among them.
+ * NULL, and a failure that says what there is: none, or it is not clear. */
+struct value *overloads_choose(struct overloads *o, struct value **operands,
+			       size_t n);
+/* Of f's name and scope the one for these arguments; f where it is alone. */
+struct value *overload_of(struct debug *d, struct value *f,
+			  struct value **args, size_t n);
+bool type_is_const(struct debug *d, struct type *t);
+
+/* ---- operator.c: those that the program's classes define ---- */
+
+/* "+" of '+', "<<" of OP_SHL. */
+const char *operator_text(int op);
+/* Is one of them an object of a class? */
+bool operator_is_own(struct debug *d, struct value **operands, size_t n);
+/* Without references. false, and no failure: there is none of that name for
+ * these. Else *out is what it returns, NULL and a failure, or in quiet of the
+ * same type. */
+bool operator_call(struct debug *d, const char *text, struct value **operands,
+		   size_t n, bool quiet, struct value **out);
+
 /* ---- expressions ---- */
 
 struct node;
@@ -436,6 +519,8 @@ struct value *unary(struct debug *d, int op, struct value *v);
 /* as: its result's type, where the function has none that is known. */
 struct value *call_function(struct debug *d, struct value *function,
 			    struct type *as, struct value **args, size_t n);
+/* What whoever asks knows $name to be; false: nothing. */
+bool outside_value(struct debug *d, const char *name, struct value **out);
 bool register_is(const char *name);
 struct value *register_value(struct debug *d, const char *name);
 struct value *symbol_value(struct debug *d, const char *name);
@@ -516,6 +601,8 @@ struct debug {
 	bool frames_ended;
 	struct index index;
 	struct vec slots;	/* struct variable_slot */
+	debug_variable *outside;	/* NULL: there are no others */
+	void *outside_arg;
 	int depth;		/* of the expression */
 	int nested;		/* variables that others are computed from */
 	int running, ops;	/* operations of DWARF, those nested, too */

@@ -161,6 +161,18 @@ value_of_places(struct debug *d, struct object *o, const struct physical *regs,
 	return v;
 }
 
+/* What is of C++ has no other name outside. */
+static const char *
+outer_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	const char *linkage =
+		dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ?
+		dwarf_formstring(&attr) : NULL;
+
+	return linkage ? linkage : die_name(die);
+}
+
 /* What is declared here may be defined elsewhere. */
 static struct value *
 elsewhere(struct debug *d, struct object *o, Dwarf_Die *die, struct type *t)
@@ -168,8 +180,7 @@ elsewhere(struct debug *d, struct object *o, Dwarf_Die *die, struct type *t)
 	const char *name = die_full_name(d, die);
 	struct entry *e;
 	struct symbol sym;
-	Dwarf_Attribute attr;
-	const char *linkage = NULL;
+	const char *linkage = outer_name(die);
 
 	e = name ? index_find(d, name, WANT_VALUE, NULL) : NULL;
 	if (e && !e->declaration && e->die.addr != die->addr &&
@@ -181,10 +192,6 @@ elsewhere(struct debug *d, struct object *o, Dwarf_Die *die, struct type *t)
 		d->nested--;
 		return v;
 	}
-	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr))
-		linkage = dwarf_formstring(&attr);
-	if (!linkage)
-		linkage = die_name(die);
 	for (size_t i = 0; linkage && i < d->objects.len; i++) {
 		struct object *other = d->objects.items[i];
 
@@ -213,6 +220,7 @@ static struct value *
 function_value(struct debug *d, struct object *o, Dwarf_Die *die)
 {
 	struct type *t = type_of_die(d, o, die);
+	const char *outer;
 	struct symbol sym;
 	struct value *v;
 	uint64_t vaddr;
@@ -226,11 +234,12 @@ function_value(struct debug *d, struct object *o, Dwarf_Die *die)
 				     die_name(die) : "");
 		return v;
 	}
-	for (size_t i = 0; die_name(die) && i < d->objects.len; i++) {
+	outer = outer_name(die);
+	for (size_t i = 0; outer && i < d->objects.len; i++) {
 		struct object *other = d->objects.items[i];
 
-		if (other->here && symfile_named(other->symbols, die_name(die),
-						 0, &sym))
+		if (other->here && symfile_named(other->symbols, outer, 0,
+						 &sym) && !sym.is_plt)
 			return value_at(d, t, sym.start + other->bias);
 	}
 	return value_lost(d, t);

@@ -38,7 +38,7 @@ parse_written(struct parser *p)
 			return NULL;
 		scope = arena_textn(&p->d->scratch, at, (size_t)(end - at));
 		p->now.end = end;
-	} else if (p->now.kind == TOKEN_CHARACTER &&
+	} else if (p->now.kind == TOKEN_CHARACTER && *at == '\'' &&
 		   p->now.end > at + 2 && strncmp(p->now.end, "::", 2) == 0) {
 		scope = arena_printf(&p->d->scratch, "`%.*s`",
 				     (int)(p->now.end - at) - 2, at + 1);

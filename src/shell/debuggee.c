@@ -3,7 +3,7 @@
  * The process as the debug room wants it: memory, registers of the thread that
  * commands are about, what is loaded.
  */
-#include "private.h"
+#include "script.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -239,11 +239,13 @@ new_debuggee(struct shell *sh)
 	if (sh->core) {
 		e->core = sh->core;
 		e->debug = debug_new(&core_target, sh->core);
+		debug_set_variables(e->debug, var_known, sh);
 		return e;
 	}
 	e->pid = session_pid(sh->session);
 	e->prefix = xasprintf("/proc/%d/root", e->pid);
 	e->debug = debug_new(&live_target, e);
+	debug_set_variables(e->debug, var_known, sh);
 	return e;
 }
 

@@ -13,6 +13,8 @@
 bool var_is_name(const char *word, size_t n);
 /* Of those that were set, then the session's and the environment's; NULL. */
 const char *var_value(struct shell *sh, const char *name);
+/* Of those alone that sonde sets itself; arg is the shell. */
+const char *var_known(void *arg, const char *name);
 /* -1: that name is not to be set, or the value is too long. */
 int var_set(struct shell *sh, const char *name, const char *value);
 /* false: there was none. */

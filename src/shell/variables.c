@@ -119,9 +119,10 @@ parameter(struct shell *sh, const char *name)
 	return str_text(&sh->value);
 }
 
-static const char *
-known_to_session(struct shell *sh, const char *name)
+const char *
+var_known(void *arg, const char *name)
 {
+	struct shell *sh = arg;
 	const char *value;
 
 	if (strcmp(name, "pid") == 0 && sh->session)
@@ -154,7 +155,7 @@ var_value(struct shell *sh, const char *name)
 		return sh->variables.items[i + 1];
 	value = parameter(sh, name);
 	if (!value)
-		value = known_to_session(sh, name);
+		value = var_known(sh, name);
 	return value ? value : getenv(name);
 }
 
