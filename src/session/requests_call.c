@@ -187,13 +187,16 @@ leave(struct tracer *tr, const struct called *c)
 void
 tracer_leave_calls(struct tracer *tr)
 {
+	struct failure *first = tr->call_count ? fail_keep() : NULL;
+
 	while (tr->call_count) {
 		const struct called c = *innermost(tr);
 
 		tr->call_count--;
 		leave(tr, &c);
 	}
-	fail_clear();
+	if (first)
+		fail_again(first);
 }
 
 /* ---- what became of a call ----------------------------------------------- */
