@@ -317,6 +317,7 @@ stops_at(struct shell *sh, const struct session_call_news *news)
 static int
 run(struct shell *sh, struct session_call_news *news)
 {
+	const uint64_t until = now_ns() + (uint64_t)sh->call_seconds * NS_PER_S;
 	int r = 0;
 
 	while (r == 0 && target_alive(sh) && !is_over(news)) {
@@ -328,8 +329,8 @@ run(struct shell *sh, struct session_call_news *news)
 		}
 		if (!sh->call_alone)
 			return run_all(sh, news);
-		sh->call_late = wait_signal;
-		if (wait_signal)
+		sh->call_late = wait_signal || now_ns() >= until;
+		if (sh->call_late)
 			break;
 		r = session_call_go(sh->session, ALONE_MS, news);
 	}
