@@ -207,7 +207,7 @@ hold_run_on(struct target *t, struct hold *h)
 		hold_continue(t, h, signal_to_deliver(t, h));
 }
 
-static unsigned long
+unsigned long
 errand_options(const struct hold *h)
 {
 	return (h->errand.behind ? PTRACE_O_TRACESYSGOOD : 0) |

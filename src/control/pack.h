@@ -162,6 +162,8 @@ void pack_let_newborn_go(struct pack *p);
 void hold_run_on(struct target *t, struct hold *h);
 /* hold.c: the same, from a stop at which nothing has to be repaired, with this
  * signal; or on in its group stop. */
+/* What it needs beside the pack's, to be seen at its return. */
+unsigned long errand_options(const struct hold *h);
 void hold_continue(const struct target *t, struct hold *h, int signal);
 void hold_listen(struct hold *h);
 /* Who has hit a trap of ours, and was not seen yet, goes on to a plain stop. */

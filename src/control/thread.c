@@ -290,8 +290,8 @@ give_back(struct target *t, struct hold *known)
 	known->want = t->held ? WANT_STOPPED : WANT_RUNNING;
 	if (r == 0)
 		return 0;		/* target_next_event goes on */
-	if (ptrace(PTRACE_SETOPTIONS, tid, 0, t->pack.options) < 0 &&
-	    errno != ESRCH)
+	if (ptrace(PTRACE_SETOPTIONS, tid, 0, t->pack.options |
+		   errand_options(known)) < 0 && errno != ESRCH)
 		return ptrace_failed(tid, "set the trace options");
 	if (!t->held)
 		hold_run_on(t, known);
