@@ -102,6 +102,23 @@ unmap_by_hand(struct errand *e)
 		thread_resume(e->helper, RUN_FREE, 0);
 }
 
+/* It has ended by the system call, without libc, which goes on following the
+ * list of its threads into that memory. */
+static bool
+is_still_listed(const struct errand *e)
+{
+	const uint64_t at = e->block.pthread + e->p->off_list;
+	uint64_t next, back;
+	bool listed;
+
+	if (!e->block.pthread || !e->p->off_list)
+		return false;
+	listed = target_read(e->p->t, at, &next, 8) == 0 &&
+		target_read(e->p->t, next + 8, &back, 8) == 0 && back == at;
+	fail_clear();
+	return listed;
+}
+
 /* The helper stands at its bell, the thread is gone. */
 static int
 leave(struct errand *e)
@@ -109,6 +126,10 @@ leave(struct errand *e)
 	uint64_t routine = 0;
 	int r;
 
+	if (!e->left_behind && is_still_listed(e)) {
+		e->left_behind = true;
+		mishap_keep_descriptor(e);
+	}
 	if (e->p->library && e->p->library_leave)
 		routine = e->p->library + e->p->library_leave;
 	if (e->left_behind || routine) {

@@ -188,6 +188,8 @@ void mishap_watch_no_more(struct errand *e);
 int mishap_jump(struct errand *e, const siginfo_t *si);
 /* It is too late for that: true if it comes to its end, or will soon. */
 bool mishap_late(struct errand *e, const char *why);
+/* libc has it on its list for ever: the memory stays. */
+void mishap_keep_descriptor(struct errand *e);
 /* The thread ended in the function. */
 void mishap_gone(struct errand *e);
 

@@ -84,8 +84,8 @@ errand_worker(const struct errand *e)
 }
 
 /* Of which libc knows: its descriptor must not be unmapped, ever. */
-static void
-keep_descriptor(struct errand *e)
+void
+mishap_keep_descriptor(struct errand *e)
 {
 	e->block.helper_tid_at = 0;
 	(void)target_write(e->p->t, e->s.at + STUB_BLOCK +
@@ -102,7 +102,7 @@ make_exit(struct errand *e, pid_t tid)
 
 	e->left_behind = true;
 	if (tid == e->thread)
-		keep_descriptor(e);
+		mishap_keep_descriptor(e);
 	if (thread_get_regs(tid, &r) < 0)
 		return -1;
 	r.rip = e->p->gadget;
