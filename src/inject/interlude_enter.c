@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
+#include "hazard.h"
 #include "interlude.h"
 
 enum {
@@ -198,10 +199,13 @@ static int
 block_signals(struct interlude *il)
 {
 	const int watch = target_watch_signal(il->p.t);
+	uint64_t open = watch ? UINT64_C(1) << (watch - 1) : 0;
 
+	/* setuid(2) of another thread waits until this one has heard of it */
+	if (il->own && handled(HAZARD_SETUID))
+		open |= UINT64_C(1) << (SIGNAL_SETXID - 1);
 	il->blocked = inject_busy_mask();	/* as the kernel will have it */
-	if (watch && !(il->b.mask >> (watch - 1) & 1))
-		il->blocked &= ~(UINT64_C(1) << (watch - 1));
+	il->blocked &= ~(open & ~il->b.mask);
 	if (ptrace(PTRACE_SETSIGMASK, il->b.held.tid, KERNEL_SIGSET,
 		   &il->blocked) < 0)
 		return fail_errno("block the signals of thread %d",
