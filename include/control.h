@@ -539,6 +539,8 @@ int thread_run_alone(struct target *t, struct held *h,
 		     siginfo_t *info);
 /* By what the thread itself did, abort(3) too. */
 bool signal_is_fault(const siginfo_t *info);
+/* Or it has sent such a one to itself, and stands at it. */
+bool thread_raised(pid_t tid, const siginfo_t *info);
 /* By which watches of breakpoints tell a hit; 0: nothing is watched. */
 int target_watch_signal(struct target *t);
 /* One thread is not to come to a place: that is an EVENT_SIGNAL which

@@ -16,6 +16,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 
 enum { SLICE_MS = 20 };
 
@@ -52,6 +53,25 @@ signal_is_fault(const siginfo_t *info)
 		return info->si_code > 0;
 	case SIGABRT:
 		return info->si_code == SI_TKILL;
+	default:
+		return false;
+	}
+}
+
+bool
+thread_raised(pid_t tid, const siginfo_t *info)
+{
+	struct user_regs_struct regs;
+	long nr;
+
+	switch (info->si_signo) {
+	case SIGSEGV: case SIGBUS: case SIGILL: case SIGFPE: case SIGSYS:
+	case SIGTRAP:
+		if (info->si_code != SI_TKILL ||
+		    thread_get_regs(tid, &regs) < 0)
+			return false;
+		nr = machine_syscall(&regs);
+		return nr == SYS_tgkill || nr == SYS_tkill;
 	default:
 		return false;
 	}

@@ -180,7 +180,8 @@ take_fault(struct target *t, struct hold *h, struct event *ev)
 	siginfo_t info;
 	const int signal = signal_of_stop(h->tid, &info);
 
-	if (!h->errand.behind || !signal || !signal_is_fault(&info))
+	if (!h->errand.behind || !signal ||
+	    !(signal_is_fault(&info) || thread_raised(h->tid, &info)))
 		return false;
 	hold_ask_through(h, 0);
 	(void)hold_settle(&t->pack, ev->tid, deadline_in_ms(STOP_LIMIT_MS));

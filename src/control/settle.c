@@ -25,7 +25,7 @@ hold_due_signal(struct pack *p, pid_t tid)
 		return 0;
 	/* it comes once more when the thread goes on */
 	if (signal && pack_find(p, tid)->errand.behind &&
-	    signal_is_fault(&info))
+	    (signal_is_fault(&info) || thread_raised(tid, &info)))
 		return 0;
 	if (signal)
 		hold_delivers(p->target, tid, &info);

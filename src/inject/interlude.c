@@ -204,17 +204,11 @@ collect(struct interlude *il, struct interlude_news *news)
 	return 0;
 }
 
-/* Raised by the function itself, in a call that sends signals, it is not the
- * program's either. */
+/* Raised by the function itself it is not the program's either. */
 static bool
 is_fault(const struct interlude *il, const siginfo_t *info)
 {
-	struct user_regs_struct r;
-
-	if (signal_is_fault(info) || !signal_is_own(info))
-		return signal_is_fault(info);
-	return thread_get_regs(il->b.held.tid, &r) == 0 &&
-		(r.orig_rax == SYS_tgkill || r.orig_rax == SYS_tkill);
+	return signal_is_fault(info) || thread_raised(il->b.held.tid, info);
 }
 
 /* true: that ends the run. */
