@@ -65,6 +65,14 @@ interlude_free(struct interlude *il)
 	free(il);
 }
 
+/* Below the function there is no frame of the program then, only what no
+ * search for a handler gets beyond. */
+static bool
+is_parked(const struct interlude *il)
+{
+	return il->own && il->b.regs.rip - il->own->e.s.at < STUB_BLOCK;
+}
+
 struct interlude *
 interlude_begin(struct target *t, pid_t tid, const struct fresh_thread *own,
 		const struct interlude_call *c, struct way_back **way)
@@ -83,8 +91,11 @@ interlude_begin(struct target *t, pid_t tid, const struct fresh_thread *own,
 	il->b.held.tid = tid;
 	if (take_thread(il) == 0 && interlude_check(t, il) == 0 &&
 	    interlude_read_maps(il) == 0 &&
-	    (saved = borrow_save(&il->b) == 0) && interlude_enter(il, c) == 0)
-		return il;
+	    (saved = borrow_save(&il->b) == 0)) {
+		il->throws &= !is_parked(il);
+		if (interlude_enter(il, c) == 0)
+			return il;
+	}
 	if (saved)	/* some of it may be there already; why not stays */
 		(void)borrow_return(&il->b, NULL);
 	else
