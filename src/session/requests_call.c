@@ -57,6 +57,7 @@ struct patience {
 #define ALONE_NS	UINT64_C(50000000)
 #define STANDING_NS	UINT64_C(1000000000)
 #define OWN_NS		UINT64_C(10000000000)
+#define END_WAIT_NS	UINT64_C(100000000)
 #define BACK_NS		UINT64_C(100000000)	/* before it is left */
 
 static bool
@@ -260,12 +261,18 @@ drop_innermost(struct tracer *tr, bool gone, struct inject_met *met)
 static enum session_called
 why_ended(struct tracer *tr, const struct called *c)
 {
-	enum { END_WAIT_MS = 100 };
+	enum { END_LOOK_MS = 2 };
 	struct pollfd end = { target_pidfd(tr->target), POLLIN, 0 };
+	const uint64_t until = now_ns() + END_WAIT_NS;
+	bool over;
 
-	if (target_gone(tr->target) || poll(&end, 1, END_WAIT_MS) > 0)
+	/* the process has not ended before we have heard of all its threads */
+	do {
+		tracer_pump_events(tr);
+		over = target_gone(tr->target) || poll(&end, 1, END_LOOK_MS);
+	} while (!over && now_ns() < until);
+	if (over)
 		return SESSION_CALL_GONE;
-	tracer_pump_events(tr);
 	return target_execs(tr->target) != c->execs ? SESSION_CALL_EXECED :
 		SESSION_CALL_ENDED;
 }
