@@ -337,11 +337,46 @@ run(struct shell *sh, struct session_call_news *news)
 	return r;
 }
 
+/* Signals that wait for this thread alone, as the kernel has them. */
+static uint64_t
+waiting_signals(const struct shell *sh, pid_t tid)
+{
+	char path[64], *text, *at;
+	uint64_t set;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/status",
+		       (int)session_pid(sh->session), (int)tid);
+	text = file_read(path, NULL);
+	at = text ? strstr(text, "\nSigPnd:") : NULL;
+	set = at ? strtoull(at + sizeof "\nSigPnd:" - 1, NULL, 16) : 0;
+	free(text);
+	fail_clear();
+	return set;
+}
+
+/* What the function raises waits, and may end the program when it goes on. */
+static void
+tell_raised(struct shell *sh, pid_t tid, uint64_t before)
+{
+	const uint64_t now = waiting_signals(sh, tid) & ~before;
+
+	for (int signal = 1; signal <= 64; signal++)
+		if (now >> (signal - 1) & 1)
+			shell_note(sh, "%s%s, which the function raised, waits "
+				   "for thread %d: it comes when that goes on",
+				   sigabbrev_np(signal) ? "SIG" : "signal ",
+				   sigabbrev_np(signal) ? sigabbrev_np(signal) :
+				   "of real time", (int)tid);
+}
+
 int
 called_run(struct shell *sh, struct debug *d, const struct session_call *call,
 	   struct session_call_news *news)
 {
 	struct session_call c = *call;
+	const pid_t tid = thread_now(sh);
+	const uint64_t before = waiting_signals(sh, tid);
+	int r;
 
 	c.fresh = sh->call_fresh;
 	if (!c.fresh && check_place(sh, d, &c) < 0)
@@ -355,7 +390,10 @@ called_run(struct shell *sh, struct debug *d, const struct session_call *call,
 	if (run(sh, news) < 0)
 		return -1;
 	pty_print(sh);
-	return conclude(sh, news);
+	r = conclude(sh, news);
+	if (r == 0 && !news->own)
+		tell_raised(sh, tid, before);
+	return r;
 }
 
 /* ---- one that stopped, later --------------------------------------------- */
