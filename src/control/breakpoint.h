@@ -79,6 +79,7 @@ struct breakpoint {
 	unsigned data;		/* as of struct watched */
 	bool reads;
 	const char *why;	/* it is a trap; NULL: it is watched */
+	const char *due;	/* it becomes one when all stand; NULL */
 	bool off;		/* ... or nothing, as no trap is allowed, or
 				 * would do: data */
 	bool for_good;		/* ... and stays one */
@@ -93,9 +94,10 @@ breakpoint_is_trap(const struct breakpoint *bp)
 	return bp->why && !bp->off;
 }
 
-/* When the target is to run on. why: a constant. */
-void breakpoint_becomes_trap(struct target *t, struct breakpoint *bp,
-			     const char *why);
+/* For good, when the target is to run on: until all stand it is watched, so
+ * that nobody passes unseen. why: a constant. */
+void breakpoint_must_trap(struct target *t, struct breakpoint *bp,
+			  const char *why);
 /* The trap at addr, or NULL. */
 struct breakpoint *breakpoint_trap_at(const struct target *t, uint64_t addr);
 
