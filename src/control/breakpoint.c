@@ -125,7 +125,10 @@ breakpoints_arm(struct target *t, struct hold *h)
 
 	h->armed = true;
 	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
-		const struct watched at = { bp->addr, bp->data, bp->reads };
+		const struct watched at = {
+			bp->addr, bp->data, bp->reads,
+			judge_unconcerned(t, bp, h->tid),
+		};
 
 		if (!bp->why && !bp->due &&
 		    watches_arm(&bp->watches, &at, signal, h->tid) < 0)
@@ -358,7 +361,7 @@ breakpoint_insert(struct target *t, uint64_t addr)
 struct breakpoint *
 breakpoint_watch(struct target *t, uint64_t addr, unsigned size, bool reads)
 {
-	const struct watched at = { addr, size, reads };
+	const struct watched at = { addr, size, reads, false };
 
 	if (size && size <= sizeof(long) && !(size & (size - 1)) &&
 	    addr % size == 0)

@@ -6,8 +6,8 @@
  * of the interpreter, and in the first round makes a thread, which is an
  * interpreter, too. At last in each round a jump leaves all calls of it at
  * once. They know how often they were in it, and how often they gave up the
- * processor in the others, which do not wait. deaf: the last of them blocks all signals,
- * and does none but others, until the rest have ended.
+ * processor in the others, which do not wait. deaf: the last of them blocks all
+ * signals, and does none but others, until the rest have ended.
  */
 #include <pthread.h>
 #include <setjmp.h>
