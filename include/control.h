@@ -417,7 +417,14 @@ void target_catch(struct target *t, uint64_t signals);
  * true: it concerns nobody, and there is no event of it. */
 typedef bool target_judge(void *arg, const struct breakpoint *bp,
 			  const struct arch_regs *regs, pid_t tid);
-void target_set_judge(struct target *t, target_judge *judge, void *arg);
+/* Can a hit of this thread concern anybody, as things are? false: where the
+ * processor watches, the thread runs through it, and nothing is known of it. */
+typedef bool target_concern(void *arg, const struct breakpoint *bp, pid_t tid);
+void target_set_judge(struct target *t, target_judge *judge,
+		      target_concern *concern, void *arg);
+/* The concern may be another from now on: of this thread, which stands; 0: of
+ * all, whether they stand or run. */
+void target_ask_concern(struct target *t, struct breakpoint *bp, pid_t tid);
 
 /* A thread that is held: it gets this signal, instead of the one that is due
  * to it; 0: none. */

@@ -32,9 +32,8 @@ enum {
 
 /* ---- the list ----------------------------------------------------------- */
 
-void
-breakpoint_becomes_trap(struct target *t, struct breakpoint *bp,
-			const char *why)
+static void
+becomes_trap(struct target *t, struct breakpoint *bp, const char *why)
 {
 	bp->was_watched = bp->was_watched || bp->watches.len;
 	watches_fini(&bp->watches);
@@ -42,6 +41,26 @@ breakpoint_becomes_trap(struct target *t, struct breakpoint *bp,
 	bp->why = why;
 	bp->off = bp->data || (t->no_traps && handled(HAZARD_TRAP_ALLOWED));
 	t->traps += breakpoint_is_trap(bp);
+}
+
+void
+breakpoint_must_trap(struct target *t, struct breakpoint *bp, const char *why)
+{
+	bp->due = why;
+	t->choose_again = true;
+}
+
+static void
+trap_those_due(struct target *t)
+{
+	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
+		if (!bp->due)
+			continue;
+		if (!bp->why)
+			becomes_trap(t, bp, bp->due);
+		bp->for_good = true;
+		bp->due = NULL;
+	}
 }
 
 static void
@@ -106,14 +125,14 @@ breakpoints_arm(struct target *t, struct hold *h)
 
 	h->armed = true;
 	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
-		const struct watched at = { bp->addr, bp->data, bp->reads };
+		const struct watched at = {
+			bp->addr, bp->data, bp->reads,
+			judge_unconcerned(t, bp, h->tid),
+		};
 
-		if (bp->why ||
-		    watches_arm(&bp->watches, &at, signal, h->tid) == 0)
-			continue;
-		breakpoint_becomes_trap(t, bp, watch_refusal(errno));
-		bp->for_good = true;
-		t->choose_again = true;	/* so that it is planted */
+		if (!bp->why && !bp->due &&
+		    watches_arm(&bp->watches, &at, signal, h->tid) < 0)
+			breakpoint_must_trap(t, bp, watch_refusal(errno));
 	}
 }
 
@@ -176,7 +195,7 @@ choose_signal(struct target *t)
 		if (signal != t->signal)
 			watches_fini(&bp->watches);
 		if (!signal && !bp->why)
-			breakpoint_becomes_trap(t, bp, why);
+			becomes_trap(t, bp, why);
 		if (signal && bp->why && !bp->for_good) {
 			t->traps -= breakpoint_is_trap(bp);
 			bp->why = NULL;
@@ -198,6 +217,7 @@ breakpoints_choose(struct target *t)
 		choose_signal(t);
 	for (size_t i = 0; i < t->pack.len; i++)
 		breakpoints_arm(t, &t->pack.items[i]);
+	trap_those_due(t);
 	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
 		if (!breakpoint_is_trap(bp) || !bp->was_watched)
 			continue;
@@ -341,7 +361,7 @@ breakpoint_insert(struct target *t, uint64_t addr)
 struct breakpoint *
 breakpoint_watch(struct target *t, uint64_t addr, unsigned size, bool reads)
 {
-	const struct watched at = { addr, size, reads };
+	const struct watched at = { addr, size, reads, false };
 
 	if (size && size <= sizeof(long) && !(size & (size - 1)) &&
 	    addr % size == 0)
@@ -391,7 +411,8 @@ breakpoint_why_trap(const struct target *t, const struct breakpoint *bp)
 	if (!is_listed(t, bp))
 		return NULL;
 	return t->shared && breakpoint_is_trap(bp) ?
-		"another process has the same memory" : bp->why;
+		"another process has the same memory" :
+		bp->why ? bp->why : bp->due;
 }
 
 bool

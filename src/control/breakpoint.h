@@ -14,6 +14,8 @@
 struct watch {
 	pid_t tid;
 	int fd;
+	bool deaf;		/* counts only */
+	bool rests;		/* counts nothing, and stops nobody */
 	uint64_t seen;		/* hits that are told, or taken back */
 	uint64_t looked_at;	/* seen, at a look that found an untold hit */
 };
@@ -40,6 +42,7 @@ struct watched {
 	uint64_t addr;
 	unsigned data;		/* 1, 2, 4, 8; 0: code */
 	bool reads;		/* of data also, not writes alone */
+	bool rests;		/* for now, but in a deaf thread */
 };
 /* signal 0: count hits only. 0 also when the thread is gone; -1 with errno. */
 int watches_arm(struct watches *w, const struct watched *at, int signal,
@@ -47,6 +50,8 @@ int watches_arm(struct watches *w, const struct watched *at, int signal,
 void watches_disarm(struct watches *w, pid_t tid);
 void watches_fini(struct watches *w);
 struct watch *watches_find(const struct watches *w, pid_t tid);
+/* For now, or no longer; what it has counted stays. -1 with errno. */
+int watch_rest(struct watch *w, bool rests);
 /* Hits that nobody was told of yet. */
 uint64_t watch_hits(const struct watch *w);
 /* Why nothing of this thread can be watched now; NULL: it can. */
@@ -63,6 +68,9 @@ int trap_step_over(struct target *t, uint64_t addr, pid_t tid);
 
 /* A thread stands at ev->breakpoint: it may go on, behind it, or ev->passes. */
 bool judge_passes(struct target *t, pid_t tid, struct event *ev);
+/* Who hits it needs not stop. */
+bool judge_unconcerned(const struct target *t, const struct breakpoint *bp,
+		       pid_t tid);
 
 /* ---- single.c ----------------------------------------------------------- */
 
@@ -79,6 +87,7 @@ struct breakpoint {
 	unsigned data;		/* as of struct watched */
 	bool reads;
 	const char *why;	/* it is a trap; NULL: it is watched */
+	const char *due;	/* it becomes one when all stand; NULL */
 	bool off;		/* ... or nothing, as no trap is allowed, or
 				 * would do: data */
 	bool for_good;		/* ... and stays one */
@@ -93,9 +102,10 @@ breakpoint_is_trap(const struct breakpoint *bp)
 	return bp->why && !bp->off;
 }
 
-/* When the target is to run on. why: a constant. */
-void breakpoint_becomes_trap(struct target *t, struct breakpoint *bp,
-			     const char *why);
+/* For good, when the target is to run on: until all stand it is watched, so
+ * that nobody passes unseen. why: a constant. */
+void breakpoint_must_trap(struct target *t, struct breakpoint *bp,
+			  const char *why);
 /* The trap at addr, or NULL. */
 struct breakpoint *breakpoint_trap_at(const struct target *t, uint64_t addr);
 

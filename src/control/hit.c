@@ -73,27 +73,27 @@ breakpoint_owns_signal(pid_t tid, const siginfo_t *info)
 	return t && watch_of_signal(t, tid, info, &bp);
 }
 
-/* From now on it is a trap, when the target is to run on. Where none is
- * allowed all are watched anew, and the next hit comes late, too. */
+/* It is to be a trap. Where none is allowed the thread is watched anew, and its
+ * next hit comes late, too. */
 static struct breakpoint *
 came_late(struct target *t, struct breakpoint *bp, pid_t tid)
 {
-	struct watch *w = bp->data ? watches_find(&bp->watches, tid) : NULL;
+	struct watch *w = watches_find(&bp->watches, tid);
+	struct hold *h = pack_find(&t->pack, tid);
 
 	if (w)
 		w->seen += watch_hits(w);
 	if (bp->data)
 		return bp;
 	t->choose_again = true;
-	if (t->no_traps) {
-		watches_fini(&bp->watches);
-		for (size_t i = 0; i < t->pack.len; i++)
-			t->pack.items[i].armed = false;
+	if (!t->no_traps) {
+		breakpoint_must_trap(t, bp, "a thread blocks signals where it "
+				     "hits it");
 		return bp;
 	}
-	breakpoint_becomes_trap(t, bp, "a thread blocks signals where it "
-				"hits it");
-	bp->for_good = true;
+	watches_disarm(&bp->watches, tid);
+	if (h)
+		h->armed = false;
 	return bp;
 }
 

@@ -446,6 +446,7 @@ struct target {
 	bool touches;			/* some thread does (pack.h) */
 	uint64_t caught;		/* signals, by their bits */
 	target_judge *judge;		/* of hits; NULL */
+	target_concern *concern;	/* ... and of who is to hit; NULL */
 	void *judge_arg;
 	enum { RITES_NONE, RITES_STAND, RITES_OVER } rites;	/* lastrites.c */
 	bool more;			/* there may be news that wait */

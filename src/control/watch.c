@@ -16,6 +16,10 @@
  * it: its hits are counted only, with no signal, and a look finds them (hit.c).
  * Many programs have such threads, which do nothing but their own errands.
  *
+ * A watch rests while its thread can make no hit that concerns anybody: the
+ * register stays ours, so that it is armed again without fail. What counts
+ * hits only never rests: it costs no stop, and a look must find them.
+ *
  * Data is watched alike, but that the thread has touched it then, and stands
  * behind the instruction that did.
  *
@@ -224,12 +228,13 @@ watches_arm(struct watches *w, const struct watched *at, int signal,
 	if (watches_find(w, tid))
 		return 0;
 
+	const bool rests = at->rests && signal;
 	const int fd = open_event(at, tid);
 
 	if (fd < 0)
 		return errno == ESRCH ? 0 : -1;
 	if (watch_send(fd, signal, tid) < 0 ||
-	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0) {
+	    (!rests && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)) {
 		const int error = errno;
 
 		close(fd);
@@ -237,9 +242,24 @@ watches_arm(struct watches *w, const struct watched *at, int signal,
 		return error == ESRCH ? 0 : -1;
 	}
 	w->items = xgrow(w->items, &w->cap, w->len + 1, sizeof *w->items);
-	w->items[w->len++] = (struct watch){ .tid = tid, .fd = fd,
-						.looked_at = UINT64_MAX };
+	w->items[w->len++] = (struct watch){
+		.tid = tid, .fd = fd, .deaf = !signal, .rests = rests,
+		.looked_at = UINT64_MAX,
+	};
 	map_put(&w->by_tid, (uint64_t)tid, w->len);
+	return 0;
+}
+
+int
+watch_rest(struct watch *w, bool rests)
+{
+	rests = rests && !w->deaf;
+	if (w->rests == rests)
+		return 0;
+	if (ioctl(w->fd, rests ? PERF_EVENT_IOC_DISABLE :
+		  PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return -1;
+	w->rests = rests;
 	return 0;
 }
 

@@ -45,15 +45,6 @@ drop_one(struct tracer *tr, struct filter *f)
 	free(f);
 }
 
-static bool
-has_site(const struct filter *f, size_t number)
-{
-	for (unsigned i = 0; i < f->say.site_count; i++)
-		if ((size_t)f->say.sites[i].number == number)
-			return true;
-	return false;
-}
-
 void
 filter_drop(struct tracer *tr, size_t number)
 {
@@ -64,9 +55,10 @@ filter_drop(struct tracer *tr, size_t number)
 		next = f->next;
 		if (f->number == number)
 			drop_one(tr, f);
-		else if (has_site(f, number))
+		else if (filter_has_site(f, number))
 			f->on = false;
 	}
+	concern_ask_all(tr);
 }
 
 /* ---- is it one that counts? ---------------------------------------------- */
@@ -156,17 +148,20 @@ carry_out(struct tracer *tr, struct filter *f, size_t number,
 	struct session_filter *say = &f->say;
 
 	if (say->returns && f->number == number) {
-		if (f->verdict == FILTER_COUNTS)
-			say->pending[say->pending_count++] =
-				(struct session_pending){
-					.tid = tid, .address = f->to,
-					.least_sp = regs->reg[arch.reg_sp] + 1,
-					.since_ns = now_ns(),
-				};
+		if (f->verdict != FILTER_COUNTS)
+			return;
+		say->pending[say->pending_count++] = (struct session_pending){
+			.tid = tid, .address = f->to,
+			.least_sp = regs->reg[arch.reg_sp] + 1,
+			.since_ns = now_ns(),
+		};
+		concern_ask_site(tr, f, f->to, tid);
 		return;
 	}
-	if (say->returns)
+	if (say->returns) {
 		has_returned(say, regs, tid);
+		concern_ask_site(tr, f, regs->reg[arch.reg_pc], tid);
+	}
 	f->hits += f->verdict != FILTER_NOTHING;
 	if (f->verdict == FILTER_DOES)
 		deeds_do(tr, f);
@@ -182,7 +177,7 @@ weigh_all(struct tracer *tr, size_t number, const struct arch_regs *regs,
 	*tells = false;
 	for (struct filter *f = tr->filters; f; f = f->next) {
 		f->asked = f->on && (f->number == number ||
-				     has_site(f, number));
+				     filter_has_site(f, number));
 		if (!f->asked)
 			continue;
 		n++;
@@ -309,7 +304,8 @@ do_filter(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	tr->traps[number].users = say.users;
 	for (unsigned i = 0; i < say.site_count; i++)
 		tr->traps[say.sites[i].number].users = say.sites[i].users;
-	target_set_judge(tr->target, judge_hit, tr);
+	target_set_judge(tr->target, judge_hit, concern_of_hit, tr);
+	concern_ask_all(tr);
 	return 0;
 }
 
@@ -329,8 +325,10 @@ do_hits(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 	hits.pending_count = f->say.pending_count;
 	memcpy(hits.pending, f->say.pending, sizeof hits.pending);
 	wire_put_bytes(out, &hits, sizeof hits);
-	if (end)
+	if (end) {
 		drop_one(tr, f);
+		concern_ask_all(tr);
+	}
 	return 0;
 }
 

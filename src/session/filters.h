@@ -21,6 +21,19 @@ struct filter {
 	uint64_t fired;		/* what it has done, and the shell does not know */
 };
 
+/* ---- concern.c ----------------------------------------------------------- */
+
+/* The function that the filter is for is to return to this breakpoint. */
+bool filter_has_site(const struct filter *f, size_t number);
+/* A target_concern of a tracer. */
+bool concern_of_hit(void *arg, const struct breakpoint *bp, pid_t tid);
+/* After filters have come or gone. */
+void concern_ask_all(struct tracer *tr);
+/* The thread has entered a function that returns to this address, or has
+ * returned to it. */
+void concern_ask_site(struct tracer *tr, const struct filter *f,
+		      uint64_t address, pid_t tid);
+
 /* ---- deeds.c ------------------------------------------------------------- */
 
 /* Can all be done at once, with nobody but a thread that has hit standing? */
