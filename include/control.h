@@ -531,6 +531,8 @@ int thread_enlist(struct target *t, pid_t tid, enum enlist how);
 bool thread_discharge(struct target *t, pid_t tid);
 /* Is it one of those that stand, or run seized? */
 bool target_knows(const struct target *t, pid_t tid);
+/* It stands, and goes on standing while others run, until target_suspend. */
+void thread_stays(struct target *t, pid_t tid);
 /* It stands at that system call, which has not begun. */
 bool thread_is_back(struct target *t, pid_t tid);
 struct alone_limit {

@@ -29,6 +29,17 @@ thread_calls(struct target *t, pid_t tid, const struct thread_errand *errand)
 		h->errand = errand ? *errand : (struct thread_errand){ 0 };
 }
 
+void
+thread_stays(struct target *t, pid_t tid)
+{
+	struct hold *h = pack_find(&t->pack, tid);
+
+	if (!h || !h->stopped)
+		return;
+	h->want = WANT_STOPPED;
+	h->suspended = true;
+}
+
 bool
 thread_is_back(struct target *t, pid_t tid)
 {

@@ -117,7 +117,8 @@ on_errand(struct tracer *tr, const struct event *ev)
 		.signal = ev->signal,
 	};
 
-	if (target_hold_all(tr->target) == 0)
+	if (!tracer_call_waits(tr, ev->tid) &&
+	    target_hold_all(tr->target) == 0)
 		tracer_send_event(tr, &out);
 }
 

@@ -111,6 +111,7 @@ struct tracer {
 		struct fresh_thread *own;	/* NULL: on a program's */
 		pid_t from;		/* the one that was chosen */
 		unsigned execs;		/* before it */
+		bool waits;		/* it is over, and not yet told */
 	} calls[CALLS_MAX];		/* that stand, innermost last */
 	size_t call_count;
 	struct way_back *way;	/* by which they come back */
@@ -172,6 +173,8 @@ int deeds_due_ms(const struct tracer *tr);
 /* Functions that were called come back by themselves. */
 void tracer_leave_calls(struct tracer *tr);
 /* The thread that is in the innermost one; 0: none is. */
+/* Its function is over before those that were called later: not yet told. */
+bool tracer_call_waits(struct tracer *tr, pid_t tid);
 pid_t tracer_calls(const struct tracer *tr);
 /* It stands for whoever debugs it; -1: it runs. */
 int tracer_need_held(struct tracer *tr);

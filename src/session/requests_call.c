@@ -33,6 +33,42 @@ tracer_calls(const struct tracer *tr)
 		interlude_thread(tr->calls[tr->call_count - 1].at) : 0;
 }
 
+/*
+ * A function that is not the innermost may be over before it is its turn, on
+ * another thread: that one stands then, and it is told when it is.
+ */
+bool
+tracer_call_waits(struct tracer *tr, pid_t tid)
+{
+	if (tid == tracer_calls(tr))
+		return false;
+	for (size_t i = tr->call_count; i-- > 0;)
+		if (interlude_thread(tr->calls[i].at) == tid) {
+			tr->calls[i].waits = true;
+			thread_stays(tr->target, tid);
+			return true;
+		}
+	return false;
+}
+
+/* What this thread was in before goes on, if that was another call. */
+static void
+go_on_below(struct tracer *tr, pid_t tid)
+{
+	struct called *c = innermost(tr);
+
+	for (size_t i = tr->call_count; i-- > 0;)
+		if (interlude_thread(tr->calls[i].at) == tid) {
+			interlude_go_on(tr->calls[i].at);
+			break;
+		}
+	if (!c || !c->waits)
+		return;
+	c->waits = false;
+	if (target_suspend(tr->target, interlude_thread(c->at), false) < 0)
+		fail_clear();	/* it has ended */
+}
+
 static bool
 call_cancelled(void *arg)
 {
@@ -192,9 +228,12 @@ tracer_leave_calls(struct tracer *tr)
 
 	while (tr->call_count) {
 		const struct called c = *innermost(tr);
+		const pid_t tid = interlude_thread(c.at);
 
 		tr->call_count--;
 		leave(tr, &c);
+		if (tr->target && !target_gone(tr->target))
+			go_on_below(tr, tid);
 	}
 	if (first)
 		fail_again(first);
@@ -245,11 +284,12 @@ static void
 drop_innermost(struct tracer *tr, bool gone, struct inject_met *met)
 {
 	const struct called c = *innermost(tr);
+	const pid_t tid = interlude_thread(c.at);
 
 	tr->call_count--;
 	interlude_free(c.at);
-	if (tr->call_count && !gone)
-		interlude_go_on(innermost(tr)->at);
+	if (!gone)
+		go_on_below(tr, tid);
 	if (!c.own || gone)
 		fresh_free(c.own);
 	else
@@ -367,7 +407,8 @@ begin(struct tracer *tr, pid_t from, struct fresh_thread *own,
 
 	if (il) {
 		tr->calls[tr->call_count++] = (struct called){
-			il, own, from, target_execs(tr->target),
+			.at = il, .own = own, .from = from,
+			.execs = target_execs(tr->target),
 		};
 		return 0;
 	}

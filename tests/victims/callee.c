@@ -129,6 +129,20 @@ rest(int ms)
 	return ms;
 }
 
+/* As rest does, but it is seen running. */
+int
+spin_for(int ms)
+{
+	struct timespec began, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - began.tv_sec) * 1000 +
+	       (now.tv_nsec - began.tv_nsec) / 1000000 < ms);
+	return ms;
+}
+
 /* Later than is watched. */
 void
 jump_late(void)
