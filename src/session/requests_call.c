@@ -309,7 +309,8 @@ why_ended(struct tracer *tr, const struct called *c)
 	/* the process has not ended before we have heard of all its threads */
 	do {
 		tracer_pump_events(tr);
-		over = target_gone(tr->target) || poll(&end, 1, END_LOOK_MS);
+		over = target_gone(tr->target) ||
+			poll(&end, 1, END_LOOK_MS) > 0;
 	} while (!over && now_ns() < until);
 	if (over)
 		return SESSION_CALL_GONE;
