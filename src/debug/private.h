@@ -59,6 +59,8 @@ struct object {
 	Dwarf *dwarf;		/* NULL: no debug information */
 	Dwarf_CFI *eh_cfi, *debug_cfi;
 	bool dwarf_sought, cfi_sought, indexed;
+	struct map chains;	/* address in it -> its scopes; see scope.c */
+	struct arena chain_memory;
 };
 
 /* ---- frames ---- */
@@ -433,6 +435,8 @@ bool is_chooser(const struct symbol *sym);
 /* Scopes around vaddr, innermost first, the unit last. */
 void scopes_at(struct debug *d, struct object *o, uint64_t vaddr,
 	       struct physical *at);
+/* Those that are known of an object. */
+void scopes_forget(struct object *o);
 /* A variable, parameter or enumerator that the frame sees by that name. */
 bool scope_find(struct debug *d, const struct frame *f, const char *name,
 		enum entry_wanted want, Dwarf_Die *out);

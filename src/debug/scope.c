@@ -2,14 +2,15 @@
 /*
  * What is visible at an address: the chain of entries from the unit down to
  * the innermost block, and names in it. Entries of a unit lie in order, and
- * the walk goes forward only, so that damaged data ends it.
+ * the walk goes forward only, so that damaged data ends it. A unit may have
+ * thousands of entries before the one that is looked for, and a breakpoint with
+ * a condition asks at one address again and again: the last chains are kept.
  */
 #include "private.h"
 
 #include <string.h>
 
 struct descent {
-	struct debug *d;
 	uint64_t vaddr;
 	Dwarf_Die found[SCOPE_MAX];
 	size_t len;
@@ -73,30 +74,76 @@ descend(struct descent *s, Dwarf_Die *die, size_t depth)
 	return false;
 }
 
+/* ---- those that are known ---- */
+
+enum { CHAINS_MAX = 4096 };
+
+struct chain {
+	size_t len;
+	Dwarf_Die dies[];	/* innermost first */
+};
+
 void
-scopes_at(struct debug *d, struct object *o, uint64_t vaddr,
-	  struct physical *at)
+scopes_forget(struct object *o)
 {
-	struct descent s = { .d = d, .vaddr = vaddr };
-	uint64_t offset;
+	map_fini(&o->chains);
+	arena_free(&o->chain_memory);
+}
+
+static const struct chain *
+note_chain(struct object *o, const struct descent *s)
+{
+	struct chain *c;
+
+	if (o->chains.len >= CHAINS_MAX)
+		scopes_forget(o);
+	c = arena_alloc(&o->chain_memory,
+			sizeof *c + s->len * sizeof *c->dies);
+	c->len = s->len;
+	for (size_t i = 0; i < s->len; i++)
+		c->dies[i] = s->found[s->len - 1 - i];
+	map_put(&o->chains, s->vaddr, (uintptr_t)c);
+	return c;
+}
+
+/* NULL: no unit is there. */
+static const struct chain *
+find_chain(struct object *o, uint64_t vaddr)
+{
+	struct descent s = { .vaddr = vaddr };
+	uint64_t known, offset;
 	Dwarf *dwarf;
 
-	if (at->scoped)
-		return;
-	at->scoped = true;
+	if (map_get(&o->chains, vaddr, &known))
+		return (const struct chain *)(uintptr_t)known;
 	(void)object_dwarf(o);
 	dwarf = symfile_unit_dwarf(o->symbols,
 				   symfile_unit_at(o->symbols, vaddr),
 				   &offset);
 	if (!dwarf || !dwarf_offdie(dwarf, offset, &s.found[0]))
-		return;
+		return NULL;
 	s.last = s.found[0].addr;
 	s.len = 1;
 	(void)descend(&s, &s.found[0], 1);
-	at->scopes = arena_alloc(&d->stack, s.len * sizeof *at->scopes);
-	for (size_t i = 0; i < s.len; i++)
-		at->scopes[i] = s.found[s.len - 1 - i];
-	at->scope_len = s.len;
+	return note_chain(o, &s);
+}
+
+void
+scopes_at(struct debug *d, struct object *o, uint64_t vaddr,
+	  struct physical *at)
+{
+	const struct chain *c;
+
+	if (at->scoped)
+		return;
+	at->scoped = true;
+	c = find_chain(o, vaddr);
+	if (!c)
+		return;
+	/* a frame may outlive what is kept */
+	at->scopes = arena_alloc(&d->stack, c->len * sizeof *at->scopes);
+	memcpy(at->scopes, c->dies, c->len * sizeof *at->scopes);
+	at->scope_len = c->len;
 }
 
 static bool
