@@ -85,6 +85,7 @@ object_close(struct object *o)
 		(void)dwarf_cfi_end(o->eh_cfi);
 	if (o->owned)
 		symfile_free(o->symbols);
+	free(o->index.slots);
 	free(o->shown);
 	free(o->key);
 	free(o);

@@ -48,6 +48,12 @@ void arena_free(struct arena *a);
 
 /* ---- objects ---- */
 
+struct entry;
+struct index {			/* names of an object; see index.c */
+	struct entry **slots;
+	size_t slot_len, len;
+};
+
 struct object {
 	char *key;		/* path, what tells it from another */
 	char *shown;
@@ -61,6 +67,7 @@ struct object {
 	bool dwarf_sought, cfi_sought, indexed;
 	struct map chains;	/* address in it -> its scopes; see scope.c */
 	struct arena chain_memory;
+	struct index index;	/* once it is indexed */
 };
 
 /* ---- frames ---- */
@@ -144,7 +151,6 @@ struct type {
 };
 
 struct debug;
-struct entry;
 
 struct type *type_array_of_die(struct debug *d, struct object *o,
 			       Dwarf_Die *die);
@@ -394,10 +400,16 @@ struct entry {
 
 enum entry_wanted { WANT_VALUE, WANT_TYPE, WANT_ANY };
 
-struct index {
-	struct entry **slots;
-	size_t slot_len, len;
-};
+uint64_t index_hash(const char *name);
+/* Walk it, if it was not. */
+void index_scan(struct debug *d, struct object *o);
+/* All that are here. */
+void index_scan_all(struct debug *d);
+/* The object whose entry that is; NULL: of a file of dwz, or one that was split
+ * off. Of one that is mapped twice the first. */
+struct object *index_owner(struct debug *d, Dwarf_Die *die);
+
+/* ---- lookup.c ---- */
 
 /* The best of that qualified name: of the frame's unit before all others. */
 struct entry *index_find(struct debug *d, const char *name,
@@ -603,7 +615,7 @@ struct debug {
 	struct frame **frames;	/* pointers: the array grows */
 	size_t frame_len, frame_cap, selected;
 	bool frames_ended;
-	struct index index;
+	size_t entries;		/* in the indexes of all objects */
 	struct vec slots;	/* struct variable_slot */
 	debug_variable *outside;	/* NULL: there are no others */
 	void *outside_arg;
