@@ -65,8 +65,10 @@ struct object {
 	Dwarf *dwarf;		/* NULL: no debug information */
 	Dwarf_CFI *eh_cfi, *debug_cfi;
 	bool dwarf_sought, cfi_sought, indexed;
-	struct map chains;	/* address in it -> its scopes; see scope.c */
-	struct arena chain_memory;
+	/* what is known of scopes, see scope.c: address -> those around it,
+	 * hash -> what names in them are */
+	struct map chains, findings;
+	struct arena scope_memory;
 	struct index index;	/* once it is indexed */
 };
 

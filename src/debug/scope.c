@@ -4,7 +4,8 @@
  * the innermost block, and names in it. Entries of a unit lie in order, and
  * the walk goes forward only, so that damaged data ends it. A unit may have
  * thousands of entries before the one that is looked for, and a breakpoint with
- * a condition asks at one address again and again: the last chains are kept.
+ * a condition asks at one address again and again, for the same few names: the
+ * last chains, and what was found in their blocks, are kept.
  */
 #include "private.h"
 
@@ -76,7 +77,7 @@ descend(struct descent *s, Dwarf_Die *die, size_t depth)
 
 /* ---- those that are known ---- */
 
-enum { CHAINS_MAX = 4096 };
+enum { KEPT_MAX = 4096 };
 
 struct chain {
 	size_t len;
@@ -87,7 +88,8 @@ void
 scopes_forget(struct object *o)
 {
 	map_fini(&o->chains);
-	arena_free(&o->chain_memory);
+	map_fini(&o->findings);
+	arena_free(&o->scope_memory);
 }
 
 static const struct chain *
@@ -95,9 +97,9 @@ note_chain(struct object *o, const struct descent *s)
 {
 	struct chain *c;
 
-	if (o->chains.len >= CHAINS_MAX)
+	if (o->chains.len >= KEPT_MAX)
 		scopes_forget(o);
-	c = arena_alloc(&o->chain_memory,
+	c = arena_alloc(&o->scope_memory,
 			sizeof *c + s->len * sizeof *c->dies);
 	c->len = s->len;
 	for (size_t i = 0; i < s->len; i++)
@@ -213,14 +215,70 @@ look_at(void *arg, Dwarf_Die *die)
 	return true;
 }
 
+/* What was found of a name in a block, or that nothing was. */
+struct finding {
+	struct finding *next;	/* of the same hash */
+	const void *block;
+	enum entry_wanted want;
+	bool found;
+	Dwarf_Die die;
+	char name[];
+};
+
+static struct finding *
+known_finding(struct object *o, uint64_t hash, const struct search *s,
+	      const Dwarf_Die *block)
+{
+	uint64_t first;
+	struct finding *f = NULL;
+
+	if (map_get(&o->findings, hash, &first))
+		f = (struct finding *)(uintptr_t)first;
+	while (f && (f->block != block->addr || f->want != s->want ||
+		     strcmp(f->name, s->name) != 0))
+		f = f->next;
+	return f;
+}
+
+static struct finding *
+note_finding(struct object *o, uint64_t hash, const struct search *s,
+	     const Dwarf_Die *block)
+{
+	const size_t n = strlen(s->name) + 1;
+	struct finding *f;
+	uint64_t *first;
+
+	if (o->findings.len >= KEPT_MAX)
+		scopes_forget(o);
+	f = arena_alloc(&o->scope_memory, sizeof *f + n);
+	f->block = block->addr;
+	f->want = s->want;
+	f->found = s->found;
+	if (s->found)
+		f->die = *s->out;
+	memcpy(f->name, s->name, n);
+	first = map_slot_of(&o->findings, hash);
+	f->next = (struct finding *)(uintptr_t)*first;
+	*first = (uintptr_t)f;
+	return f;
+}
+
 static bool
-find_in_block(struct debug *d, Dwarf_Die *block, const char *name,
-	      enum entry_wanted want, Dwarf_Die *out)
+find_in_block(struct debug *d, struct object *o, Dwarf_Die *block,
+	      const char *name, enum entry_wanted want, Dwarf_Die *out)
 {
 	struct search s = { d, name, want, out, false };
+	const uint64_t hash = hash_bytes(name, strlen(name),
+					 (uintptr_t)block->addr + want);
+	struct finding *f = known_finding(o, hash, &s, block);
 
-	(void)block_each(block, look_at, &s);
-	return s.found;
+	if (!f) {
+		(void)block_each(block, look_at, &s);
+		f = note_finding(o, hash, &s, block);
+	}
+	if (f->found)
+		*out = f->die;
+	return f->found;
 }
 
 bool
@@ -229,7 +287,8 @@ scope_find(struct debug *d, const struct frame *f, const char *name,
 {
 	for (size_t i = f->first; i <= f->last && i < f->at->scope_len; i++)
 		if (holds_code(dwarf_tag(&f->at->scopes[i])) &&
-		    find_in_block(d, &f->at->scopes[i], name, want, out))
+		    find_in_block(d, f->at->object, &f->at->scopes[i], name,
+				  want, out))
 			return true;
 	return false;
 }
