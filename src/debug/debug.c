@@ -68,7 +68,6 @@ debug_free(struct debug *d)
 	map_fini(&d->derived_short);
 	map_fini(&d->basics);
 	map_fini(&d->enums);
-	free(d->index.slots);
 	arena_free(&d->scratch);
 	arena_free(&d->lasting);
 	free(d);

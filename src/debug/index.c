@@ -64,8 +64,8 @@ is_type_tag(int tag)
 
 /* ---- the table ---- */
 
-static uint64_t
-hash_name(const char *name)
+uint64_t
+index_hash(const char *name)
 {
 	return hash_bytes(name, strlen(name), 0);
 }
@@ -85,7 +85,7 @@ grow(struct index *x)
 			turned = e;
 		}
 		for (e = turned; e; e = next) {
-			struct entry **slot = &slots[hash_name(e->name) % n];
+			struct entry **slot = &slots[index_hash(e->name) % n];
 
 			next = e->next;
 			e->next = *slot;
@@ -100,21 +100,22 @@ grow(struct index *x)
 static struct entry *
 add_entry(struct debug *d, const struct entry *from)
 {
-	struct index *x = &d->index;
+	struct index *x = &from->object->index;
 	struct entry *e;
 
-	if (x->len >= ENTRIES_MAX)
+	if (d->entries >= ENTRIES_MAX)
 		return NULL;
 	if (x->len >= x->slot_len)
 		grow(x);
 	e = arena_alloc(&d->lasting, sizeof *e);
 	*e = *from;
 
-	struct entry **slot = &x->slots[hash_name(e->name) % x->slot_len];
+	struct entry **slot = &x->slots[index_hash(e->name) % x->slot_len];
 
 	e->next = *slot;
 	*slot = e;
 	x->len++;
+	d->entries++;
 	return e;
 }
 
@@ -308,8 +309,8 @@ scan_children(struct scan *s, Dwarf_Die *die, const char *scope, int depth)
 	} while (dwarf_siblingof(&child, &child) == 0);
 }
 
-static void
-scan_object(struct debug *d, struct object *o)
+void
+index_scan(struct debug *d, struct object *o)
 {
 	struct scan s = { .d = d, .object = o };
 	Dwarf_CU *cu = NULL;
@@ -330,16 +331,45 @@ scan_object(struct debug *d, struct object *o)
 	place_early(&s);
 }
 
-static void
-scan_all(struct debug *d)
+void
+index_scan_all(struct debug *d)
 {
 	objects_load(d);
 	for (size_t i = 0; i < d->objects.len; i++) {
 		struct object *o = d->objects.items[i];
 
 		if (o->here)
-			scan_object(d, o);
+			index_scan(d, o);
 	}
+}
+
+struct object *
+index_owner(struct debug *d, Dwarf_Die *die)
+{
+	Dwarf *dwarf = dwarf_cu_getdwarf(die->cu);
+	struct object *owner = NULL;
+
+	objects_load(d);
+	for (size_t i = 0; dwarf && i < d->objects.len; i++) {
+		struct object *o = d->objects.items[i];
+
+		if (o->here && o->dwarf == dwarf &&
+		    (!owner || o->order < owner->order))
+			owner = o;
+	}
+	return owner;
+}
+
+/* Around an entry there is only what is in its own object. */
+static void
+scan_owner(struct debug *d, Dwarf_Die *die)
+{
+	struct object *o = index_owner(d, die);
+
+	if (o)
+		index_scan(d, o);
+	else
+		index_scan_all(d);
 }
 
 const char *
@@ -352,7 +382,7 @@ die_full_name(struct debug *d, Dwarf_Die *die)
 
 	if (!name || !die_is_cxx(die))
 		return name;
-	scan_all(d);
+	scan_owner(d, die);
 	for (int i = 0; i < CHAIN_MAX; i++) {
 		if (map_get(&d->derived, (uintptr_t)at.addr, &scope))
 			return arena_printf(&d->scratch, "%s::%s",
@@ -365,181 +395,4 @@ die_full_name(struct debug *d, Dwarf_Die *die)
 		at = origin;
 	}
 	return name;
-}
-
-/* ---- questions ---- */
-
-static bool
-entry_fits(struct entry *e, enum entry_wanted want)
-{
-	const bool type = is_type_tag(dwarf_tag(&e->die));
-
-	return want == WANT_ANY || (want == WANT_TYPE) == type;
-}
-
-static bool
-is_prefix(const char *scope, const char *name, size_t n)
-{
-	return scope && strlen(scope) == n && memcmp(scope, name, n) == 0;
-}
-
-/* The last :: outside of <...>. */
-static const char *
-last_part(const char *name)
-{
-	const char *last = name;
-	int depth = 0;
-
-	for (const char *at = name; *at; at++) {
-		if (*at == '<' || *at == '(')
-			depth++;
-		else if (*at == '>' || *at == ')')
-			depth--;
-		else if (depth == 0 && at[0] == ':' && at[1] == ':')
-			last = at + 2;
-	}
-	return last;
-}
-
-/* Does that scope end so? "A::B" ends in "B", and all in nothing. */
-static bool
-ends_in(const char *scope, const char *name, size_t n)
-{
-	const size_t len = scope ? strlen(scope) : 0;
-
-	return len >= n && memcmp(scope + len - n, name, n) == 0 &&
-		(n == 0 || len == n || scope[len - n - 1] == ':');
-}
-
-static void
-each_named(struct debug *d, const char *name,
-	   bool (*is_in)(const char *scope, const char *name, size_t n),
-	   bool (*visit)(void *arg, struct entry *e), void *arg)
-{
-	const char *last = last_part(name);
-	const size_t scope_len = last == name ? 0 : (size_t)(last - name) - 2;
-
-	scan_all(d);
-	if (d->index.slot_len == 0)
-		return;
-	for (struct entry *e = d->index.slots[hash_name(last) %
-					      d->index.slot_len];
-	     e; e = e->next) {
-		if (!e->object->here || strcmp(e->name, last) != 0 ||
-		    (!is_in(e->scope, name, scope_len) &&
-		     !is_in(e->short_scope, name, scope_len)))
-			continue;
-		if (!visit(arg, e))
-			return;
-	}
-}
-
-void
-index_each(struct debug *d, const char *name,
-	   bool (*visit)(void *arg, struct entry *e), void *arg)
-{
-	each_named(d, name, is_prefix, visit, arg);
-}
-
-void
-index_each_anywhere(struct debug *d, const char *name,
-		    bool (*visit)(void *arg, struct entry *e), void *arg)
-{
-	each_named(d, name, ends_in, visit, arg);
-}
-
-void
-index_each_begun(struct debug *d, const char *name,
-		 bool (*visit)(void *arg, struct entry *e), void *arg)
-{
-	scan_all(d);
-	for (size_t i = 0; i < d->index.slot_len; i++)
-		for (struct entry *e = d->index.slots[i]; e; e = e->next)
-			if (e->object->here && str_starts(e->name, name) &&
-			    !visit(arg, e))
-				return;
-}
-
-struct choice {
-	enum entry_wanted want;
-	Dwarf_Die *unit;
-	struct entry *best;
-	int score;
-};
-
-/* Of the unit that asks before all, what is global before what is private to
- * another unit, what is somewhere before what is only declared. */
-static bool
-choose(void *arg, struct entry *e)
-{
-	struct choice *c = arg;
-	int score = 1;
-
-	if (!entry_fits(e, c->want))
-		return true;
-	if (!e->declaration)
-		score += 8;
-	if (c->unit && e->unit.addr == c->unit->addr)
-		score += 4;
-	if (e->external)
-		score += 2;
-	if (score > c->score || (score == c->score && c->best &&
-				 e->object->order < c->best->object->order)) {
-		c->score = score;
-		c->best = e;
-	}
-	return true;
-}
-
-struct entry *
-index_find(struct debug *d, const char *name, enum entry_wanted want,
-	   Dwarf_Die *unit)
-{
-	struct choice c = { .want = want, .unit = unit };
-
-	index_each(d, name, choose, &c);
-	return c.best;
-}
-
-bool
-index_is_type(struct debug *d, const char *name, Dwarf_Die *unit)
-{
-	struct choice value = { .want = WANT_VALUE, .unit = unit };
-	struct choice type = { .want = WANT_TYPE, .unit = unit };
-
-	index_each(d, name, choose, &value);
-	index_each(d, name, choose, &type);
-	if (!type.best || !value.best)
-		return type.best != NULL;
-	return type.score != value.score ? type.score > value.score :
-		type.best->object->order < value.best->object->order;
-}
-
-struct search {
-	struct type *type;
-	struct entry *found;
-};
-
-static bool
-defines(void *arg, struct entry *e)
-{
-	struct search *s = arg;
-	const int tag = dwarf_tag(&e->die), its = dwarf_tag(&s->type->die);
-	const bool same = tag == its ||
-		(tag == DW_TAG_class_type && its == DW_TAG_structure_type) ||
-		(tag == DW_TAG_structure_type && its == DW_TAG_class_type);
-
-	if (!same || e->declaration)
-		return true;
-	s->found = e;
-	return e->object != s->type->object;
-}
-
-struct entry *
-index_definition(struct debug *d, struct type *t)
-{
-	struct search s = { .type = t };
-
-	index_each(d, t->name, defines, &s);
-	return s.found;
 }

@@ -80,10 +80,12 @@ objects_load(struct debug *d)
 void
 object_close(struct object *o)
 {
+	scopes_forget(o);
 	if (o->eh_cfi)
 		(void)dwarf_cfi_end(o->eh_cfi);
 	if (o->owned)
 		symfile_free(o->symbols);
+	free(o->index.slots);
 	free(o->shown);
 	free(o->key);
 	free(o);

@@ -48,6 +48,12 @@ void arena_free(struct arena *a);
 
 /* ---- objects ---- */
 
+struct entry;
+struct index {			/* names of an object; see index.c */
+	struct entry **slots;
+	size_t slot_len, len;
+};
+
 struct object {
 	char *key;		/* path, what tells it from another */
 	char *shown;
@@ -59,6 +65,11 @@ struct object {
 	Dwarf *dwarf;		/* NULL: no debug information */
 	Dwarf_CFI *eh_cfi, *debug_cfi;
 	bool dwarf_sought, cfi_sought, indexed;
+	/* what is known of scopes, see scope.c: address -> those around it,
+	 * hash -> what names in them are */
+	struct map chains, findings;
+	struct arena scope_memory;
+	struct index index;	/* once it is indexed */
 };
 
 /* ---- frames ---- */
@@ -142,7 +153,6 @@ struct type {
 };
 
 struct debug;
-struct entry;
 
 struct type *type_array_of_die(struct debug *d, struct object *o,
 			       Dwarf_Die *die);
@@ -392,10 +402,16 @@ struct entry {
 
 enum entry_wanted { WANT_VALUE, WANT_TYPE, WANT_ANY };
 
-struct index {
-	struct entry **slots;
-	size_t slot_len, len;
-};
+uint64_t index_hash(const char *name);
+/* Walk it, if it was not. */
+void index_scan(struct debug *d, struct object *o);
+/* All that are here. */
+void index_scan_all(struct debug *d);
+/* The object whose entry that is; NULL: of a file of dwz, or one that was split
+ * off. Of one that is mapped twice the first. */
+struct object *index_owner(struct debug *d, Dwarf_Die *die);
+
+/* ---- lookup.c ---- */
 
 /* The best of that qualified name: of the frame's unit before all others. */
 struct entry *index_find(struct debug *d, const char *name,
@@ -433,6 +449,8 @@ bool is_chooser(const struct symbol *sym);
 /* Scopes around vaddr, innermost first, the unit last. */
 void scopes_at(struct debug *d, struct object *o, uint64_t vaddr,
 	       struct physical *at);
+/* Those that are known of an object. */
+void scopes_forget(struct object *o);
 /* A variable, parameter or enumerator that the frame sees by that name. */
 bool scope_find(struct debug *d, const struct frame *f, const char *name,
 		enum entry_wanted want, Dwarf_Die *out);
@@ -599,7 +617,7 @@ struct debug {
 	struct frame **frames;	/* pointers: the array grows */
 	size_t frame_len, frame_cap, selected;
 	bool frames_ended;
-	struct index index;
+	size_t entries;		/* in the indexes of all objects */
 	struct vec slots;	/* struct variable_slot */
 	debug_variable *outside;	/* NULL: there are no others */
 	void *outside_arg;

@@ -2,14 +2,16 @@
 /*
  * What is visible at an address: the chain of entries from the unit down to
  * the innermost block, and names in it. Entries of a unit lie in order, and
- * the walk goes forward only, so that damaged data ends it.
+ * the walk goes forward only, so that damaged data ends it. A unit may have
+ * thousands of entries before the one that is looked for, and a breakpoint with
+ * a condition asks at one address again and again, for the same few names: the
+ * last chains, and what was found in their blocks, are kept.
  */
 #include "private.h"
 
 #include <string.h>
 
 struct descent {
-	struct debug *d;
 	uint64_t vaddr;
 	Dwarf_Die found[SCOPE_MAX];
 	size_t len;
@@ -73,30 +75,77 @@ descend(struct descent *s, Dwarf_Die *die, size_t depth)
 	return false;
 }
 
+/* ---- those that are known ---- */
+
+enum { KEPT_MAX = 4096 };
+
+struct chain {
+	size_t len;
+	Dwarf_Die dies[];	/* innermost first */
+};
+
 void
-scopes_at(struct debug *d, struct object *o, uint64_t vaddr,
-	  struct physical *at)
+scopes_forget(struct object *o)
 {
-	struct descent s = { .d = d, .vaddr = vaddr };
-	uint64_t offset;
+	map_fini(&o->chains);
+	map_fini(&o->findings);
+	arena_free(&o->scope_memory);
+}
+
+static const struct chain *
+note_chain(struct object *o, const struct descent *s)
+{
+	struct chain *c;
+
+	if (o->chains.len >= KEPT_MAX)
+		scopes_forget(o);
+	c = arena_alloc(&o->scope_memory,
+			sizeof *c + s->len * sizeof *c->dies);
+	c->len = s->len;
+	for (size_t i = 0; i < s->len; i++)
+		c->dies[i] = s->found[s->len - 1 - i];
+	map_put(&o->chains, s->vaddr, (uintptr_t)c);
+	return c;
+}
+
+/* NULL: no unit is there. */
+static const struct chain *
+find_chain(struct object *o, uint64_t vaddr)
+{
+	struct descent s = { .vaddr = vaddr };
+	uint64_t known, offset;
 	Dwarf *dwarf;
 
-	if (at->scoped)
-		return;
-	at->scoped = true;
+	if (map_get(&o->chains, vaddr, &known))
+		return (const struct chain *)(uintptr_t)known;
 	(void)object_dwarf(o);
 	dwarf = symfile_unit_dwarf(o->symbols,
 				   symfile_unit_at(o->symbols, vaddr),
 				   &offset);
 	if (!dwarf || !dwarf_offdie(dwarf, offset, &s.found[0]))
-		return;
+		return NULL;
 	s.last = s.found[0].addr;
 	s.len = 1;
 	(void)descend(&s, &s.found[0], 1);
-	at->scopes = arena_alloc(&d->stack, s.len * sizeof *at->scopes);
-	for (size_t i = 0; i < s.len; i++)
-		at->scopes[i] = s.found[s.len - 1 - i];
-	at->scope_len = s.len;
+	return note_chain(o, &s);
+}
+
+void
+scopes_at(struct debug *d, struct object *o, uint64_t vaddr,
+	  struct physical *at)
+{
+	const struct chain *c;
+
+	if (at->scoped)
+		return;
+	at->scoped = true;
+	c = find_chain(o, vaddr);
+	if (!c)
+		return;
+	/* a frame may outlive what is kept */
+	at->scopes = arena_alloc(&d->stack, c->len * sizeof *at->scopes);
+	memcpy(at->scopes, c->dies, c->len * sizeof *at->scopes);
+	at->scope_len = c->len;
 }
 
 static bool
@@ -166,14 +215,70 @@ look_at(void *arg, Dwarf_Die *die)
 	return true;
 }
 
+/* What was found of a name in a block, or that nothing was. */
+struct finding {
+	struct finding *next;	/* of the same hash */
+	const void *block;
+	enum entry_wanted want;
+	bool found;
+	Dwarf_Die die;
+	char name[];
+};
+
+static struct finding *
+known_finding(struct object *o, uint64_t hash, const struct search *s,
+	      const Dwarf_Die *block)
+{
+	uint64_t first;
+	struct finding *f = NULL;
+
+	if (map_get(&o->findings, hash, &first))
+		f = (struct finding *)(uintptr_t)first;
+	while (f && (f->block != block->addr || f->want != s->want ||
+		     strcmp(f->name, s->name) != 0))
+		f = f->next;
+	return f;
+}
+
+static struct finding *
+note_finding(struct object *o, uint64_t hash, const struct search *s,
+	     const Dwarf_Die *block)
+{
+	const size_t n = strlen(s->name) + 1;
+	struct finding *f;
+	uint64_t *first;
+
+	if (o->findings.len >= KEPT_MAX)
+		scopes_forget(o);
+	f = arena_alloc(&o->scope_memory, sizeof *f + n);
+	f->block = block->addr;
+	f->want = s->want;
+	f->found = s->found;
+	if (s->found)
+		f->die = *s->out;
+	memcpy(f->name, s->name, n);
+	first = map_slot_of(&o->findings, hash);
+	f->next = (struct finding *)(uintptr_t)*first;
+	*first = (uintptr_t)f;
+	return f;
+}
+
 static bool
-find_in_block(struct debug *d, Dwarf_Die *block, const char *name,
-	      enum entry_wanted want, Dwarf_Die *out)
+find_in_block(struct debug *d, struct object *o, Dwarf_Die *block,
+	      const char *name, enum entry_wanted want, Dwarf_Die *out)
 {
 	struct search s = { d, name, want, out, false };
+	const uint64_t hash = hash_bytes(name, strlen(name),
+					 (uintptr_t)block->addr + want);
+	struct finding *f = known_finding(o, hash, &s, block);
 
-	(void)block_each(block, look_at, &s);
-	return s.found;
+	if (!f) {
+		(void)block_each(block, look_at, &s);
+		f = note_finding(o, hash, &s, block);
+	}
+	if (f->found)
+		*out = f->die;
+	return f->found;
 }
 
 bool
@@ -182,126 +287,8 @@ scope_find(struct debug *d, const struct frame *f, const char *name,
 {
 	for (size_t i = f->first; i <= f->last && i < f->at->scope_len; i++)
 		if (holds_code(dwarf_tag(&f->at->scopes[i])) &&
-		    find_in_block(d, &f->at->scopes[i], name, want, out))
+		    find_in_block(d, f->at->object, &f->at->scopes[i], name,
+				  want, out))
 			return true;
 	return false;
-}
-
-/* ---- what frames are called ---- */
-
-const char *
-frame_function(struct debug *d, const struct frame *f)
-{
-	const struct physical *p = f->at;
-	struct symbol sym;
-
-	if (f->last < p->scope_len) {
-		Dwarf_Die *die = &p->scopes[f->last];
-
-		if (dwarf_tag(die) != DW_TAG_compile_unit && die_name(die))
-			return arena_text(&d->stack, die_full_name(d, die));
-	}
-	if (!p->object ||
-	    !symfile_find(p->object->symbols,
-			  frame_lookup_pc(p) - p->object->bias, &sym))
-		return NULL;
-	return sym.name;
-}
-
-bool
-frame_is_cxx(struct debug *d)
-{
-	const struct frame *f = frame_selected(d);
-
-	return f && f->at->scope_len &&
-	       die_is_cxx(&f->at->scopes[f->at->scope_len - 1]);
-}
-
-bool
-frame_has_data(const struct frame *f)
-{
-	const char *file = NULL;
-	Dwarf_Attribute attr;
-	Dwarf_Die *unit;
-	uint8_t type;
-
-	if (f->at->scope_len == 0)
-		return true;
-	unit = &f->at->scopes[f->at->scope_len - 1];
-	if (dwarf_cu_info(unit->cu, NULL, &type, NULL, NULL, NULL, NULL,
-			  NULL) != 0 || type != DW_UT_skeleton)
-		return true;
-	if (dwarf_attr(unit, DW_AT_dwo_name, &attr) ||
-	    dwarf_attr(unit, DW_AT_GNU_dwo_name, &attr))
-		file = dwarf_formstring(&attr);
-	(void)fail(FAIL_MISSING, "the debug data of %s is in %s, which is not "
-		   "found", die_name(unit) ? die_name(unit) : "this code",
-		   file ? file : "another file");
-	(void)fail_remedy("put it where it was compiled, or compile without "
-			  "-gsplit-dwarf");
-	return false;
-}
-
-/* The line of the innermost function is of the pc; of one around it, of where
- * the next inner one was inlined. */
-static void
-frame_line(const struct frame *f, struct debug_frame *out)
-{
-	const struct physical *p = f->at;
-	uint64_t number;
-
-	if (!p->object)
-		return;
-	if (f->first == 0) {
-		if (!symfile_line(p->object->symbols,
-				  frame_lookup_pc(p) - p->object->bias,
-				  &out->file, &out->line))
-			out->file = NULL;
-		return;
-	}
-
-	Dwarf_Die *inner = &p->scopes[f->first - 1];
-	Dwarf_Die unit;
-	Dwarf_Files *files;
-	size_t count;
-
-	if (attr_unsigned(inner, DW_AT_call_line, &number))
-		out->line = (int)number;
-	if (dwarf_diecu(inner, &unit, NULL, NULL) &&
-	    dwarf_getsrcfiles(&unit, &files, &count) == 0 &&
-	    attr_unsigned(inner, DW_AT_call_file, &number) && number < count)
-		out->file = dwarf_filesrc(files, number, NULL, NULL);
-}
-
-int
-debug_frame(struct debug *d, size_t n, struct debug_frame *out)
-{
-	const struct frame *f;
-	struct symbol sym;
-
-	objects_load(d);
-	f = frame_get(d, n);
-	if (!f)
-		return -1;
-
-	const struct physical *p = f->at;
-
-	*out = (struct debug_frame){
-		.pc = p->pc, .cfa = p->cfa, .inlined = f->inlined,
-		.exact = p->exact, .signal = p->signal,
-	};
-	/* whether a handler was called here shows when the step is made */
-	(void)frame_make_all(d, n + 1);
-	f = d->frames[n];
-	out->signal = p->signal;
-	out->cfa = p->cfa;
-	out->function = frame_function(d, f);
-	if (p->object) {
-		out->object = p->object->shown;
-		if (symfile_find(p->object->symbols,
-				 frame_lookup_pc(p) - p->object->bias, &sym))
-			out->offset = p->pc - p->object->bias - sym.start;
-	}
-	frame_line(f, out);
-	return 0;
 }

@@ -171,6 +171,10 @@ symfile_copies(struct symfile *sf, const char *plain,
 {
 	struct copies c = { .sf = sf, .plain = plain, .is_wanted = is_wanted,
 			    .visit = visit, .arg = arg };
+
+	if (!debug_mentions(sf, plain))
+		return;
+
 	const size_t units = symfile_units(sf);
 	struct unit *first = lines_unit(sf, 1);
 

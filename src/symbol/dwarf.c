@@ -152,6 +152,14 @@ index_units(struct symfile *sf, struct lines *lines)
 	}
 }
 
+Elf *
+lines_elf(struct symfile *sf)
+{
+	Elf *elf = sf->main.elf;
+
+	return elf && !image_has_lines(elf) ? symfile_debug_elf(sf) : elf;
+}
+
 static struct lines *
 lines_of(struct symfile *sf)
 {
@@ -159,10 +167,8 @@ lines_of(struct symfile *sf)
 		return sf->lines;
 	sf->lines = xcalloc(1, sizeof *sf->lines);
 
-	Elf *elf = sf->main.elf;
+	Elf *elf = lines_elf(sf);
 
-	if (elf && !image_has_lines(elf))
-		elf = symfile_debug_elf(sf);
 	if (elf)
 		sf->lines->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	sf->lines->readable = sf->lines->dwarf && strings_end(elf);

@@ -180,6 +180,8 @@ bool operand_name(struct symfile *sf, uint64_t vaddr, enum name_form form,
 /* ---- dwarf.c ------------------------------------------------------------ */
 
 bool image_has_lines(Elf *elf);
+/* The file that has the debug information, if any has. */
+Elf *lines_elf(struct symfile *sf);
 void lines_free(struct lines *lines);
 /* NULL: no debug information, or none that may be read. */
 Dwarf *lines_dwarf(struct symfile *sf);
@@ -209,5 +211,10 @@ struct body *body_around(struct bodies *b, const struct body *body);
 const char *body_name(Dwarf_Die *die);
 /* Where it is entered; false: it has no code. */
 bool body_entry(Dwarf_Die *die, uint64_t *entry);
+
+/* ---- mentions.c --------------------------------------------------------- */
+
+/* false: no entry has a name that is this one, or this one and then <. */
+bool debug_mentions(struct symfile *sf, const char *name);
 
 #endif
