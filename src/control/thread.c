@@ -293,7 +293,9 @@ give_back(struct target *t, struct hold *known)
 	if (ptrace(PTRACE_SETOPTIONS, tid, 0, t->pack.options |
 		   errand_options(known)) < 0 && errno != ESRCH)
 		return ptrace_failed(tid, "set the trace options");
-	if (!t->held)
+	/* the end of a called function came while it was lent: that is told */
+	if (!t->held && !(thread_is_back(t, tid) &&
+			  breakpoint_touches(t, known)))
 		hold_run_on(t, known);
 	return 0;
 }
