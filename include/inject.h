@@ -24,7 +24,6 @@ enum inject_mishap {
 	INJECT_RETURNED,
 	INJECT_FAULTED,		/* by a signal that the program never gets */
 	INJECT_JUMPED,		/* it was about to leave by longjmp */
-	INJECT_LATE,		/* it was given up */
 	INJECT_THREAD_ENDED,	/* by itself: pthread_exit */
 };
 enum { INJECT_FRAMES = 24 };
@@ -146,9 +145,6 @@ struct inject_limits {
 	 * May be NULL. */
 	bool (*cancelled)(void *arg);
 	void *arg;
-	/* What is given up is ended. Else its thread stays: it may hold
-	 * anything. */
-	bool ends;
 };
 /* Call a function of the target on a fresh thread: for `call f(args)`. A fault
  * in it, and what else keeps it from its return, is told in the report and

@@ -372,15 +372,11 @@ struct session_beside {
 	uint64_t function;
 	const uint64_t *args;
 	size_t nargs;
-	/* What it may use or wait for, and then it is ended; 0: some time, and
-	 * its thread stays until it returns. */
-	unsigned seconds;
 };
 enum session_mishap {		/* as enum inject_mishap has them */
 	SESSION_BESIDE_RETURNED,
 	SESSION_BESIDE_FAULTED,
 	SESSION_BESIDE_JUMPED,
-	SESSION_BESIDE_LATE,
 	SESSION_BESIDE_THREAD_ENDED,
 };
 enum { SESSION_CALLED_AT = 24 };

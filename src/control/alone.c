@@ -241,6 +241,16 @@ note_ends(struct target *t)
 		;
 }
 
+/* For so long it is waited for before the limit is looked at again. */
+static uint64_t
+slice(bool asked, const struct alone_limit *limit)
+{
+	const uint64_t most = SLICE_MS * (uint64_t)NS_PER_MS, now = now_ns();
+	const uint64_t left = limit->deadline > now ? limit->deadline - now : 0;
+
+	return !asked && left < most ? left : most;
+}
+
 /* 1: an event; 0: none by the deadline, though it was asked to stop; -1. */
 static int
 await(struct target *t, pid_t tid, bool asked, const struct alone_limit *limit,
@@ -250,7 +260,7 @@ await(struct target *t, pid_t tid, bool asked, const struct alone_limit *limit,
 		limit->deadline;
 
 	for (;;) {
-		if (thread_wait(tid, SLICE_MS * (uint64_t)NS_PER_MS, ev) == 0)
+		if (thread_wait(tid, slice(asked, limit), ev) == 0)
 			return 1;
 		if (ev->kind != EVENT_NONE)
 			return -1;

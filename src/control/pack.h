@@ -162,10 +162,11 @@ void pack_let_newborn_go(struct pack *p);
 void hold_run_on(struct target *t, struct hold *h);
 /* hold.c: the same, from a stop at which nothing has to be repaired, with this
  * signal; or on in its group stop. */
-/* What it needs beside the pack's, to be seen at its return. */
-unsigned long errand_options(const struct hold *h);
 void hold_continue(const struct target *t, struct hold *h, int signal);
 void hold_listen(struct hold *h);
+/* What a called function needs beside the pack's options, to be seen at its
+ * return. */
+unsigned long errand_options(const struct hold *h);
 /* Who has hit a trap of ours, and was not seen yet, goes on to a plain stop. */
 void hold_other_hits(struct target *t);
 /* The signal that it stands with is not delivered. */

@@ -259,7 +259,8 @@ thread_hold(struct target *t, pid_t tid, unsigned long options,
 	h->stopped_at = known->stopped_at;
 	if (before != WANT_ASIS &&
 	    ptrace(PTRACE_SETOPTIONS, tid, 0, options | PTRACE_O_TRACEEXEC |
-		   (h->lent ? t->pack.options : 0)) < 0) {
+		   (h->lent ? t->pack.options | errand_options(known) : 0)) <
+	    0) {
 		ptrace_failed(tid, "set the trace options");
 		(void)thread_release(t, h);	/* the first failure counts */
 		return -1;

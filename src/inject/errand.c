@@ -312,12 +312,10 @@ run_threads(struct errand *e)
 static void
 abandon(struct errand *e)
 {
-	thread_abandon(e->thread);
-	thread_abandon(e->helper);
+	thread_let_stay(e, e->thread, ENLIST_RUNS);
+	thread_let_stay(e, e->helper, ENLIST_RUNS);
 	e->thread = e->helper = 0;
 	mishap_watch_no_more(e);
-	safepoint_close(e->safe);
-	e->safe = NULL;
 }
 
 static int

@@ -78,7 +78,6 @@ struct scratch {
 enum { JUMPS = 2 };		/* longjmp, and its fortified form */
 
 struct errand;
-struct safepoint;
 /* Called while the helper (or whoever makes the call) stands; regs are
  * good for remote_syscall. It may put descriptors made in the target into
  * block->area_fd, which are closed after the call. */
@@ -126,10 +125,8 @@ struct errand {
 	 * asked last; 0: not yet. */
 	uint64_t others_ns, others_since, others_asked;
 	/* Of a function of the program's. */
-	uint64_t late_ns;	/* it is to end since then; 0: it is not */
 	uint64_t thread_tp;
 	struct thread_watch *jumps[JUMPS];
-	struct safepoint *safe;
 	unsigned ends;		/* how often the thread was sent to its end */
 };
 
@@ -169,8 +166,10 @@ int helper_run_to_bell(struct errand *e);
 int errand_let_children_go(const struct errand *e, pid_t thread);
 int block_read(struct errand *e);
 int block_set_state(struct errand *e, uint32_t state);
-/* Let go of a thread (0: none) that goes on without us. */
-void thread_abandon(pid_t tid);
+/* Let go of a thread (0: none) that goes on without us. STANDS: it does. But who
+ * debugs the program must have all of its threads: one that is not traced would
+ * die of a trap. */
+void thread_let_stay(struct errand *e, pid_t tid, enum enlist how);
 /* A signal is due to a thread of ours; it goes on. */
 int errand_signal(struct errand *e, pid_t tid, enum thread_run how);
 

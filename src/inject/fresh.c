@@ -129,8 +129,10 @@ fresh_end(struct fresh_thread *f, const struct inject_limits *limits,
 	int r = 0;
 
 	f->e.limits = *limits;
-	f->e.thread = thread_discharge(f->p.t, f->tid) ? f->tid : 0;
+	/* without a helper the thread ends when all run */
 	f->e.helper = thread_discharge(f->p.t, f->helper) ? f->helper : 0;
+	f->e.thread = f->e.helper && thread_discharge(f->p.t, f->tid) ?
+		f->tid : 0;
 	if (f->e.helper) {
 		urgent_begin(&urgent);
 		r = errand_finish(&f->e);
@@ -149,7 +151,7 @@ fresh_end(struct fresh_thread *f, const struct inject_limits *limits,
 
 /* ---- out of what others need --------------------------------------------- */
 
-enum { CALM_NS = 1000 * 1000 * 1000, SLICE_NS = 2 * 1000 * 1000 };
+enum { CALM_NS = 1000 * 1000 * 1000, SLICE_NS = 300 * 1000 };
 
 static bool
 is_clear(const struct fresh_thread *f, struct safepoint *sp)
@@ -185,6 +187,9 @@ fresh_calm(struct fresh_thread *f)
 				break;
 			h.faulted = ev.kind == EVENT_SIGNAL;
 		}
+		/* to a plain stop: no path delivers that signal from there */
+		if (h.faulted)
+			(void)thread_settle(f->p.t, &h, CALM_NS);
 		(void)thread_release(f->p.t, &h);
 	}
 	safepoint_close(sp);

@@ -5,7 +5,7 @@
  *
  *	calling --- a fault, abort(3), raise(3) of such a signal ----+
  *	   |    \-- longjmp, to a stack that is not the thread's ----+
- *	   |    \-- too late: first out of malloc and the like ------+
+ *	   |    \-- too late, in our own entry ----------------------+
  *	   |                                                         v
  *	returned                                  where it was is noted
  *	   |                                                         |
@@ -26,7 +26,6 @@
 #include "walk.h"
 
 #define STOP_TIMEOUT_NS	UINT64_C(10000000000)
-#define GRACE_NS	UINT64_C(1000000000)
 #define END_NS		UINT64_C(1000000000)
 
 enum { ENDS_MOST = 16 };
@@ -277,34 +276,6 @@ interrupt(pid_t tid)
 	return ev.kind;
 }
 
-/*
- * Our own entry holds nothing of the program's, and what does not return there
- * would stay, and might use a processor, for as long as the program lives. Of a
- * function nobody can know; so it is for the caller to say.
- */
-static bool
-may_end(const struct errand *e)
-{
-	return e->entry ? handled(HAZARD_GUEST_HANGS) : e->limits.ends;
-}
-
-/* It gets some time to come out of what others would miss. */
-static bool
-is_clear(struct errand *e, pid_t tid)
-{
-	struct user_regs_struct r;
-
-	if (e->entry)
-		return true;
-	if (!e->late_ns)
-		e->late_ns = now_ns();
-	if (now_ns() - e->late_ns > GRACE_NS || thread_get_regs(tid, &r) < 0)
-		return true;
-	if (!e->safe && (e->safe = safepoint_open(e->p)))
-		safepoint_add_stack(e->safe, e->s.at, e->s.size);
-	return !e->safe || safepoint_is_clear(e->safe, &r);
-}
-
 /* It was ended already, and libc's own end of it hangs. */
 static bool
 force(struct errand *e, pid_t tid)
@@ -325,6 +296,11 @@ force(struct errand *e, pid_t tid)
 		make_exit(e, tid)) == 0;
 }
 
+/*
+ * Our own entry holds nothing of the program's, and what does not return there
+ * would stay, and might use a processor, for as long as the program lives. Of a
+ * function nobody can know.
+ */
 bool
 mishap_late(struct errand *e, const char *why)
 {
@@ -335,16 +311,13 @@ mishap_late(struct errand *e, const char *why)
 
 	if (e->ended_ns)
 		return !e->entry && force(e, tid);
-	if (!may_end(e) || !tid || block_read(e) < 0 ||
-	    !may_end_well(e, tid) || (at = interrupt(tid)) == EVENT_NONE)
+	if (!e->entry || !handled(HAZARD_GUEST_HANGS) || !tid ||
+	    block_read(e) < 0 || !may_end_well(e, tid) ||
+	    (at = interrupt(tid)) == EVENT_NONE)
 		return false;
 	if (at == EVENT_SIGNAL)		/* and then it is asked again */
 		return errand_signal(e, tid, how) == 0;
-	if (!is_clear(e, tid))
-		return thread_resume(tid, how, 0) == 0;
-	if (e->block.state == BLOCK_CALLING) {
+	if (e->block.state == BLOCK_CALLING)
 		snprintf(e->fault, sizeof e->fault, "%s", why);
-		note_where(e, tid, INJECT_LATE, 0);
-	}
 	return end_call(e, tid) == 0;
 }

@@ -261,9 +261,8 @@ why_give_up(struct errand *e, uint64_t since)
 			 (unsigned long long)(limits->own_ns / NS_PER_S));
 }
 
-/* Let go of a thread that goes on without us. */
-void
-thread_abandon(pid_t tid)
+static void
+abandon(pid_t tid)
 {
 	struct event ev;
 
@@ -277,17 +276,17 @@ thread_abandon(pid_t tid)
 		(void)ptrace(PTRACE_DETACH, tid, 0, 0);
 }
 
-/* Who debugs the program must have all its threads: one that is not traced
- * would die of a trap. */
-static void
-let_stay(struct errand *e, pid_t tid, enum enlist how)
+void
+thread_let_stay(struct errand *e, pid_t tid, enum enlist how)
 {
-	if (tid && e->keeps)
+	if (!tid)
+		return;
+	if (e->keeps)
 		(void)thread_enlist(e->p->t, tid, how);
 	else if (how == ENLIST_STANDS)
 		(void)ptrace(PTRACE_DETACH, tid, 0, 0);
 	else
-		thread_abandon(tid);
+		abandon(tid);
 }
 
 /*
@@ -312,8 +311,8 @@ cancel(struct errand *e, const char *why)
 	urgent_no_more(e, first);
 	if (e->helper != first)
 		urgent_no_more(e, e->helper);
-	let_stay(e, first, ENLIST_STANDS);
-	let_stay(e, first == e->thread ? e->helper : 0, ENLIST_RUNS);
+	thread_let_stay(e, first, ENLIST_STANDS);
+	thread_let_stay(e, first == e->thread ? e->helper : 0, ENLIST_RUNS);
 	e->left_behind = true;
 	e->helper = e->thread = 0;
 	(void)fail(FAIL_UNSUITABLE, "%s %s", where, why);

@@ -120,7 +120,6 @@ session_call(struct session *s, const struct session_beside *c,
 	*met = (struct session_met){ 0 };
 	wire_init(&request, WIRE_CALL);
 	wire_put(&request, c->function);
-	wire_put(&request, c->seconds);
 	wire_put(&request, c->nargs);
 	for (size_t i = 0; i < c->nargs; i++)
 		wire_put(&request, c->args[i]);

@@ -59,10 +59,30 @@ go_on_below(struct tracer *tr, pid_t tid)
 bool
 called_cancelled(void *arg)
 {
-	const struct tracer *tr = arg;
-	struct pollfd shell = { tr->shell, POLLIN, 0 };
+	return tracer_shell_speaks(arg);
+}
 
-	return poll(&shell, 1, 0) > 0;
+void
+called_put_where(struct wire_message *out, int signal,
+		 const struct inject_met *met)
+{
+	wire_put(out, (uint64_t)signal);
+	wire_put(out, met->frame_count);
+	for (size_t i = 0; i < met->frame_count; i++)
+		wire_put(out, met->frames[i]);
+}
+
+int
+called_check_thread(const struct tracer *tr, pid_t tid)
+{
+	for (size_t i = 0; i < tr->call_count; i++)
+		if (tr->calls[i].own && fresh_helper(tr->calls[i].own) == tid) {
+			fail(FAIL_UNSUITABLE, "thread %d is none of the "
+			     "program's: it waits for the end of thread %d",
+			     (int)tid, (int)fresh_tid(tr->calls[i].own));
+			return fail_remedy("thread TID for another one");
+		}
+	return 0;
 }
 
 bool

@@ -24,6 +24,11 @@ bool called_by(const struct tracer *tr, pid_t tid);
 const struct fresh_thread *called_own(const struct tracer *tr, pid_t tid);
 /* Of inject's limits: does the shell speak? */
 bool called_cancelled(void *tracer);
+/* Where it was, and the signal that it got there. */
+void called_put_where(struct wire_message *out, int signal,
+		      const struct inject_met *met);
+/* It only waits for the end of another: nobody may step it. */
+int called_check_thread(const struct tracer *tr, pid_t tid);
 /* The innermost one is over, and forgotten; with it the thread that was made
  * for it. gone: there is none of them any more. */
 void called_drop(struct tracer *tr, bool gone, struct inject_met *met);

@@ -24,8 +24,12 @@ no_patience(void *arg)
 	struct tracer *tr = p->tr;
 	const uint64_t ns = now_ns() - p->since;
 
-	if (!p->run && ns > ALONE_NS && !tracer_waits(tr))
+	if (!p->run && ns > ALONE_NS && !tracer_waits(tr)) {
 		p->run = target_continue_all(tr->target) == 0;
+		if (p->run && tr->col)
+			collection_note_stop(tr->col,
+					     target_pause_ns(tr->target));
+	}
 	if (p->run)
 		tracer_pump_events(tr);
 	return called_cancelled(tr) || (!p->run && ns > STANDING_NS);

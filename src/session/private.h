@@ -176,6 +176,8 @@ void tracer_leave_calls(struct tracer *tr);
 /* Its function is over before those that were called later: not yet told. */
 bool tracer_call_waits(struct tracer *tr, pid_t tid);
 pid_t tracer_calls(const struct tracer *tr);
+/* Is there something to read from the shell, or its end? */
+bool tracer_shell_speaks(const struct tracer *tr);
 /* It stands for whoever debugs it; -1: it runs. */
 int tracer_need_held(struct tracer *tr);
 

@@ -283,6 +283,14 @@ find_handler(uint32_t kind, bool outside)
 }
 
 bool
+tracer_shell_speaks(const struct tracer *tr)
+{
+	struct pollfd shell = { tr->shell, POLLIN, 0 };
+
+	return poll(&shell, 1, 0) > 0;
+}
+
+bool
 request_serve(struct tracer *tr, int fd, bool outside)
 {
 	struct wire_message in, out;

@@ -41,15 +41,6 @@ take_call(struct wire_message *in, struct interlude_call *c)
 /* ---- what became of a call ----------------------------------------------- */
 
 static void
-put_where(struct wire_message *out, int signal, const struct inject_met *met)
-{
-	wire_put(out, (uint64_t)signal);
-	wire_put(out, met->frame_count);
-	for (size_t i = 0; i < met->frame_count; i++)
-		wire_put(out, met->frames[i]);
-}
-
-static void
 put_result(struct wire_message *out, const struct interlude_news *news)
 {
 	wire_put(out, news->ints[0]);
@@ -102,7 +93,7 @@ answer(struct tracer *tr, const struct interlude_news *news,
 		r = interlude_end(c.at);
 	wire_put(out, why);
 	put_result(out, news);
-	put_where(out, news->signal, &where);
+	called_put_where(out, news->signal, &where);
 	wire_put(out, (uint64_t)(int64_t)(news->breakpoint ?
 		tracer_note_hit(tr, news->breakpoint, tid) : -1));
 	if (why == SESSION_CALL_LEFT && !c.own)
@@ -113,7 +104,7 @@ answer(struct tracer *tr, const struct interlude_news *news,
 	wire_put(out, (uint64_t)tid);
 	wire_put(out, c.own != NULL);
 	wire_put(out, target_knows(tr->target, c.from) ? (uint64_t)c.from : 0);
-	put_where(out, end.signal, &end);
+	called_put_where(out, end.signal, &end);
 	return r;
 }
 
@@ -123,8 +114,8 @@ go(struct tracer *tr, uint64_t ms, struct wire_message *out)
 	struct interlude_news news;
 
 	if (tracer_step_off(tr, tracer_calls(tr)) < 0 ||
-	    interlude_go(called_innermost(tr)->at, ms * 1000000, called_cancelled, tr,
-			 &news) < 0)
+	    interlude_go(called_innermost(tr)->at, ms * 1000000,
+			 called_cancelled, tr, &news) < 0)
 		return -1;
 	return answer(tr, &news, out);
 }
@@ -183,7 +174,8 @@ do_call_here(struct tracer *tr, struct wire_message *in,
 	if (tr->call_count == CALLS_MAX)
 		return fail(FAIL_USAGE, "more than %d calls within calls",
 			    CALLS_MAX);
-	if (((only_waiting || (did_wait && !called_by(tr, tid))) &&
+	if (called_check_thread(tr, tid) < 0 ||
+	    ((only_waiting || (did_wait && !called_by(tr, tid))) &&
 	     check_waiting(tid) < 0) ||
 	    (fresh && !(own = own_thread_make(tr))) || begin(tr, tid, own, &c) < 0)
 		return -1;

@@ -3,7 +3,7 @@
  * Requests of whoever debugs a target that stands: its memory, its registers,
  * steps. What they mean is known in the shell's process alone.
  */
-#include "private.h"
+#include "called.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -159,14 +159,6 @@ step_once(struct tracer *tr, struct stepping *s)
 /* A line may be a loop without end: the shell is asked whether to go on. */
 #define STEP_NS 100000000ull
 
-static bool
-shell_speaks(const struct tracer *tr)
-{
-	struct pollfd shell = { tr->shell, POLLIN, 0 };
-
-	return poll(&shell, 1, 0) > 0;
-}
-
 static int
 do_step(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
@@ -177,7 +169,8 @@ do_step(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 
 	s.start = wire_take(in);
 	s.end = wire_take(in);
-	if (tracer_need_held(tr) < 0 || look_where(tr->target, &s) < 0)
+	if (tracer_need_held(tr) < 0 || look_where(tr->target, &s) < 0 ||
+	    (s.start <= s.end && called_check_thread(tr, s.tid) < 0))
 		return -1;
 	while (s.start <= s.end) {
 		if (s.start != s.end && s.at.behind_call) {
@@ -187,7 +180,7 @@ do_step(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 		if (step_once(tr, &s) < 0)
 			return -1;
 		if (s.at.why == SESSION_STEPPED && !is_over(&s) &&
-		    (shell_speaks(tr) || now_ns() >= until))
+		    (tracer_shell_speaks(tr) || now_ns() >= until))
 			s.at.why = SESSION_STEP_INTERRUPTED;
 		if (is_over(&s))
 			break;

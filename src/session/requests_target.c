@@ -3,7 +3,7 @@
  * Requests that touch the target: come to it, stop it and let it run, call a
  * function, and go.
  */
-#include "inject.h"
+#include "called.h"
 #include "look_back.h"
 #include "private.h"
 
@@ -152,7 +152,7 @@ do_cont(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 }
 
 enum { CALL_ARGS = 6 };
-#define CALL_OWN_S	10ull
+#define CALL_OWN_NS	UINT64_C(10000000000)
 #define CALL_WALL_TIMES	3	/* waiting for a processor */
 
 /* While a function of the target runs for the shell: recording goes on, and
@@ -161,11 +161,10 @@ static bool
 call_cancelled(void *arg)
 {
 	struct tracer *tr = arg;
-	struct pollfd shell = { tr->shell, POLLIN, 0 };
 
 	if (tr->col && now_ns() >= collection_deadline(tr->col))
 		(void)collection_work(tr->col);	/* an end shows later, too */
-	return poll(&shell, 1, 0) > 0;
+	return tracer_shell_speaks(tr);
 }
 
 /* That it failed is an answer, where the function itself was it. */
@@ -177,30 +176,18 @@ put_answer(struct wire_message *out, int r, uint64_t result,
 	wire_put(out, r < 0 ? fail_last()->kind : FAIL_NONE);
 	wire_put(out, result);
 	wire_put(out, met->why);
-	wire_put(out, (uint64_t)met->signal);
-	wire_put(out, met->frame_count);
-	for (size_t i = 0; i < met->frame_count; i++)
-		wire_put(out, met->frames[i]);
-}
-
-static struct inject_limits
-limits_of(struct tracer *tr, uint64_t seconds)
-{
-	const uint64_t own = (seconds ? seconds : CALL_OWN_S) * 1000000000;
-
-	return (struct inject_limits){
-		.own_ns = own, .wall_ns = CALL_WALL_TIMES * own,
-		.cancelled = call_cancelled, .arg = tr, .ends = seconds,
-	};
+	called_put_where(out, met->signal, met);
 }
 
 static int
 do_call(struct tracer *tr, struct wire_message *in, struct wire_message *out)
 {
 	uint64_t args[CALL_ARGS], result = 0;
-	const uint64_t function = wire_take(in), seconds = wire_take(in);
-	const uint64_t n = wire_take(in);
-	const struct inject_limits limits = limits_of(tr, seconds);
+	const uint64_t function = wire_take(in), n = wire_take(in);
+	const struct inject_limits limits = {
+		.own_ns = CALL_OWN_NS, .wall_ns = CALL_WALL_TIMES * CALL_OWN_NS,
+		.cancelled = call_cancelled, .arg = tr,
+	};
 	struct inject_report report = {0};
 	int r;
 

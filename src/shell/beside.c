@@ -88,7 +88,6 @@ static int
 judge(struct shell *sh, const struct session_met *met)
 {
 	char *where = called_where(sh, &met->where);
-	char *why = xstrdup(fail_last()->reason);
 
 	switch (met->why) {
 	case SESSION_BESIDE_FAULTED:
@@ -109,15 +108,10 @@ judge(struct shell *sh, const struct session_met *met)
 		fail(FAIL_GENERAL, "the function that was called has ended its "
 		     "thread (pthread_exit); the process goes on");
 		break;
-	case SESSION_BESIDE_LATE:
-		fail(FAIL_GENERAL, "%s%s", why, where);
-		called_remedy(sh, &met->where, "");
-		break;
 	case SESSION_BESIDE_RETURNED:
 		break;
 	}
 	free(where);
-	free(why);
 	return -1;
 }
 

@@ -141,9 +141,6 @@ try_calls(const char *threads)
 		.own_ns = 1000 * second, .cancelled = no_longer,
 		.arg = &asked,
 	};
-	const struct inject_limits ending = {
-		.own_ns = second, .ends = true,
-	};
 	struct inject_report report;
 	uint64_t result = 0;
 	unsigned before;
@@ -187,11 +184,6 @@ try_calls(const char *threads)
 	      strstr(fail_last()->reason, "cancelled") &&
 	      strstr(fail_last()->remedy, "stays in it"),
 	      "and when nobody wants it any more");
-	before = count_threads(pid);
-	check(inject_call(t, shared->hang, NULL, 0, &ending, &result,
-			  &report) < 0 && report.met.why == INJECT_LATE &&
-	      count_threads(pid) == before,
-	      "where that is wanted, what is given up is ended");
 	check(inject_call(t, shared->add, args, 2, &patient, &result,
 			  &report) == 0 && result == 7035,
 	      "the next call works");
