@@ -76,6 +76,9 @@ const char *target_how_ended(const struct target *t);
  * *tids is grown; the caller frees it. Returns the count or -1. */
 ssize_t target_threads(struct target *t, pid_t **tids, size_t *cap);
 
+/* A thread that the kernel made there for itself: it never stops. */
+bool target_is_worker(const struct target *t, pid_t tid);
+
 /* ---- stat.c: what the kernel counts; 0, or -1 when it is gone, without a
  * failure */
 

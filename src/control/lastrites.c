@@ -28,7 +28,8 @@ ends_already(const struct target *t, pid_t tid)
 {
 	const struct hold *h = pack_find(&t->pack, tid);
 
-	return (h && h->exits) || !state_alive(proc_thread_state(t, tid));
+	return (h && h->exits) || !state_alive(proc_thread_state(t, tid)) ||
+		target_is_worker(t, tid);
 }
 
 static bool

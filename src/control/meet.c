@@ -22,7 +22,8 @@ only_thread(struct target *t)
 	const ssize_t n = target_threads(t, &tids, &cap);
 
 	for (ssize_t i = 0; i < n && alive < 2; i++) {
-		if (!state_alive(proc_thread_state(t, tids[i])))
+		if (!state_alive(proc_thread_state(t, tids[i])) ||
+		    target_is_worker(t, tids[i]))
 			continue;
 		one = tids[i];
 		alive++;

@@ -132,6 +132,8 @@ int wait_status(pid_t tid, uint64_t deadline, int *status);
 
 /* SEIZE; -1 with the true reason. */
 int seize(struct target *t, pid_t tid, unsigned long options);
+/* No thread of the program. -1 */
+int worker_refused(pid_t tid);
 /* seize.c: an error number, 0: it is seized. Waits for an exec of the program
  * for 3 s at most (EAGAIN). */
 int seize_call(struct target *t, pid_t tid, unsigned long options);

@@ -16,8 +16,8 @@
 enum { PATIENCE_NS = 500 * NS_PER_US, PATIENCE_EACH_NS = 8 * NS_PER_US };
 
 /*
- * Seize one that a listing showed. 1: it is new to us; 0: it is ours or has
- * ended; -1: refused. A clone of a thread that we seized is ours before its
+ * Seize one that a listing showed. 1: it is new to us; 0: it is ours, has
+ * ended or is the kernel's; -1: refused. A clone of a thread that we seized is ours before its
  * parent's event tells us: EPERM, and the tracer is we.
  */
 static int
@@ -26,7 +26,8 @@ seize_listed(struct pack *p, pid_t tid)
 	struct proc_status st;
 
 	/* In a snapshot's own thread: one that the tracer holds is not ours */
-	if (pack_find(p, tid) || pack_find(&p->target->pack, tid))
+	if (pack_find(p, tid) || pack_find(&p->target->pack, tid) ||
+	    target_is_worker(p->target, tid))
 		return 0;
 	const int error = seize_call(p->target, tid, p->options);
 
@@ -161,7 +162,8 @@ pack_stop_one(struct pack *p, pid_t tid)
 	if (found < 0)
 		return -1;
 	if (!p->len)
-		return fail(FAIL_MISSING, "thread %d has ended", (int)tid);
+		return target_is_worker(p->target, tid) ? worker_refused(tid) :
+			fail(FAIL_MISSING, "thread %d has ended", (int)tid);
 	return 0;
 }
 

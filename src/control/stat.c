@@ -113,6 +113,23 @@ proc_thread_state(const struct target *t, pid_t tid)
 	return st.state;
 }
 
+/*
+ * A thread that the kernel made in the process for work of its own (io_uring
+ * since Linux 5.12, vhost since 6.4) never returns to the program: it executes
+ * no instruction of it, handles no signal and no stop. ptrace seizes one and
+ * then waits for ever (kernel/signal.c get_signal is where a thread stops).
+ * /proc lists it among the others, with its processor time.
+ */
+bool
+target_is_worker(const struct target *t, pid_t tid)
+{
+	enum { IO_WORKER = 0x10, USER_WORKER = 0x4000 };	/* PF_ */
+	struct task_stat st;
+
+	return target_thread_stat(t, tid, &st) == 0 &&
+		st.field[STAT_FLAGS] & (IO_WORKER | USER_WORKER);
+}
+
 bool
 state_alive(char state)
 {

@@ -141,11 +141,22 @@ thread_set_regs(pid_t tid, const struct user_regs_struct *regs)
 /* ---- stopping ----------------------------------------------------------- */
 
 int
+worker_refused(pid_t tid)
+{
+	return fail(FAIL_UNSUITABLE, "thread %d is a worker of the kernel "
+		    "(io_uring, vhost): it executes none of the program and "
+		    "cannot be stopped", (int)tid);
+}
+
+int
 seize(struct target *t, pid_t tid, unsigned long options)
 {
 	struct proc_status st;
-	const int error = seize_call(t, tid, options | PTRACE_O_TRACEEXEC);
+	int error;
 
+	if (target_is_worker(t, tid))
+		return worker_refused(tid);
+	error = seize_call(t, tid, options | PTRACE_O_TRACEEXEC);
 	if (!error)
 		return 0;
 	if (proc_status_thread(t, tid, &st) < 0 || !state_alive(st.state))

@@ -76,7 +76,7 @@ rank_of(const struct plan *p, pid_t tid)
 	if (p->files_of && inject_share_descriptors(p->files_of, tid) != 1)
 		return RANK_NEVER;
 	if (target_thread_facts(p->t, tid, &f) < 0 ||
-	    f.state == 'Z' || f.state == 'X' ||
+	    f.state == 'Z' || f.state == 'X' || target_is_worker(p->t, tid) ||
 	    sched_getscheduler(tid) == SCHED_DEADLINE) /* see room.c */
 		return RANK_NEVER;
 	if (f.state == 'D') {

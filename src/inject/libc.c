@@ -211,8 +211,11 @@ count_threads(const struct plan *p, unsigned char *flag)
 {
 	pid_t *tids = NULL;
 	size_t cap = 0;
-	const ssize_t n = target_threads(p->t, &tids, &cap);
+	const ssize_t all = target_threads(p->t, &tids, &cap);
+	ssize_t n = all;
 
+	for (ssize_t i = 0; i < all; i++)
+		n -= target_is_worker(p->t, tids[i]);
 	free(tids);
 	*flag = n == 1;
 	return p->single_flag &&
