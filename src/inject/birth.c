@@ -5,10 +5,13 @@
  * helper stands at its birth then.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <linux/sched.h>
 
@@ -128,12 +131,85 @@ fill_block(struct errand *e)
 		k->dlopen = p->dlopen;
 }
 
+/* The code as a file of the target's, which nobody can change. */
+static int
+fill_code(int fd)
+{
+	unsigned char page[STUB_BLOCK];
+
+	memset(page, 0xcc, sizeof page);
+	memcpy(page, stub_begin, (size_t)(stub_end - stub_begin));
+	if (write_all(fd, page, sizeof page) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW |
+		  F_SEAL_WRITE) < 0)
+		return fail_errno("write the code of the helper");
+	return 0;
+}
+
+static int
+refuse_code(const char *call, int64_t result)
+{
+	errno = (int)-result;
+	(void)fail_errno("%s in the target, which may not make memory "
+			 "executable (PR_SET_MDWE, SELinux)", call);
+	return fail_remedy(PLAN_OTHER_ENGINE);
+}
+
+/*
+ * A program may have forbidden itself to make memory executable that it could
+ * write to (PR_SET_MDWE, systemd's MemoryDenyWriteExecute=). Files it maps so
+ * as before: that is how it loads libraries, and ours.
+ */
+static int
+map_code(struct errand *e, struct borrow *b)
+{
+	struct user_regs_struct regs;
+	int64_t result;
+	int fd, r;
+
+	if (borrow_begin(b, &regs) < 0)
+		return -1;
+	e->name_at = e->s.at + STUB_BLOCK + offsetof(struct block, path);
+	fd = descriptor_make(e, b->held.tid, &regs, HELPER_NAME,
+			     LIBRARY_FILE);
+	if (fd < 0)
+		return -1;
+	r = fill_code(fd);
+	close(fd);
+
+	const uint64_t args[6] = {
+		e->s.at, STUB_BLOCK, PROT_READ | PROT_EXEC,
+		MAP_PRIVATE | MAP_FIXED, (uint64_t)e->block.library_fd, 0
+	};
+
+	if (r == 0)
+		r = borrow_syscall(b, SYS_mmap, args, &result, NULL);
+	if (r == 0 && is_error(result))
+		r = refuse_code("mmap", result);
+	descriptor_close(e, b->held.tid, &regs, LIBRARY_FILE);
+	return r;
+}
+
+static int
+make_executable(struct errand *e, struct borrow *b)
+{
+	const uint64_t protect[6] = {
+		e->s.at, STUB_BLOCK, PROT_READ | PROT_EXEC
+	};
+	int64_t result;
+
+	if (borrow_syscall(b, SYS_mprotect, protect, &result, NULL) < 0)
+		return -1;
+	if (result == -EACCES || result == -EPERM)
+		return map_code(e, b);
+	return is_error(result) ? call_failed("mprotect", result) : 0;
+}
+
 static int
 make_helper(struct errand *e, struct borrow *b)
 {
 	static const struct collector_call nothing;
 	const uint64_t at = e->s.at;
-	const uint64_t protect[6] = { at, STUB_BLOCK, PROT_READ | PROT_EXEC };
 	const uint64_t create[6] = {
 		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
 		CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
@@ -151,10 +227,8 @@ make_helper(struct errand *e, struct borrow *b)
 	if (!b->frame && borrow_write_frame(b, at + e->s.frame,
 					    e->s.frame_size) < 0)
 		return -1;
-	if (borrow_syscall(b, SYS_mprotect, protect, &result, NULL) < 0)
+	if (make_executable(e, b) < 0)
 		return -1;
-	if (is_error(result))
-		return call_failed("mprotect", result);
 	if (borrow_syscall(b, SYS_clone, create, &result, &e->helper) < 0)
 		return -1;
 	if (!e->helper)

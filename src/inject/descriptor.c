@@ -282,6 +282,18 @@ descriptor_move(struct errand *e, pid_t tid,
 	return 0;
 }
 
+void
+descriptor_close(struct errand *e, pid_t tid,
+		 const struct user_regs_struct *regs, enum our_file which)
+{
+	static const struct file_id none;
+	const struct file_id id = e->block.files[which];
+	const int number = *number_of(&e->block, which);
+
+	close_number(e, tid, regs, number, &id);
+	(void)note(e, which, -1, &none);
+}
+
 bool
 descriptor_is_there(const struct errand *e, pid_t tid, enum our_file which)
 {

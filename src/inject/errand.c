@@ -327,6 +327,8 @@ run_errand(struct errand *e)
 		r = run_threads(e);
 	if (r < 0 || !e->parked)
 		abandon(e);
+	if (r < 0 && !e->parks)
+		errand_aftermath(e);
 	return r;
 }
 

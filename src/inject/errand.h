@@ -119,6 +119,7 @@ struct errand {
 	bool at_bell;		/* the helper stands at its last call */
 	bool parked;		/* the thread stands in stub_park's */
 	bool left_behind;	/* the scratch must stay */
+	bool cancelled;		/* a thread goes on in it, and that was said */
 	char fault[64];		/* what a thread of ours did: "crashed" */
 	uint64_t ended_ns;	/* the call was ended then; 0: not */
 	/* What others had waited for a processor by then, and when they were

@@ -129,8 +129,8 @@ scratch_thread_lives(struct target *t, uint64_t at)
 	       (tid && thread_lives(t, tid));
 }
 
-static bool
-scratch_in_use(struct target *t, uint64_t at)
+bool
+inject_scratch_is_used(struct target *t, uint64_t at)
 {
 	struct block k;
 
@@ -146,14 +146,12 @@ inject_scratch_is_bound(struct target *t, uint64_t at)
 	struct block k;
 
 	return target_read(t, at + STUB_BLOCK, &k, sizeof k) == 0 &&
-		k.entry_offset && scratch_in_use(t, at);
+		k.entry_offset && inject_scratch_is_used(t, at);
 }
 
-/* A raw system call disturbs nothing in libc: any thread at any point, that
- * has the descriptors of files_of, if that is not 0. */
-static int
-borrowed_call(struct target *t, pid_t files_of, long nr,
-	      const uint64_t args[6], struct inject_report *report)
+int
+left_call(struct target *t, pid_t files_of, long nr, const uint64_t args[6],
+	  struct inject_report *report)
 {
 	struct borrow *b = xcalloc(1, sizeof *b);
 	struct schedule urgent;
@@ -187,10 +185,10 @@ inject_unmap_scratch(struct target *t, uint64_t at,
 {
 	const uint64_t args[6] = { at, inject_scratch_size(t, at) };
 
-	if (!args[1] || scratch_in_use(t, at))
+	if (!args[1] || inject_scratch_is_used(t, at))
 		return fail(FAIL_UNSUITABLE, "a thread of ours still runs in "
 			    "it");
-	return borrowed_call(t, 0, SYS_munmap, args, report);
+	return left_call(t, 0, SYS_munmap, args, report);
 }
 
 /* ---- descriptors --------------------------------------------------------- */
@@ -215,7 +213,8 @@ inject_owns_descriptor(struct target *t, pid_t tid, const char *number)
 	link[n > 0 ? n : 0] = 0;
 	return str_starts(link, "/memfd:sonde-records") ||
 	       str_starts(link, "/memfd:sonde-traces") ||
-	       str_starts(link, "/memfd:sonde-collector");
+	       str_starts(link, "/memfd:sonde-collector") ||
+	       str_starts(link, "/memfd:" HELPER_NAME);
 }
 
 int
@@ -232,7 +231,7 @@ inject_close_descriptor(struct target *t, pid_t tid, unsigned fd,
 	snprintf(number, sizeof number, "%u", fd);
 	r = handled(HAZARD_DESCRIPTOR_STAYS) &&
 		inject_owns_descriptor(t, tid, number) ?
-		borrowed_call(t, tid, SYS_close, args, report) : 0;
+		left_call(t, tid, SYS_close, args, report) : 0;
 	close(lock);
 	return r;
 }

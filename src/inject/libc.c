@@ -265,11 +265,41 @@ by_hand(struct plan *p)
 	fail_clear();
 }
 
+/*
+ * Runtimes that stand between the program and libc, and expect each thread that
+ * allocates, or whose memory they check, to be one that they have begun. The
+ * helper is none, and crashes in their malloc.
+ */
+static const char *
+find_runtime(const struct plan *p)
+{
+	static const struct {
+		const char *symbol, *name;
+	} known[] = {
+		{ "__tsan_init", "ThreadSanitizer" },
+		{ "__hwasan_init", "HWAddressSanitizer" },
+		{ "__msan_init", "MemorySanitizer" },
+		{ "__dfsan_load_label", "DataFlowSanitizer" },
+		{ "__nsan_init", "NumericalStabilitySanitizer" },
+		{ "__rtsan_init", "RealtimeSanitizer" },
+	};
+
+	for (size_t i = 0; i < p->nimages; i++)
+		for (size_t k = 0; k < ARRAY_LEN(known); k++)
+			if (locate_address(p->look, &p->images[i],
+					   known[k].symbol))
+				return known[k].name;
+	return NULL;
+}
+
 int
 plan_read_libc(struct plan *p)
 {
 	if (find_libc(p) < 0 || find_code(p) < 0)
 		return -1;
+	p->runtime = find_runtime(p);
+	if (p->runtime)
+		by_hand(p);
 	if (!p->by_hand && (find_functions(p) < 0 || find_layout(p) < 0 ||
 			    find_keys(p) < 0)) {
 		if (target_gone(p->t))

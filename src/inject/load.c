@@ -255,9 +255,16 @@ still_holds(const struct plan *p)
 int
 plan_refuse_call(const struct plan *p)
 {
-	(void)fail(FAIL_UNSUITABLE, "no function of process %d can be called: "
-		   "that takes a thread of libc's making, which needs glibc, "
-		   "and its libc is %s", target_pid(p->t), p->libc_name);
+	if (p->runtime)
+		(void)fail(FAIL_UNSUITABLE, "no function of process %d can be "
+			   "called on a thread of its own: it runs under %s, "
+			   "which knows the program's threads alone",
+			   target_pid(p->t), p->runtime);
+	else
+		(void)fail(FAIL_UNSUITABLE, "no function of process %d can be "
+			   "called: that takes a thread of libc's making, "
+			   "which needs glibc, and its libc is %s",
+			   target_pid(p->t), p->libc_name);
 	return fail_remedy("attach gdb for it (gdb -p %d)", target_pid(p->t));
 }
 

@@ -97,6 +97,7 @@ struct plan {
 	bool single;		/* libc believes there is one thread */
 	bool loading;		/* ... and it stands while the loader works */
 	bool by_hand;		/* nothing of libc is called: by_hand.c */
+	const char *runtime;	/* why, where it is not libc; NULL: it is */
 	bool standing;		/* the donor itself calls our library */
 	bool seccomp, strict;
 	bool leaves;		/* we are there, and go: nothing is asked */

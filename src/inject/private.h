@@ -21,6 +21,7 @@
 /* ---- by_hand.c ----------------------------------------------------------- */
 
 #define LIBRARY_NAME "sonde-collector"	/* of the memfd */
+#define HELPER_NAME "sonde-helper"	/* of that with the helper's code */
 
 /* What was mapped by hand joins the plan's images. */
 void by_hand_list(struct plan *p);
@@ -167,6 +168,17 @@ void urgent_helper_shares(struct errand *e);
  * may make threads that stay: as the program is scheduled. */
 void urgent_no_more(const struct errand *e, pid_t tid);
 
+/* ---- left.c, aftermath.c ------------------------------------------------- */
+
+/* A raw system call disturbs nothing in libc: by any thread at any point, that
+ * has the descriptors of files_of, if that is not 0. */
+int left_call(struct target *t, pid_t files_of, long nr,
+	      const uint64_t args[6], struct inject_report *report);
+/* Does a thread of ours live in this scratch memory, or may it? */
+bool inject_scratch_is_used(struct target *t, uint64_t at);
+/* It has failed: take away what is left of it; the failure names what stays. */
+void errand_aftermath(struct errand *e);
+
 /* ---- bare.c -------------------------------------------------------------- */
 
 /* An argument that points n bytes into the data. */
@@ -219,6 +231,10 @@ int descriptor_make(struct errand *e, pid_t tid,
 /* To a high number, where there is room for it. */
 int descriptor_move(struct errand *e, pid_t tid,
 		    const struct user_regs_struct *regs, enum our_file which);
+/* Closed by that thread, if it is our file still. */
+void descriptor_close(struct errand *e, pid_t tid,
+		      const struct user_regs_struct *regs,
+		      enum our_file which);
 /* Is our file behind the number still? */
 bool descriptor_is_there(const struct errand *e, pid_t tid,
 			 enum our_file which);

@@ -313,7 +313,7 @@ cancel(struct errand *e, const char *why)
 		urgent_no_more(e, e->helper);
 	thread_let_stay(e, first, ENLIST_STANDS);
 	thread_let_stay(e, first == e->thread ? e->helper : 0, ENLIST_RUNS);
-	e->left_behind = true;
+	e->left_behind = e->cancelled = true;
 	e->helper = e->thread = 0;
 	(void)fail(FAIL_UNSUITABLE, "%s %s", where, why);
 	(void)fail_remedy("thread %d of the target stays in it, with %zu KB, "

@@ -190,7 +190,8 @@ look_at_mapping(struct look *l, uint64_t start, uint64_t end, const char *prot,
 	} else if (str_starts(name, "memfd:sonde-records") ||
 		   str_starts(name, "memfd:sonde-traces")) {
 		l->note(l, TRACE_AREA, start, end - start);
-	} else if (may_be_scratch(start, end, prot, path)) {
+	} else if (may_be_scratch(start, end, prot, path) ||
+		   str_starts(name, "memfd:sonde-helper")) {
 		const uint64_t size = inject_scratch_size(l->lb->t, start);
 
 		if (size)
