@@ -197,6 +197,15 @@ pid_t process_living(pid_t pid);
 /* The letter of /proc; 0: there is none such. */
 char thread_state(pid_t pid, pid_t tid);
 
+/* ---- origin.c: how we were started */
+
+/* First of all: keep it, and make a sound state of it for ourselves. */
+void origin_keep(void);
+/* Did whoever started us ignore this signal? */
+bool origin_ignores(int signal);
+/* In a child that is about to execute a program: as it was. */
+void origin_restore(void);
+
 /* Raise the soft limit of descriptors; more where we are allowed to. */
 void descriptors_raise(void);
 /* How many there can be now. */

@@ -269,6 +269,7 @@ struct tracing_options {
 				 * room, before its record is dropped */
 	uint64_t sync_ns;	/* waits below are counted, not recorded */
 	bool sync_all;		/* also what did not wait at all */
+	bool may_be_none;	/* no slot yet: what is loaded may bring some */
 	/* Of the heap, blocks that one byte in so many is of; 0: all. */
 	uint64_t heap_interval;
 };

@@ -134,21 +134,6 @@ child_prepare(struct child *c, const struct launch *l, char *const *envp)
 	return 0;
 }
 
-/* What a shell sets for itself must not reach the program. Handlers vanish
- * at the exec; what was ignored before us stays ignored, as under nohup. */
-static void
-reset_signals(void)
-{
-	static const int ours[] = { SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
-				    SIGCHLD };
-	sigset_t none;
-
-	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
-		(void)signal(ours[i], SIG_DFL);
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static void
 exec_program(const struct child *c, const struct launch *l,
 	     char *const *envp)
@@ -206,7 +191,7 @@ run_child(const struct child *c, const struct launch *l, char *const *envp)
 	if ((c->in >= 0 && dup2(c->in, STDIN_FILENO) < 0) ||
 	    (c->out >= 0 && dup2(c->out, STDOUT_FILENO) < 0))
 		_exit(EXIT_OURS);
-	reset_signals();
+	origin_restore();
 	exec_program(c, l, envp);
 	_exit(EXIT_OURS);
 }

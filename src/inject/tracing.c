@@ -230,14 +230,25 @@ find_new(struct tracing *tr, size_t *left)
 	return 0;
 }
 
+static void
+write_sealed(struct tracing *tr, enum sealed_way way)
+{
+	sealed_slots(tr->g->t, tr->area, tr->layout.originals,
+		     tracing_patches(tr), tr->patches, way);
+}
+
 int
 tracing_look_again(struct tracing *tr, struct inject_report *report)
 {
 	struct collector_call call = { .command = COLLECTOR_BIND };
 	size_t left;
+	int r = find_new(tr, &left);
 
-	return find_new(tr, &left) < 0 ? -1 :
-		left ? guest_command(tr->g, &call, NULL, report) : 0;
+	if (r == 0 && left)
+		r = guest_command(tr->g, &call, NULL, report);
+	if (r == 0 && left)
+		write_sealed(tr, SEALED_IN);
+	return r;
 }
 
 /* The first sign of life first: none is taken for silent. */
@@ -358,7 +369,7 @@ tracing_open(struct guest *g, const struct tracing_options *opt,
 	tracing_calibrate_first(tr);
 	if (find_slots(tr, &tr->slots) < 0)
 		goto failed;
-	if (tr->slots.len == tr->slots.silent) {
+	if (tr->slots.len == tr->slots.silent && !opt->may_be_none) {
 		refuse(tr);
 		goto failed;
 	}
@@ -373,6 +384,7 @@ tracing_open(struct guest *g, const struct tracing_options *opt,
 	}
 	close(tr->fd);
 	tr->fd = -1;
+	write_sealed(tr, SEALED_IN);
 	return tr;
 failed:
 	free_tracing(tr);
@@ -417,6 +429,8 @@ tracing_close(struct tracing *tr, trace_sink sink, void *arg,
 	slots = counts->slots;
 	if (there)
 		r = guest_command(tr->g, &call, NULL, report);
+	if (there)
+		write_sealed(tr, SEALED_OUT);
 	if (r < 0 && call.result == -EBUSY)
 		r = 0;		/* a thread stands in it: guest_stop tells */
 	__atomic_store_n(&tr->area->on, 0, __ATOMIC_RELEASE);

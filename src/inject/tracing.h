@@ -51,6 +51,14 @@ uint64_t tracing_time(const struct tracing *tr, uint64_t ticks);
 void tracing_calibrate_first(struct tracing *tr);
 void tracing_calibrate(struct tracing *tr);
 
+/* ---- sealed.c */
+enum sealed_way { SEALED_IN, SEALED_OUT };
+/* The guest could not write these slots; we can, where they are closed to the
+ * program. */
+void sealed_slots(struct target *t, const struct trace_area *a,
+		  const uint64_t *originals, struct trace_patch *p, size_t n,
+		  enum sealed_way way);
+
 struct trace_patch *tracing_patches(const struct tracing *tr);
 /* Whatever is there, and no more will come. */
 void trace_drain_last(struct tracing *tr, trace_sink sink, void *arg);

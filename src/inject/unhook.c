@@ -14,6 +14,7 @@
 
 #include "private.h"
 #include "slots.h"
+#include "tracing.h"
 
 enum { PAGE = 4096, LIBRARIES_MOST = 8 };
 
@@ -140,8 +141,11 @@ take_out(struct target *t, uint64_t entry, struct unhooking *u,
 
 	lay_out(u);
 	r = load_command(t, &how, &call, report, &entry);
-	if (r == 0)
+	if (r == 0) {
+		sealed_slots(t, u->area, u->layout.originals, patches(u),
+			     u->slots.len, SEALED_OUT);
 		count(u, n);
+	}
 	else
 		n->left += u->slots.len;
 	if (u->area)

@@ -261,11 +261,12 @@ struct calls *
 calls_new(struct recorder *rec, const struct recorder_options *o,
 	  struct guest *shared)
 {
-	const struct tracing_options options = options_of(o->settings);
+	struct tracing_options options = options_of(o->settings);
 	struct calls *c = xcalloc(1, sizeof *c);
 	struct inject_report report = {0};
-	struct str ignored = {0};
 
+	/* a program that is launched runs, whatever it calls */
+	options.may_be_none = o->at_start;
 	c->rec = rec;
 	c->opt = o;
 	c->sync_ns = options.sync_ns;
@@ -289,8 +290,7 @@ calls_new(struct recorder *rec, const struct recorder_options *o,
 
 	struct failure *why = fail_keep();
 
-	calls_end(c, &ignored);
-	str_fini(&ignored);
+	calls_end(c);
 	fail_again(why);
 	return NULL;
 }
@@ -323,15 +323,15 @@ calls_run(struct calls *c, bool on)
 	c->paused_at = 0;
 }
 
+/* The receipt has one word on it (look_back.c). */
 static void
-unclean(struct str *text)
+unclean(const struct calls *c)
 {
-	str_addf(text, "%sNOT clean: %s", text->len ? ", " : "",
-		 fail_last()->reason);
+	look_back_unclean(c->opt->look, fail_last()->reason);
 }
 
 void
-calls_end(struct calls *c, struct str *text)
+calls_end(struct calls *c)
 {
 	struct inject_report report = {0};
 
@@ -348,7 +348,7 @@ calls_end(struct calls *c, struct str *text)
 		calls_io_round(c->io);
 		(void)tracing_drain(c->tracing, true, take, c);
 		if (tracing_close(c->tracing, take, c, &counts, &report) < 0)
-			unclean(text);
+			unclean(c);
 		note_report(c, &report);
 		put_pending(c, UINT64_MAX);
 		(void)experiment_flush(c->opt->exp);	/* it counts */
@@ -364,7 +364,7 @@ calls_end(struct calls *c, struct str *text)
 		if (guest_is_parting(c->own))
 			look_back_parting(c->opt->look);
 		else if (r < 0)
-			unclean(text);
+			unclean(c);
 		note_report(c, &report);
 		guest_close(c->own);
 	}

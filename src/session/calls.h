@@ -20,9 +20,9 @@ struct calls *calls_new(struct recorder *rec, const struct recorder_options *o,
 void calls_drain(struct calls *c);
 /* Off: calls pass unrecorded, which is told. NULL is nothing. */
 void calls_run(struct calls *c, bool on);
-/* All of it out of the target; text says what could not be. NULL is nothing;
- * frees. */
-void calls_end(struct calls *c, struct str *text);
+/* All of it out of the target; what could not be is in the last look. NULL is
+ * nothing; frees. */
+void calls_end(struct calls *c);
 
 /* ---- calls_heap.c, calls_sync.c, calls_io.c: packets of an event --------- */
 

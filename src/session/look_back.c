@@ -307,8 +307,15 @@ look_back_free(struct look_back *lb)
 		return;
 	map_fini(&lb->before);
 	str_fini(&lb->tidied);
+	str_fini(&lb->unclean);
 	free(lb->salvaged);
 	free(lb);
+}
+
+void
+look_back_unclean(struct look_back *lb, const char *what)
+{
+	str_addf(&lb->unclean, "%s%s", lb->unclean.len ? ", " : "", what);
 }
 
 void
@@ -357,8 +364,10 @@ look_back_text(struct look_back *lb, enum look_back_when when)
 	if (handled(HAZARD_LATE_STOP))
 		target_let_go_late(lb->t);
 	look_again(&l, when);
-	if (l.n)
-		str_addf(&s, "target NOT clean: %s", str_text(&l.found));
+	if (l.n || lb->unclean.len)
+		str_addf(&s, "target NOT clean: %s%s%s", str_text(&lb->unclean),
+			 l.n && lb->unclean.len ? ", " : "",
+			 str_text(&l.found));
 	else
 		str_addf(&s, "target clean%s", l.lib ?
 			 " but for the inert library" : "");
@@ -373,6 +382,7 @@ look_back_text(struct look_back *lb, enum look_back_when when)
 	if (lb->tidied.len)
 		str_addf(&s, "; %s", str_text(&lb->tidied));
 	str_clear(&lb->tidied);
+	str_clear(&lb->unclean);
 	look_fini(&l);
 	fail_clear();
 	return str_take(&s);

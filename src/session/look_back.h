@@ -31,7 +31,11 @@ struct look_back {
 	} left[LEFT_MAX];
 	unsigned nleft;
 	struct str tidied;
+	struct str unclean;	/* known to stay */
 };
+
+/* What is known to stay, though no look shows it. */
+void look_back_unclean(struct look_back *lb, const char *what);
 
 /* The first look, before anything is changed. Reads, stops nothing. */
 struct look_back *look_back_new(struct target *t);

@@ -454,7 +454,7 @@ uint64_t recorder_kernel_stack(struct recorder *rec);
 uint64_t recorder_system_stack(struct recorder *rec);
 void recorder_calls_lost(struct recorder *rec, uint64_t calls);
 /* Traced calls are traced no more: hooks out; text as of recorder_stop. */
-void recorder_end_calls(struct recorder *rec, struct str *text);
+void recorder_end_calls(struct recorder *rec);
 void recorder_lost(struct recorder *rec, uint64_t time_ns, const char *cause,
 		   const char *detail, pid_t tid, uint64_t samples,
 		   uint64_t weight_ns);

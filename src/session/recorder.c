@@ -294,9 +294,9 @@ recorder_calls_lost(struct recorder *rec, uint64_t calls)
 }
 
 void
-recorder_end_calls(struct recorder *rec, struct str *text)
+recorder_end_calls(struct recorder *rec)
 {
-	calls_end(rec->calls, text);
+	calls_end(rec->calls);
 	rec->calls = NULL;
 }
 
@@ -307,7 +307,7 @@ recorder_stop(struct recorder *rec, struct str *clean)
 		return;
 	(void)recorder_end_waits(rec);
 	creators_end(rec->creators);
-	recorder_end_calls(rec, clean);	/* before what it may be in */
+	recorder_end_calls(rec);	/* before what it may be in */
 	rec->engine.ops->stop(rec->engine.self, clean);
 	rec->engine.self = NULL;
 }

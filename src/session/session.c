@@ -151,7 +151,7 @@ check_limit(struct collection *c)
 	c->over_limit = true;
 	/* it is not resumed */
 	if (c->rec)
-		recorder_end_calls(c->rec, &c->trouble);
+		recorder_end_calls(c->rec);
 	(void)collection_pause(c, "size-limit");
 }
 
@@ -452,7 +452,7 @@ collection_close(struct collection *c, const char *how, const char *look,
 		lost = xasprintf("%s was removed meanwhile", c->path);
 	else if (!write_rest(c, end, how ? how : "ended by us", partial))
 		lost = xstrdup(fail_last()->reason);
-	*partial |= lost != NULL;
+	*partial |= lost != NULL || (look && strstr(look, "NOT clean"));
 
 	char *text = receipt_text(&p, look, str_text(&c->trouble), how,
 				  c->path, lost);

@@ -376,6 +376,7 @@ main(int argc, char **argv)
 	struct options o = {0};
 	struct shell sh;
 
+	origin_keep();
 	setlocale(LC_CTYPE, "");
 
 	int status = parse(&o, argc, argv);

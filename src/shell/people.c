@@ -72,8 +72,7 @@ is_longer(const char *text, size_t rows)
 static void
 exec_pager(int fd)
 {
-	(void)signal(SIGINT, SIG_DFL);
-	(void)signal(SIGPIPE, SIG_DFL);
+	origin_restore();
 	(void)setenv("LESS", "FRX", 0);
 	if (dup2(fd, STDIN_FILENO) >= 0)
 		execl("/bin/sh", "sh", "-c", pager_command(), (char *)NULL);

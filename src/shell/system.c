@@ -53,9 +53,7 @@ exec_shell(struct shell *sh, const char *line, const struct vec *own)
 			     sh->variables.items[i + 1], 1);
 	for (size_t i = 0; i + 1 < own->len; i += 2)
 		(void)setenv(own->items[i], own->items[i + 1], 1);
-	(void)signal(SIGINT, SIG_DFL);
-	(void)signal(SIGPIPE, SIG_DFL);
-	(void)signal(SIGXFSZ, SIG_DFL);
+	origin_restore();
 	if (fileno(sh->out) != STDOUT_FILENO)
 		(void)dup2(fileno(sh->out), STDOUT_FILENO);
 	if (line)

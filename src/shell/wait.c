@@ -35,7 +35,8 @@ wait_catch_signals(void)
 
 	sigaction(SIGINT, &catch, NULL);
 	sigaction(SIGTERM, &catch, NULL);
-	sigaction(SIGHUP, &catch, NULL);
+	if (!origin_ignores(SIGHUP))	/* nohup */
+		sigaction(SIGHUP, &catch, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
 	/* a full disk is an error of write, never the end of us */
 	sigaction(SIGXFSZ, &ignore, NULL);

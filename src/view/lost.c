@@ -59,12 +59,33 @@ short_waits(const struct viewer *v)
 	return sum;
 }
 
+/* By the slots of all experiments together: of all kinds of calls. */
+static bool
+none_could_be(const struct viewer *v)
+{
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		const struct calls_lost calls =
+			calls_lost(profile_experiment(v->prof, e));
+
+		if (!calls.told || calls.slots || calls.calls)
+			return false;
+	}
+	return true;
+}
+
 static void
 write_none(const struct viewer *v, size_t which, FILE *out)
 {
 	const uint64_t waits = recipes[which].kind == METRIC_SYNC ?
 		short_waits(v) : 0;
 
+	if (none_could_be(v)) {
+		fprintf(out, "Nothing to show: %s were not traced: no import "
+			"slot of the program could be led to the collector, "
+			"and calls that are made without one are not seen.\n",
+			recipes[which].what);
+		return;
+	}
 	fprintf(out, "Nothing to show: %s", recipes[which].none);
 	if (waits)
 		fprintf(out, " long enough to be recorded; %" PRIu64
