@@ -10,8 +10,8 @@
  *
  * For ourselves a sound state is made of it: nothing is blocked; SIGCHLD is not
  * ignored, or the kernel would tell nobody how a child ended; and what we open
- * never gets a number that somebody writes messages to. The stand-ins are closed
- * by an exec, and refuse what the closed ones would have refused.
+ * never gets a number that somebody writes messages to. An exec closes the
+ * stand-ins, and they refuse what the closed ones would have refused.
  */
 #include "base.h"
 

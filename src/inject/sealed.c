@@ -2,8 +2,8 @@
 /*
  * Import slots that nobody in the program can write any more: their pages are
  * read-only and sealed (mseal), by the loader or the program itself, perhaps
- * while it is traced. The kernel lets a tracer write there (/proc/PID/mem). As
- * no code of the program can write to such a slot, there is nobody to race with.
+ * while it is traced. The kernel lets a tracer write there (/proc/PID/mem). No
+ * code of the program can write to such a slot: there is nobody to race with.
  */
 #include <stdlib.h>
 

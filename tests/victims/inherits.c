@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * inherits: prints all that a program gets from whoever starts it, by way of the
+ * inherits: prints all that a program gets from whoever starts it, to the
  * descriptor given, so that two starts can be compared.
- * inherits DESCRIPTOR as PROGRAM ARGS...: starts PROGRAM with an odd such state.
+ * inherits DESCRIPTOR as PROGRAM ARGS...: starts PROGRAM in an odd such state.
  */
 #include <fcntl.h>
 #include <sched.h>
