@@ -35,4 +35,12 @@ struct unwind_object *mapper_neighbours(struct mapper *m,
 struct file *mapper_file(struct mapper *m, const struct module *mod);
 void mapper_files_fini(struct mapper *m);
 
+/* ---- maps_now.c ---------------------------------------------------------- */
+
+enum maps_age { MAPS_OF_NOW, MAPS_OLD, MAPS_UNKNOWN };
+
+/* Does the process have the code that the list has? UNKNOWN before Linux 6.11,
+ * and where it has ended. */
+enum maps_age mapper_age(const struct mapper *m);
+
 #endif
