@@ -194,6 +194,19 @@ bool pids_are_the_kernels(void);
 /* The thread by whose /proc, and by whose number, files and memory of the
  * process are to be read: pid, unless that thread has ended and others live. */
 pid_t process_living(pid_t pid);
+/* ---- mapped.c: which file is behind a mapping --------------------------- */
+
+struct mapped {
+	uint64_t start, end;
+	uint64_t device, inode;	/* 0: not known, and the name must do */
+	const char *path;	/* as maps has it, decoded, without a mark */
+};
+
+/* A path, relative to dir_fd, under which that very file can be opened; proc
+ * is the directory of its process there, "/proc/PID". NULL: no file was
+ * found. The caller frees it. */
+char *mapped_file(int dir_fd, const char *proc, const struct mapped *m);
+
 /* The letter of /proc; 0: there is none such. */
 char thread_state(pid_t pid, pid_t tid);
 

@@ -156,14 +156,16 @@ int target_read(struct target *t, uint64_t addr, void *buf, size_t n);
  * those before the next page, or 0; without a failure. */
 size_t target_peek(struct target *t, uint64_t addr, void *buf, size_t n);
 int target_write(struct target *t, uint64_t addr, const void *buf, size_t n);
-/* Text of /proc/TID/maps read until two readings agree; caller frees. */
+/* Text of /proc/TID/maps read until two readings agree; caller frees. Paths
+ * have one meaning (modules_parse decodes them), and text that the program
+ * copied to other memory has the file whose text it is. */
 char *target_maps(struct target *t);
 /* The address of a dynamic symbol of the load object whose ELF header is at
  * base, read from memory. false: none, or no sound ELF image. */
 bool image_symbol(struct target *t, uint64_t base, const char *name,
 		  uint64_t *addr);
-/* Open the file of a mapping as the target sees it: map_files, then
- * /proc/PID/root, then the path. -1: only its memory has it. */
+/* Open the very file of a mapping (base's mapped_file). -1: only its memory
+ * has it. */
 int target_open_mapped(struct target *t, uint64_t start, uint64_t end,
 		       const char *path, uint64_t device, uint64_t inode);
 

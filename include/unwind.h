@@ -97,6 +97,11 @@ void unwind_walk_waiting(struct unwind_space *space, uint64_t pc, uint64_t sp,
 void unwind_walk_full(struct unwind_space *space, const struct arch_regs *regs,
 		      const struct step_stack *stack, unwind_memory memory,
 		      void *arg, size_t max_frames, struct unwind_trace *trace);
+/* Was a caller left out between a leaf at pc and the return address that its
+ * frame pointer led to? It is, if the leaf has no unwind data and is not what
+ * was called there. */
+bool unwind_skips_caller(struct unwind_space *space, uint64_t pc,
+			 uint64_t ret);
 /* Address of the call instruction before a return address (return address
  * - 1 where that is ambiguous). */
 uint64_t unwind_call_address(struct unwind_space *space, uint64_t ret);

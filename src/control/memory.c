@@ -268,8 +268,8 @@ lasting_lines(const char *now, const char *before)
  * anybody looks for. And where libraries come and go all the time, those that
  * stay.
  */
-char *
-target_maps(struct target *t)
+static char *
+whole_maps(struct target *t)
 {
 	char *before = read_maps(t);
 
@@ -298,55 +298,32 @@ target_maps(struct target *t)
 	return NULL;
 }
 
-/* Never opens what would block or act on being opened. */
-static int
-open_regular(int dir_fd, const char *path, uint64_t inode)
+char *
+target_maps(struct target *t)
 {
-	const int fd = openat(dir_fd, path,
-			      O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat st;
+	char *text = whole_maps(t);
 
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    (!inode || st.st_ino == inode))
-		return fd;
-	close(fd);
-	errno = ESTALE;
-	return -1;
+	return text ? maps_settle(t, text) : NULL;
 }
 
-/*
- * The inode number decides whether a path still names what is mapped. The
- * device does not: btrfs and overlay file systems show another one in maps
- * than in stat.
- */
 int
 target_open_mapped(struct target *t, uint64_t start, uint64_t end,
 		   const char *path, uint64_t device, uint64_t inode)
 {
+	const struct mapped m = { start, end, device, inode, path };
 	const pid_t tid = target_live_thread(t);
-	char name[PATH_MAX + 32];
-	int fd;
+	char proc[32];
 
-	(void)device;
 	if (tid < 0)
 		return -1;
-	/* Names the very mapping: right even when the file was replaced; but
-	 * another may stand there by now. No task/TID has map_files. */
-	(void)snprintf(name, sizeof name, "../%d/map_files/%llx-%llx",
-		       (int)tid, (unsigned long long)start,
-		       (unsigned long long)end);
-	fd = open_regular(t->proc_fd, name, inode);
-	if (fd >= 0)
-		return fd;
-	if (path[0] == '/') {
-		(void)snprintf(name, sizeof name, "task/%d/root%s", (int)tid,
-			       path);
-		fd = open_regular(t->proc_fd, name, inode);
-		if (fd < 0)
-			fd = open_regular(AT_FDCWD, path, inode);
-	}
+	/* no task/TID has map_files */
+	(void)snprintf(proc, sizeof proc, "../%d", (int)tid);
+
+	char *name = mapped_file(t->proc_fd, proc, &m);
+	const int fd = name ? openat(t->proc_fd, name, O_RDONLY | O_NONBLOCK |
+				     O_NOCTTY | O_CLOEXEC) : -1;
+
+	free(name);
 	if (fd < 0)
 		fail(FAIL_MISSING, "no file holds what process %d has mapped "
 		     "from %s", (int)t->pid, *path ? path : "nowhere");

@@ -295,6 +295,8 @@ int memory_open(int proc_fd, pid_t tid);
 /* target_read, but that -1 comes with errno and is no failure. EIO: there is
  * no such memory. */
 int memory_look(struct target *t, uint64_t addr, void *buf, size_t n);
+/* maps_text.c: the same text with one meaning only; takes it. */
+char *maps_settle(struct target *t, char *text);
 /* As its own instructions could: false where they would fault, too (but not
  * by a protection key). */
 bool memory_load(struct target *t, uint64_t addr, void *buf, size_t n);

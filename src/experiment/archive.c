@@ -58,36 +58,19 @@ open_object(const char *path, const char *build_id)
 	return -1;
 }
 
-/* root is /proc/PID/root: the kernel's link to what is mapped there. */
+/* root is /proc/PID/root: the kernel's links to what is mapped there. */
 static int
 open_mapped(const char *root, const struct experiment_map_record *r)
 {
-	const size_t len = strlen(root) - strlen("/root");
-	char *path = xasprintf("%.*s/map_files/%llx-%llx", (int)len, root,
-			       (unsigned long long)r->start,
-			       (unsigned long long)(r->start + r->size));
-	const int fd = open_object(path, r->build_id);
+	const struct mapped m = {
+		.start = r->start, .end = r->start + r->size, .path = r->name,
+	};
+	char *proc = xstrndup(root, strlen(root) - strlen("/root"));
+	char *path = mapped_file(AT_FDCWD, proc, &m);
+	const int fd = path ? open_object(path, r->build_id) : -1;
 
 	free(path);
-	return fd;
-}
-
-/* The program itself, which needs no capability as map_files does. */
-static int
-open_program(const char *root, const struct experiment_map_record *r)
-{
-	const size_t len = strlen(root) - strlen("/root");
-	char *path = xasprintf("%.*s/exe", (int)len, root);
-	char link[4096];
-	const ssize_t n = readlink(path, link, sizeof link - 1);
-	const size_t want = strlen(r->name);
-	int fd = -1;
-
-	link[n > 0 ? n : 0] = '\0';
-	if (strncmp(link, r->name, want) == 0 &&
-	    (!link[want] || strcmp(link + want, " (deleted)") == 0))
-		fd = open_object(path, r->build_id);
-	free(path);
+	free(proc);
 	return fd;
 }
 
@@ -106,11 +89,8 @@ find_object(const char *root, const struct experiment_map_record *r)
 {
 	int fd = -1;
 
-	if (str_starts(root, "/proc/") && str_ends(root, "/root")) {
+	if (str_starts(root, "/proc/") && str_ends(root, "/root"))
 		fd = open_mapped(root, r);
-		if (fd < 0)
-			fd = open_program(root, r);
-	}
 	if (fd < 0)
 		fd = open_by_path(root, r);
 	/* The process may be gone, and its root with it. Our own file of that
@@ -209,7 +189,8 @@ archive_object(struct archiving *a, const struct experiment_map_record *r)
 	free(name);
 }
 
-/* Text of a real file; not the vdso, a JIT's memory, devices. */
+/* Text of a file; not the vdso, a JIT's memory, devices. What lies in memory
+ * that has a name (a memfd, /dev/shm) is one when it has a build-id. */
 static bool
 is_object(const struct experiment_map_record *r)
 {
@@ -219,6 +200,9 @@ is_object(const struct experiment_map_record *r)
 
 	if (r->is_function || !(r->prot & 1) || r->name[0] != '/')
 		return false;
+	if (r->build_id[0] || str_starts(r->name, "/dev/shm/") ||
+	    str_starts(r->name, "/memfd:"))
+		return true;
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
 		if (str_starts(r->name, others[i]))
 			return false;

@@ -8,7 +8,7 @@
  */
 #include "private.h"
 
-#include <inttypes.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -202,11 +202,12 @@ try_process(struct object *obj, const char *proc)
 	enum found found = try_file(obj, xasprintf("%s%s", root, obj->path),
 				    root);
 
-	/* Without a build-id nothing proves that this is still the file. */
-	if (found != FOUND && obj->build_id[0])
-		found = try_file(obj, xasprintf("%s/map_files/%" PRIx64
-						"-%" PRIx64, proc,
-						obj->start, obj->end), root);
+	const struct mapped m = { .start = obj->start, .end = obj->end,
+				  .path = obj->path };
+	char *path = found == FOUND ? NULL : mapped_file(AT_FDCWD, proc, &m);
+
+	if (path)
+		found = try_file(obj, path, root);
 	free(root);
 	return found;
 }

@@ -5,47 +5,17 @@
  *
  * The kernel reports new mappings as records, but never an unmapping, so the
  * whole list is compared again whenever a new mapping covers an old one, and
- * at every sample point. One ELF file is opened once, however often it is
- * mapped; the vDSO and files that are gone are read out of memory.
+ * at every sample point.
  */
-#include "private.h"
+#include "maps.h"
 
-#include <elfutils/libdwelf.h>
-#include <fcntl.h>
-#include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum { IMAGE_MAX = 1 << 28, BUILD_ID_MAX = 64 };
-
-struct file {			/* one load object, by identity */
-	uint64_t device, inode;
-	char *path;
-	struct unwind_object *object;	/* NULL: unreadable */
-	char build_id[2 * BUILD_ID_MAX + 1];
-};
-
-struct mapper {
-	struct target *target;
-	struct unwind_space *space;
-	struct experiment *exp;
-	struct vec files;
-	struct modules now;	/* executable mappings, sorted by start */
-	uint64_t hooks, hooks_end;	/* code of ours; 0: none */
-};
 
 static bool
 is_code(const struct module *mod)
 {
 	return mod->prot & MODULE_EXEC;
-}
-
-static bool
-has_file(const struct module *mod)
-{
-	return mod->path[0] == '/' && !str_starts(mod->path, "//") &&
-	       !str_starts(mod->path, "/memfd:") && mod->inode;
 }
 
 /* Hooks of traced calls run on the program's stacks, and their time shows. */
@@ -62,99 +32,10 @@ is_vdso(const struct module *mod)
 }
 
 static void
-read_build_id(int fd, char *text)
-{
-	elf_version(EV_CURRENT);
-
-	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-	const void *bits;
-	const ssize_t n = elf ? dwelf_elf_gnu_build_id(elf, &bits) : -1;
-
-	for (ssize_t i = 0; i < n && i < BUILD_ID_MAX; i++)
-		sprintf(text + 2 * i, "%02x", ((const unsigned char *)bits)[i]);
-	elf_end(elf);
-}
-
-/* The bytes of one mapping out of the target's memory. */
-static struct unwind_object *
-object_in_memory(struct mapper *m, uint64_t start, uint64_t end,
-		 const char *name)
-{
-	const size_t size = end - start;
-
-	if (size > IMAGE_MAX)
-		return NULL;
-
-	void *image = xmalloc(size);
-
-	if (target_read(m->target, start, image, size) < 0) {
-		free(image);
-		return NULL;
-	}
-	return unwind_object_memory(image, size, start, name);
-}
-
-/*
- * A file that is gone and cannot be opened through the kernel's link: its
- * loaded segments are neighbours in memory, from the one with offset 0 on.
- */
-static struct unwind_object *
-object_of_neighbours(struct mapper *m, const struct module *mod)
-{
-	char *text = target_maps(m->target);
-	struct modules all = {0};
-	uint64_t start = 0, end = 0;
-
-	if (text && modules_parse(&all, text) == 0) {
-		for (size_t i = 0; i < all.len; i++) {
-			const struct module *it = &all.items[i];
-
-			if (it->inode != mod->inode ||
-			    it->device != mod->device)
-				continue;
-			if (it->offset == 0 && it->start <= mod->start)
-				start = it->start;
-			if (start && (it->start <= mod->start ||
-				      it->start == end))
-				end = it->end;
-		}
-	}
-	modules_fini(&all);
-	free(text);
-	return start ? object_in_memory(m, start, end, mod->path) : NULL;
-}
-
-static struct file *
-file_of(struct mapper *m, const struct module *mod)
-{
-	for (size_t i = 0; i < m->files.len; i++) {
-		struct file *f = m->files.items[i];
-
-		if (f->inode == mod->inode && f->device == mod->device &&
-		    strcmp(f->path, mod->path) == 0)
-			return f;
-	}
-
-	struct file *f = xcalloc(1, sizeof *f);
-	const int fd = target_open_mapped(m->target, mod->start, mod->end,
-					  mod->path, mod->device, mod->inode);
-
-	f->device = mod->device;
-	f->inode = mod->inode;
-	f->path = xstrdup(mod->path);
-	if (fd >= 0) {
-		read_build_id(fd, f->build_id);
-		f->object = unwind_object_open(fd, mod->path);
-	}
-	if (!f->object)
-		f->object = object_of_neighbours(m, mod);
-	vec_push(&m->files, f);
-	return f;
-}
-
-static void
 tell_experiment(struct mapper *m, uint64_t time_ns, const struct module *mod)
 {
+	const struct file *f;
+
 	if (!m->exp)
 		return;		/* only stacks are wanted */
 	if (is_vdso(mod))
@@ -162,20 +43,20 @@ tell_experiment(struct mapper *m, uint64_t time_ns, const struct module *mod)
 	else if (is_ours(mod))
 		experiment_function(m->exp, time_ns, mod->start,
 				    mod->end - mod->start, "<Sonde's hooks>");
-	else if (has_file(mod))
+	else if ((f = mapper_file(m, mod)) != NULL)
 		experiment_map(m->exp, time_ns, mod->start,
 			       mod->end - mod->start, mod->offset,
-			       mod->prot, mod->path,
-			       file_of(m, mod)->build_id);
+			       mod->prot, f->path, f->build_id);
 }
 
 static void
 tell_space(struct mapper *m, const struct module *mod)
 {
 	struct unwind_object *object = NULL;
+	struct file *f;
 
 	if (is_vdso(mod)) {
-		object = object_in_memory(m, mod->start, mod->end, "[vdso]");
+		object = mapper_memory(m, mod->start, mod->end, "[vdso]");
 		unwind_space_map(m->space, mod->start, mod->end, 0, object);
 		unwind_object_free(object);
 		return;
@@ -183,23 +64,38 @@ tell_space(struct mapper *m, const struct module *mod)
 	if (is_ours(mod)) {
 		m->hooks = mod->start;
 		m->hooks_end = mod->end;
-		object = object_of_neighbours(m, mod);
+		object = mapper_neighbours(m, mod);
 		unwind_space_map(m->space, mod->start, mod->end, mod->offset,
 				 object);
 		unwind_object_free(object);
 		return;
 	}
-	if (has_file(mod))
-		object = file_of(m, mod)->object;
+	if ((f = mapper_file(m, mod)) != NULL)
+		object = f->object;
 	unwind_space_map(m->space, mod->start, mod->end, mod->offset, object);
+}
+
+static bool
+same_file(const struct module *a, const struct module *b)
+{
+	return a->inode == b->inode && a->device == b->device &&
+		(a->inode || strcmp(a->path, b->path) == 0);
 }
 
 static bool
 same_mapping(const struct module *a, const struct module *b)
 {
 	return a->start == b->start && a->end == b->end &&
-	       a->offset == b->offset && a->inode == b->inode &&
-	       a->device == b->device && strcmp(a->path, b->path) == 0;
+		a->offset == b->offset && same_file(a, b);
+}
+
+/* Does b say of all its addresses what a says? */
+static bool
+says_no_more(const struct module *a, const struct module *b)
+{
+	return b->inode && same_file(a, b) && a->start <= b->start &&
+		b->end <= a->end &&
+		b->offset - a->offset == b->start - a->start;
 }
 
 static const struct module *
@@ -216,8 +112,20 @@ forget(struct mapper *m, uint64_t time_ns, const struct module *old)
 	unwind_space_unmap(m->space, old->start, old->end);
 	if (old->start == m->hooks)
 		m->hooks = m->hooks_end = 0;
-	if (m->exp && (has_file(old) || is_ours(old)))
+	if (m->exp && (mapper_file(m, old) || is_ours(old)))
 		experiment_unmap(m->exp, time_ns, old->start);
+}
+
+/*
+ * mprotect(2) of a part (libraries that patch their functions do it) splits a
+ * mapping for the kernel; what lies there is the same file as before, and one
+ * range for us.
+ */
+static bool
+goes_on(const struct module *mod, const struct module *next)
+{
+	return mod->inode && mod->end == next->start && same_file(mod, next) &&
+		next->offset - mod->offset == next->start - mod->start;
 }
 
 static void
@@ -226,10 +134,16 @@ keep_code_only(struct modules *mods)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < mods->len; i++) {
-		if (is_code(&mods->items[i]))
-			mods->items[kept++] = mods->items[i];
-		else
-			free(mods->items[i].path);
+		struct module *mod = &mods->items[i];
+
+		if (is_code(mod) &&
+		    !(kept && goes_on(&mods->items[kept - 1], mod))) {
+			mods->items[kept++] = *mod;
+			continue;
+		}
+		if (is_code(mod))
+			mods->items[kept - 1].end = mod->end;
+		free(mod->path);
 	}
 	mods->len = kept;
 }
@@ -265,51 +179,85 @@ mapper_sync(struct mapper *m, uint64_t time_ns)
 	return 0;
 }
 
-static bool
-covers_old(const struct mapper *m, const struct module *mod)
+static void
+put(struct mapper *m, uint64_t time_ns, const struct module *mod)
 {
-	for (size_t i = 0; i < m->now.len; i++)
-		if (m->now.items[i].start < mod->end &&
-		    m->now.items[i].end > mod->start)
-			return true;
-	return false;
+	struct modules *now = &m->now;
+	size_t at = 0;
+
+	tell_space(m, mod);
+	tell_experiment(m, time_ns, mod);
+	while (at < now->len && now->items[at].start < mod->start)
+		at++;
+	now->items = xgrow(now->items, &now->cap, now->len + 1,
+			   sizeof *now->items);
+	memmove(&now->items[at + 1], &now->items[at],
+		(now->len - at) * sizeof *now->items);
+	now->items[at] = *mod;
+	now->items[at].path = xstrdup(mod->path);
+	now->len++;
+}
+
+/* What sticks out of a mapping that covers another one lives on. */
+static void
+put_rest(struct mapper *m, uint64_t time_ns, const struct module *old,
+	 const struct module *over)
+{
+	struct module head = *old, tail = *old;
+
+	head.end = over->start;
+	tail.start = over->end;
+	tail.offset += tail.start - old->start;
+	if (old->start < over->start)
+		put(m, time_ns, &head);
+	if (old->end > over->end)
+		put(m, time_ns, &tail);
+}
+
+static void
+take_out(struct mapper *m, size_t at)
+{
+	m->now.len--;
+	memmove(&m->now.items[at], &m->now.items[at + 1],
+		(m->now.len - at) * sizeof *m->now.items);
+}
+
+/* True: there was some. */
+static bool
+cover(struct mapper *m, uint64_t time_ns, const struct module *over)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < m->now.len;) {
+		const struct module old = m->now.items[i];
+
+		if (old.start >= over->end || old.end <= over->start) {
+			i++;
+			continue;
+		}
+		any = true;
+		take_out(m, i);
+		forget(m, time_ns, &old);
+		put_rest(m, time_ns, &old, over);
+		free(old.path);
+	}
+	return any;
 }
 
 void
 mapper_add(struct mapper *m, uint64_t time_ns, const struct module *mod)
 {
-	if (!is_code(mod) || known(&m->now, mod))
+	const struct module *old = modules_find(&m->now, mod->start);
+
+	if (!is_code(mod) || (old && says_no_more(old, mod)) ||
+	    known(&m->now, mod))
 		return;
-	if (covers_old(m, mod)) {
-		/* what it replaced is gone; the whole list tells what else */
-		for (size_t i = 0; i < m->now.len;) {
-			struct module *old = &m->now.items[i];
-
-			if (old->start >= mod->end || old->end <= mod->start) {
-				i++;
-				continue;
-			}
-			forget(m, time_ns, old);
-			free(old->path);
-			memmove(old, old + 1,
-				(m->now.len - i - 1) * sizeof *old);
-			m->now.len--;
-		}
-	}
-	tell_space(m, mod);
-	tell_experiment(m, time_ns, mod);
-
-	size_t at = 0;
-
-	while (at < m->now.len && m->now.items[at].start < mod->start)
-		at++;
-	m->now.items = xgrow(m->now.items, &m->now.cap, m->now.len + 1,
-			     sizeof *m->now.items);
-	memmove(&m->now.items[at + 1], &m->now.items[at],
-		(m->now.len - at) * sizeof *m->now.items);
-	m->now.items[at] = *mod;
-	m->now.items[at].path = xstrdup(mod->path);
-	m->now.len++;
+	/* text that was copied to other memory is its file's all the same:
+	 * only the whole list tells */
+	if (cover(m, time_ns, mod) && !mapper_file(m, mod) &&
+	    mapper_sync(m, time_ns) == 0)
+		return;
+	put(m, time_ns, mod);
 }
 
 bool
@@ -385,14 +333,7 @@ mapper_free(struct mapper *m)
 {
 	if (!m)
 		return;
-	for (size_t i = 0; i < m->files.len; i++) {
-		struct file *f = m->files.items[i];
-
-		unwind_object_free(f->object);
-		free(f->path);
-		free(f);
-	}
-	vec_fini(&m->files);
+	mapper_files_fini(m);
 	modules_fini(&m->now);
 	free(m);
 }

@@ -141,6 +141,9 @@ recorder_raw_stack(struct recorder *rec, uint64_t *pcs, size_t n,
 		n = rec->opt.settings->depth;
 		end = UNWIND_TOO_DEEP;
 	}
+	if (n > 1 && end == UNWIND_COMPLETE &&
+	    unwind_skips_caller(rec->opt.space, pcs[0], pcs[1]))
+		end = UNWIND_FAILED;
 	for (size_t i = 1; i < n; i++)
 		if (!(exact[i / 8] & 1 << i % 8))
 			pcs[i] = unwind_call_address(rec->opt.space, pcs[i]);

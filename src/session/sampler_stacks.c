@@ -3,6 +3,7 @@
  * The stops and peeks of a look: the stacks of those that sampler.c has chosen
  * are copied, each thread alone, and unwound when nobody stands any more.
  */
+#include "maps.h"
 #include "sampler.h"
 
 #include <stdlib.h>
@@ -11,20 +12,27 @@ enum {
 	STACK_MAX = 8 << 20,	/* as large as a main stack may grow */
 	/* who runs stops within some microseconds; others are no loss */
 	STOP_LIMIT_NS = 5 * 1000 * 1000,
-	SYNC_EVERY_NS = 1000 * 1000 * 1000,
-	SYNC_NEED_NS = 100 * 1000 * 1000,
+	SYNC_EVERY_NS = 20 * 1000 * 1000,
+	SYNC_NEED_NS = 20 * 1000 * 1000,
 };
 
 /* ---- one thread ---------------------------------------------------------- */
 
-/* Nobody tells of new mappings: the list is read again now and then, and
- * where code runs that is on no list. */
+/*
+ * Nobody tells of new mappings: each look asks whether the list is that of
+ * now. Where the kernel cannot say so, it is read again now and then, and where
+ * code runs that is on no list.
+ */
 static void
 sync_maps(struct sampler *s, bool need)
 {
 	const uint64_t age = s->looked_at - s->synced_at;
+	const enum maps_age now = need ? MAPS_UNKNOWN :
+		mapper_age(s->opt->mapper);
 
-	if (age < (need ? SYNC_NEED_NS : SYNC_EVERY_NS))
+	if (now == MAPS_UNKNOWN && age < (need ? SYNC_NEED_NS : SYNC_EVERY_NS))
+		return;
+	if (now == MAPS_OF_NOW)
 		return;
 	(void)mapper_sync(s->opt->mapper, s->looked_at); /* the old one does */
 	s->synced_at = s->looked_at;
@@ -117,7 +125,8 @@ copy_running(struct sampler *s, struct snapshot *snap)
 				 snap) == 0;
 
 	sampler_share(s);
-	sync_maps(s, false);
+	if (copied || s->waiting_count)
+		sync_maps(s, false);
 	return copied;
 }
 

@@ -4,7 +4,7 @@
  * are looked at without a stop, the others are stopped one by one for a copy.
  * Addresses only: names are looked up in the shell's process.
  */
-#include "private.h"
+#include "maps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +87,14 @@ put_pause(struct wire_message *m, uint64_t pause_ns, uint64_t run_pause_ns)
 {
 	wire_put(m, pause_ns);
 	wire_put(m, run_pause_ns);
+}
+
+/* Libraries may have come and gone while we looked. */
+static void
+refresh_maps(struct view *v)
+{
+	if (mapper_age(v->mapper) == MAPS_OLD)
+		(void)mapper_sync(v->mapper, now_ns());	/* the old one does */
 }
 
 /* ---- a target that runs -------------------------------------------------- */
@@ -300,6 +308,7 @@ answer_running(struct view *v, pid_t only, enum session_look how,
 		look_at_all(v, &c);
 	fail_clear();
 	result = stop_rest(v, &c, pause_ns);
+	refresh_maps(v);
 	if (result == 0)
 		put_pause(m, *pause_ns, *pause_ns);
 	for (size_t i = 0; i < c.len && result == 0; i++) {
@@ -328,6 +337,7 @@ answer_snapshot(struct view *v, pid_t only, struct wire_message *m,
 	if (snapshot_take(v->target, only, STACK_MAX, &snap) < 0)
 		return -1;
 	*pause_ns = snap.pause_ns;
+	refresh_maps(v);
 	put_pause(m, snap.pause_ns, snap.run_pause_ns);
 	for (size_t i = 0; i < snap.len; i++)
 		if (snap.threads[i].ok)

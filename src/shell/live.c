@@ -9,6 +9,7 @@
 
 #include <elf.h>
 #include <limits.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -108,6 +109,28 @@ open_vdso(struct live *l, const struct module *m)
 	return sf;
 }
 
+/* Debug files are sought where the process sees them; not below a chroot that
+ * has none of the names that we see. */
+static struct symfile *
+open_file(struct live *l, const struct module *m)
+{
+	const struct mapped what = { m->start, m->end, m->device, m->inode,
+				     m->path };
+	char *proc = xasprintf("/proc/%d", l->living);
+	char *root = xasprintf("%s/root", proc);
+	char *path = mapped_file(AT_FDCWD, proc, &what);
+
+	if (!path)
+		path = xasprintf("%s%s", root, m->path);
+
+	struct symfile *sf = symfile_open(path, m->path, root);
+
+	free(path);
+	free(root);
+	free(proc);
+	return sf;
+}
+
 static struct symfile *
 symbols_of(struct live *l, const struct module *m)
 {
@@ -120,22 +143,13 @@ symbols_of(struct live *l, const struct module *m)
 	}
 
 	struct object *o = xcalloc(1, sizeof *o);
-	char *root = xasprintf("/proc/%d/root", l->living);
-	char *path = m->deleted && m->inode ?
-		xasprintf("/proc/%d/map_files/%llx-%llx", l->living,
-			  (unsigned long long)m->start,
-			  (unsigned long long)m->end) :
-		xasprintf("%s%s", root, m->path);
 
 	o->path = xstrdup(m->path);
 	o->device = m->device;
 	o->inode = m->inode;
-	o->sf = m->path[0] == '/' ? symfile_open(path, m->path, root) :
-		open_vdso(l, m);
+	o->sf = m->path[0] == '/' ? open_file(l, m) : open_vdso(l, m);
 	symfile_ask(o->sf, l->server);
 	vec_push(&l->objects, o);
-	free(path);
-	free(root);
 	return o->sf;
 }
 

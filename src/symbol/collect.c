@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Gathers the symbols that name code from every table an object has:
- * .dynsym always, and the first of .symtab, the .symtab of a separate debug
+ * .dynsym always (by PT_DYNAMIC where there are no section headers), and the first of .symtab, the .symtab of a separate debug
  * file, and .gnu_debugdata (a compressed .symtab, which libdwfl unpacks).
  */
 #include "symfile.h"
@@ -160,6 +160,31 @@ add_table(struct symfile *sf, struct raws *raws, Elf *elf, GElf_Word type)
 	return raws->len - before;
 }
 
+struct adding {
+	struct symfile *sf;
+	struct raws *raws;
+};
+
+static void
+add_dynamic(void *arg, const GElf_Sym *sym, const char *name)
+{
+	const struct adding *a = arg;
+
+	add_symbol(a->sf, a->raws, sym, sym->st_value, name);
+}
+
+static size_t
+add_dynamic_table(struct symfile *sf, struct raws *raws)
+{
+	struct adding a = { sf, raws };
+	const size_t before = raws->len;
+
+	/* no section headers, or none of that table */
+	if (add_table(sf, raws, sf->main.elf, SHT_DYNSYM) == 0)
+		dynamic_each(sf, add_dynamic, &a);
+	return raws->len - before;
+}
+
 /* libdwfl asks for the file: the one that is open, counted once more. */
 static int
 hand_over(Dwfl_Module *mod, void **userdata, const char *name,
@@ -271,8 +296,7 @@ add_full(struct symfile *sf, struct raws *raws)
 void
 raws_collect(struct symfile *sf, struct raws *raws)
 {
-	const bool dynamic =
-		add_table(sf, raws, sf->main.elf, SHT_DYNSYM) > 0;
+	const bool dynamic = add_dynamic_table(sf, raws) > 0;
 
 	sf->source = add_full(sf, raws);
 	if (sf->source == SYMFILE_NONE && dynamic)
@@ -284,7 +308,7 @@ void
 raws_collect_data(struct symfile *sf, struct raws *raws)
 {
 	raws->of_data = true;
-	(void)add_table(sf, raws, sf->main.elf, SHT_DYNSYM);
+	(void)add_dynamic_table(sf, raws);
 	if (add_table(sf, raws, sf->main.elf, SHT_SYMTAB) > 0)
 		return;
 

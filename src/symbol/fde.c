@@ -128,16 +128,21 @@ by_start(const void *a, const void *b)
 }
 
 static bool
-cfi_open(struct cfi *cfi, Elf *elf)
+cfi_open(struct cfi *cfi, const struct symfile *sf)
 {
+	Elf *elf = sf->main.elf;
 	Elf_Scn *scn;
 	GElf_Shdr shdr;
 
 	cfi->cie_at = (Dwarf_Off)-1;
 	cfi->ident = (const unsigned char *)elf_getident(elf, NULL);
-	if (!cfi->ident || cfi->ident[EI_DATA] != ELFDATA2LSB ||
-	    !image_section(elf, ".eh_frame", &scn, &shdr) ||
-	    shdr.sh_type == SHT_NOBITS)
+	if (!cfi->ident || cfi->ident[EI_DATA] != ELFDATA2LSB)
+		return false;
+	if (!image_section(elf, ".eh_frame", &scn, &shdr)) {
+		cfi->data = dynamic_eh_frame(sf, &cfi->vaddr);
+		return cfi->data != NULL;
+	}
+	if (shdr.sh_type == SHT_NOBITS)
 		return false;
 	cfi->data = elf_rawdata(scn, NULL);
 	cfi->vaddr = shdr.sh_addr;
@@ -166,7 +171,7 @@ fde_list(const struct symfile *sf, size_t *len)
 	int got;
 
 	*len = 0;
-	if (!cfi_open(&cfi, sf->main.elf))
+	if (!cfi_open(&cfi, sf))
 		return NULL;
 	while ((got = dwarf_next_cfi(cfi.ident, cfi.data, true, off, &next,
 				     &entry)) != 1) {

@@ -9,7 +9,8 @@
  *
  * The kernel writes a newline in a path as \012 and leaves a backslash
  * alone, so a path with a backslash and three octal digits is ambiguous: it
- * is decoded. Who must be certain compares device and inode.
+ * is decoded. In the text of target_maps a backslash is \134, so that there is
+ * no doubt.
  */
 #include "base.h"
 #include "symbol.h"

@@ -150,6 +150,15 @@ void raws_collect(struct symfile *sf, struct raws *raws);
 /* The same of those that name data, but for sf->source. */
 void raws_collect_data(struct symfile *sf, struct raws *raws);
 
+/* ---- dynamic.c: without section headers ---------------------------------- */
+
+/* Each dynamic symbol that PT_DYNAMIC leads to; names live with the symfile. */
+void dynamic_each(struct symfile *sf,
+		  void (*visit)(void *arg, const GElf_Sym *sym,
+				const char *name), void *arg);
+/* .eh_frame by PT_GNU_EH_FRAME, and perhaps what is behind it; NULL: none. */
+Elf_Data *dynamic_eh_frame(const struct symfile *sf, uint64_t *vaddr);
+
 /* ---- dwarf.c, bodies.c, inline.c ---------------------------------------- */
 
 struct body {

@@ -71,3 +71,24 @@ guess_caller(struct unwind_space *space, const struct step_stack *stack,
 	(void)space, (void)stack, (void)regs, (void)caller;
 	return false;		/* nor does its arithmetic hide anything */
 }
+
+/* A leaf without a frame has its return address in the link register. */
+bool
+guess_leaf(const struct unwind_space *space, const struct step_stack *stack,
+	   const struct step_regs *regs, struct step_regs *caller)
+{
+	(void)space;
+	(void)stack;
+	(void)regs;
+	(void)caller;
+	return false;
+}
+
+bool
+guess_skips(const struct unwind_space *space, uint64_t pc, uint64_t ret)
+{
+	(void)space;
+	(void)pc;
+	(void)ret;
+	return false;
+}

@@ -10,7 +10,7 @@
 
 #include "space.h"
 
-enum { WORD = 8, PUSHES_MAX = 8, SYSCALL = 2, END = 10 };
+enum { WORD = 8, PUSHES_MAX = 8, SYSCALL = 2, END = 10, LEAF_MAX = 4096 };
 
 /* Does code begin so? */
 static bool
@@ -86,9 +86,11 @@ read_slot(const struct step_stack *stack, uint64_t addr, uint64_t *value)
 	return true;
 }
 
-/* Is the instruction before ret a call of the function that begins there? */
+/* Which function does the instruction before ret call? False: that is not in
+ * the instruction, or it is no call. */
 static bool
-called(const struct unwind_space *space, uint64_t ret, uint64_t function)
+called_there(const struct unwind_space *space, uint64_t ret,
+	     uint64_t *function)
 {
 	enum { CALL = 0xe8, CALL_LENGTH = 5 };
 	unsigned char code[CALL_LENGTH];
@@ -98,7 +100,80 @@ called(const struct unwind_space *space, uint64_t ret, uint64_t function)
 	    sizeof code || code[0] != CALL)
 		return false;
 	memcpy(&rel, code + 1, sizeof rel);
-	return ret + (uint64_t)(int64_t)rel == function;
+	*function = ret + (uint64_t)(int64_t)rel;
+	return true;
+}
+
+static bool
+called(const struct unwind_space *space, uint64_t ret, uint64_t function)
+{
+	uint64_t at;
+
+	return called_there(space, ret, &at) && at == function;
+}
+
+/* Is a frame pointer set up in [from, to), as functions begin? */
+static bool
+sets_one_between(const struct unwind_space *space, uint64_t from, uint64_t to)
+{
+	unsigned char code[LEAF_MAX];
+	const size_t n = space_read(space, from, code, to - from);
+
+	for (size_t i = 0; i + 1 < n; i++)
+		if (code[i] == 0x55 &&
+		    sets_frame_pointer(code + i + 1, n - i - 1))
+			return true;
+	return false;
+}
+
+/*
+ * A function that calls nothing needs no frame, and gets none although it was
+ * compiled with frame pointers: its return address is on top of the stack then,
+ * and behind a call of it. No function that has a frame begins between there
+ * and pc.
+ */
+bool
+guess_leaf(const struct unwind_space *space, const struct step_stack *stack,
+	   const struct step_regs *regs, struct step_regs *caller)
+{
+	uint64_t ret, function;
+
+	if (!read_slot(stack, regs->sp, &ret) ||
+	    !called_there(space, ret, &function) || function > regs->pc ||
+	    regs->pc - function >= LEAF_MAX ||
+	    sets_one_between(space, function, regs->pc))
+		return false;
+	*caller = (struct step_regs){
+		.pc = ret, .sp = regs->sp + WORD, .fp = regs->fp,
+		.depth = regs->depth + 1,
+	};
+	return true;
+}
+
+/* A stub of a call to another object only jumps. */
+static bool
+is_stub(const struct unwind_space *space, uint64_t function)
+{
+	unsigned char code[END] = { 0 };
+	const size_t n = space_read(space, function, code, sizeof code);
+	const size_t at = BEGINS(code, n, "\xf3\x0f\x1e\xfa") ? 4 : 0;
+
+	return n < sizeof code || BEGINS(code + at, n - at, "\xff\x25") ||
+		BEGINS(code + at, n - at, "\xf2\xff\x25") ||
+		code[at] == 0xe9 || code[at] == 0xeb;
+}
+
+bool
+guess_skips(const struct unwind_space *space, uint64_t pc, uint64_t ret)
+{
+	uint64_t function;
+
+	if (!called_there(space, ret, &function) || is_stub(space, function))
+		return false;
+	return function > pc || (pc - function < LEAF_MAX &&
+				 sets_one_between(space, function + 1, pc) &&
+				 !sets_one_between(space, function,
+						   function + END));
 }
 
 /* How many registers a function pushes before it saves the frame pointer, when

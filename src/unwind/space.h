@@ -68,6 +68,12 @@ struct step_row guess_row(const unsigned char *code, size_t n);
 bool guess_makes_thread(const struct unwind_space *space, uint64_t pc);
 bool guess_caller(struct unwind_space *space, const struct step_stack *stack,
 		  const struct step_regs *regs, struct step_regs *caller);
+/* A leaf without a frame of its own: its caller is on top of the stack. */
+bool guess_leaf(const struct unwind_space *space,
+		const struct step_stack *stack, const struct step_regs *regs,
+		struct step_regs *caller);
+/* pc is not in what the call before ret calls: somebody was left out. */
+bool guess_skips(const struct unwind_space *space, uint64_t pc, uint64_t ret);
 /* Bytes of the image mapped at addr; how many there were. */
 size_t space_read(const struct unwind_space *space, uint64_t addr, void *buf,
 		  size_t n);

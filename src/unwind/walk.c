@@ -40,6 +40,7 @@ struct walk {
 	struct full_walk full;
 	bool full_follows;		/* full stands at or below regs */
 	bool full_strayed;		/* it cannot get here from the leaf */
+	bool skips;			/* a caller has been left out */
 	struct unwind_trace *trace;
 };
 
@@ -110,10 +111,18 @@ static enum step_result
 table_step(struct walk *w, struct step_row row)
 {
 	struct step_regs caller = w->regs;
+	const bool guesses = row.kind == STEP_NONE && w->regs.exact;
+
+	if (guesses && guess_leaf(w->space, &w->stack, &w->regs, &caller)) {
+		w->regs = caller;
+		return STEP_OK;
+	}
+
 	const enum step_result result = step_apply(row, &w->stack, &caller);
 
 	if (result != STEP_OK)
 		return result;
+	w->skips |= guesses && guess_skips(w->space, w->regs.pc, caller.pc);
 	/* a frame pointer is only a guess; a return into data refutes it */
 	if (row.kind == STEP_NONE && space_index(w->space, caller.pc - 1) < 0)
 		return STEP_NO_ROW;
@@ -351,11 +360,13 @@ unwind_walk(struct unwind_space *space, const struct arch_regs *regs,
 	w.buffer_cap = 0;
 	w.regs = arch_step_regs(regs);
 	w.full_follows = false;
-	w.full_strayed = false;
+	w.full_strayed = w.skips = false;
 	w.trace = trace;
 	start_trace(trace);
 	space_refresh(space);
 	trace->end = walk_frames(&w, max_frames);
+	if (w.skips)
+		trace->end = UNWIND_FAILED;
 	free(w.buffer);
 }
 
@@ -390,6 +401,14 @@ unwind_walk_full(struct unwind_space *space, const struct arch_regs *regs,
 			return;
 		}
 	}
+}
+
+bool
+unwind_skips_caller(struct unwind_space *space, uint64_t pc, uint64_t ret)
+{
+	space_refresh(space);
+	return space_row(space, pc, true).kind == STEP_NONE &&
+		guess_skips(space, pc, ret);
 }
 
 void
