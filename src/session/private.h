@@ -461,7 +461,7 @@ void recorder_lost(struct recorder *rec, uint64_t time_ns, const char *cause,
 /* For tid: time of threads that nobody knows, or nobody can tell which. */
 enum { RECORDER_NO_THREAD = 0 };
 /* CPU time of a thread, by its clock and by what is booked of it, since its
- * waits are recorded; false: no such clock. */
+ * waits are recorded; false: no such clock, or it has ended. */
 bool recorder_thread_clock(const struct recorder *rec, pid_t tid,
 			   uint64_t *cpu_ns, uint64_t *booked_ns);
 /* ... the clock as of the last look at it. */

@@ -85,14 +85,19 @@ void
 recorder_birth(struct recorder *rec, uint64_t time_ns, pid_t tid, pid_t by)
 {
 	names_birth(&rec->names, tid, by);
-	waits_note_birth(rec->waits, tid, time_ns);
+	if (waits_note_birth(rec->waits, tid, time_ns))
+		ledger_forget(rec, tid);
 }
 
 void
 recorder_death(struct recorder *rec, uint64_t time_ns, pid_t tid)
 {
 	waits_note_death(rec->waits, tid, time_ns);
-	recorder_forget_thread(rec, tid);
+	/* the first thread stays on the roll, and at the end all do */
+	if (recorder_knows_thread(rec, tid))
+		names_death(&rec->names, tid);
+	else
+		recorder_forget_thread(rec, tid);
 }
 
 void

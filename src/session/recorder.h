@@ -72,6 +72,7 @@ void names_packet(struct recorder *rec, uint64_t time_ns, pid_t tid);
 /* ---- ledger.c ------------------------------------------------------------ */
 
 void ledger_add(struct recorder *rec, pid_t tid, uint64_t ns);
+void ledger_forget(struct recorder *rec, pid_t tid);
 
 /* ---- losses.c ------------------------------------------------------------ */
 

@@ -278,25 +278,28 @@ waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo)
 		th->run_frinfo = frinfo;
 }
 
-void
+bool
 waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns)
 {
 	struct waiter *th;
+	bool another = false;
 
 	if (!w || !w->on)
-		return;
+		return false;
 	w->census.told = true;
 	th = roll_find(&w->roll, tid);
 	if (th && th->gone_ns) {		/* of the same number */
 		if (!th->ended)
 			account_end(&w->accounts, th, th->gone_ns);
 		roll_drop(&w->roll, th);
+		another = true;
 		th = NULL;
 	}
 	if (!th)
 		(void)roll_add(&w->roll, tid, time_ns);
 	else if (th->met && !th->known)
 		th->since_ns = time_ns;
+	return another;
 }
 
 void

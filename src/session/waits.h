@@ -40,7 +40,8 @@ void waits_count(struct waits *w);
 /* A stack that the thread had on a processor. */
 void waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo);
 /* Exact times, where somebody tells them. */
-void waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns);
+/* Births: true where it is another thread of a number that was known. */
+bool waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns);
 void waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns);
 /* Who there is, also after the end until the next beginning. NULL: w is. */
 struct roll;
@@ -212,7 +213,7 @@ void roll_drop(struct roll *r, struct waiter *th);
  * counted is not ours. */
 void roll_list(struct roll *r, uint64_t now, bool all);
 /* The scheduler's count of a thread's CPU time since the beginning, as it is
- * now. r may be NULL. */
+ * now; false: it has ended, and nobody counts for it. r may be NULL. */
 bool roll_clock(const struct roll *r, pid_t tid, uint64_t *cpu_ns);
 /* The same of each that lives, or was there at the last look. */
 void roll_each_clock(const struct roll *r,
