@@ -48,8 +48,54 @@ enum {
 	SIGNAL_OF_LIBC_2 = 33,
 };
 
+static const char watch_dead[] =
+	"the debug registers of this machine do not work";
+
 /* SIGURG last: a guest that collects takes that one. */
 static const int idle_signals[] = { SIGWINCH, SIGURG };
+
+static int open_event(const struct watched *at, pid_t tid);
+
+/* ---- does the processor keep them? -------------------------------------- */
+
+static void __attribute__((noinline))
+landing(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+static bool
+fires(void)
+{
+	const int fd = open_event(&(const struct watched){
+			.addr = (uintptr_t)landing }, 0);
+	uint64_t hits = 1;
+
+	if (fd < 0)
+		return true;	/* a refusal, which is told elsewhere */
+	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0) {
+		landing();
+		if (read(fd, &hits, sizeof hits) != (ssize_t)sizeof hits)
+			hits = 1;
+	}
+	close(fd);
+	return hits > 0;
+}
+
+/*
+ * Below some hypervisors (PVM, Linux 6.18) the kernel grants a debug register
+ * and it never hits: a program would run to its end, past every breakpoint.
+ * Seen again: perf stat -e mem:ADDRESS:x counts 0. So we try it on ourselves.
+ */
+static bool
+watches_hit(void)
+{
+	static enum { NOT_TRIED, YES, NO } known;
+
+	if (known == NOT_TRIED)
+		known = fires() ? YES : NO;
+	return known == YES;
+}
 
 /* ---- which signal ------------------------------------------------------- */
 
@@ -125,6 +171,9 @@ watch_signal(struct target *t, const char **why)
 
 	*why = "this processor is not known well enough";
 	if (!machine_can_watch || !handled(HAZARD_BREAKPOINT_KILLED))
+		return 0;
+	*why = watch_dead;
+	if (!watches_hit())
 		return 0;
 	*why = "the process belongs to another user";
 	if (tid < 0 || proc_status_thread(t, tid, &st) < 0 ||
@@ -218,7 +267,7 @@ watch_probe(pid_t tid)
 	if (fd < 0)
 		return watch_refusal(errno);
 	close(fd);
-	return NULL;
+	return watches_hit() ? NULL : watch_dead;
 }
 
 int
