@@ -14,8 +14,9 @@ enum {
 };
 
 void
-ledger_add(struct recorder *rec, pid_t tid, uint64_t ns)
+ledger_add(struct recorder *rec, pid_t tid, enum mstate state, uint64_t ns)
 {
+	modes_note(rec, tid, state, ns);
 	if (tid != RECORDER_NO_THREAD)
 		*map_slot_of(&rec->booked, (uint64_t)tid) += ns;
 }
@@ -25,6 +26,7 @@ ledger_forget(struct recorder *rec, pid_t tid)
 {
 	(void)map_remove(&rec->booked, (uint64_t)tid);
 	recorder_forget_latest(rec, tid);
+	modes_forget(rec, tid);
 }
 
 void

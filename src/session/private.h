@@ -409,6 +409,15 @@ void recorder_system_between(struct recorder *rec, uint64_t time_ns, pid_t tid,
 /* ... and after its last one. */
 void recorder_system_behind(struct recorder *rec, uint64_t time_ns, pid_t tid,
 			    uint64_t ns);
+/* From here on the kernel counts user and system time of each thread for us,
+ * as ticks do not tell them apart. */
+void recorder_begin_counts(struct recorder *rec);
+/* What it has counted by now, for all that is booked next. */
+void recorder_read_counts(struct recorder *rec);
+/* Of so much CPU time that is to be booked, the system time; guess: by ticks.
+ * Held against what the kernel has counted. */
+uint64_t recorder_system_of(struct recorder *rec, pid_t tid, uint64_t ns,
+			    uint64_t guess);
 /* Time without a processor, of a thread that waits. */
 void recorder_wait(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		   enum mstate state, uint64_t ns, uint64_t frinfo);

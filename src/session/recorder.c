@@ -51,7 +51,7 @@ recorder_tick(struct recorder *rec, uint64_t time_ns, pid_t tid, int cpu,
 	names_packet(rec, time_ns, tid);
 	experiment_clock(rec->opt.exp, time_ns, tid, cpu, state, weight_ns,
 			 frinfo);
-	ledger_add(rec, tid, weight_ns);
+	ledger_add(rec, tid, state, weight_ns);
 	rec->counts.recorded_ns += weight_ns;
 	rec->counts.samples++;
 	waits_note_stack(rec->waits, tid, frinfo);
@@ -75,7 +75,7 @@ recorder_book(struct recorder *rec, uint64_t time_ns, pid_t tid,
 	names_packet(rec, time_ns, tid);
 	experiment_clock(rec->opt.exp, time_ns, tid, EXPERIMENT_BOOKED, state,
 			 weight_ns, frinfo);
-	ledger_add(rec, tid, weight_ns);
+	ledger_add(rec, tid, state, weight_ns);
 	rec->counts.recorded_ns += weight_ns;
 }
 
@@ -382,6 +382,7 @@ recorder_free(struct recorder *rec)
 	creators_free(rec->creators);
 	unwind_trace_fini(&rec->trace);
 	map_fini(&rec->booked);
+	map_free_values(&rec->counted);
 	map_free_values(&rec->latest);
 	names_fini(&rec->names);
 	free(rec->losses);
