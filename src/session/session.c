@@ -78,6 +78,7 @@ free_collection(struct collection *c)
 	unwind_space_free(c->space);
 	settings_fini(&c->settings);
 	usage_switches_fini(&c->switches);
+	offspring_fini(&c->offspring);
 	str_fini(&c->trouble);
 	free(c->path);
 	free(c);
@@ -212,9 +213,9 @@ collection_work(struct collection *c)
 		}
 		c->next_sample_ns = now + c->settings.sample_period_ns;
 	}
-	if (now >= c->children.due_ns) {
+	if (now >= c->children_due_ns) {
 		collection_note_children(c);
-		c->children.due_ns = now + CHILDREN_NS;
+		c->children_due_ns = now + CHILDREN_NS;
 	}
 	plan_drain(c, now);
 	check_limit(c);
@@ -263,14 +264,15 @@ collection_resume(struct collection *c)
 int
 collection_sample(struct collection *c, const char *label)
 {
+	/* a moment that is marked is marked, also in a pause: then there is
+	 * nothing of the clocks to be drained */
 	if (!c->paused) {
 		(void)mapper_sync(c->mapper, now_ns());
 		if (c->rec)
 			recorder_drain(c->rec, false);
 		settle(c);
-		collection_take_sample(c, label && *label ? label : "manual",
-				       0);
 	}
+	collection_take_sample(c, label && *label ? label : "manual", 0);
 	return experiment_flush(c->exp);
 }
 
@@ -428,6 +430,19 @@ write_rest(struct collection *c, uint64_t end, const char *how, bool *partial)
 	return true;
 }
 
+static void
+write_children(struct collection *c, uint64_t cpu_ns)
+{
+	char used[24];
+
+	if (!cpu_ns)
+		return;
+	(void)snprintf(used, sizeof used, "%llu",
+		       (unsigned long long)cpu_ns / 1000);
+	experiment_event(c->exp, now_ns(), "sonde_children",
+			 (const char *const[]){ "untold_us", used, NULL });
+}
+
 char *
 collection_close(struct collection *c, const char *how, const char *look,
 		 bool *partial)
@@ -444,6 +459,7 @@ collection_close(struct collection *c, const char *how, const char *look,
 		experiment_event(c->exp, now_ns(), "sonde_cuts",
 				 (const char *const[]){ "text", p.cuts, NULL });
 
+	write_children(c, p.children_cpu_ns);
 	if (c->rec && recorder_counts(c->rec)->execed)
 		experiment_exec(c->exp, now_ns(), "_x1",
 				recorder_counts(c->rec)->exec_comm);
