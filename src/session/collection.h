@@ -42,6 +42,7 @@ struct collection {
 	unsigned written;	/* experiments of what is kept */
 	uint64_t sampled_here_ns;	/* at a pause (collection_here.c) */
 	bool paused, over_limit, stopped;
+	bool standing;		/* it has not run yet, for our sake */
 };
 
 /* Where an experiment of this name will be. The caller frees it. */

@@ -245,6 +245,8 @@ bool collection_work(struct collection *c);
 int collection_pause(struct collection *c, const char *who);
 int collection_resume(struct collection *c);
 int collection_sample(struct collection *c, const char *label);
+/* The target is about to run, perhaps for the first time. */
+void collection_runs(struct collection *c);
 /* collection_here.c: the same while a thread stands that has hit a breakpoint:
  * nobody is stopped, and little is written. Only where that can be: */
 bool collection_is_quick(const struct collection *c);
@@ -453,6 +455,8 @@ void recorder_settle(struct recorder *rec);
  * when that was, 0: it had ended. */
 void recorder_begin_waits(struct recorder *rec);
 uint64_t recorder_end_waits(struct recorder *rec);
+/* It counts anew from here; nothing was written yet. */
+void recorder_restart_waits(struct recorder *rec);
 /* The same, but what is told of it then is told at the next end. */
 uint64_t recorder_rest_waits(struct recorder *rec);
 /* Time without a processor so far, by state. */

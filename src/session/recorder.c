@@ -239,6 +239,12 @@ recorder_begin_waits(struct recorder *rec)
 	waits_begin(rec->waits);
 }
 
+void
+recorder_restart_waits(struct recorder *rec)
+{
+	waits_restart(rec->waits);
+}
+
 /* Failed stacks are told, always. */
 uint64_t
 recorder_end_waits(struct recorder *rec)

@@ -97,6 +97,7 @@ collection_start(struct target *t, const struct settings *s,
 	wire_fini(&copy);
 	c->target = t;
 	c->look = look;
+	c->standing = way == AT_START;
 	c->path = collection_choose_path(s);
 	c->start_ns = now_ns();
 	c->marks = *target_marks(t);
@@ -117,6 +118,21 @@ collection_start(struct target *t, const struct settings *s,
 	return NULL;
 }
 
+/* Until now it stood for us to begin, which is no wait of the program's. */
+void
+collection_runs(struct collection *c)
+{
+	if (c->standing && c->rec)
+		recorder_restart_waits(c->rec);
+	c->standing = false;
+}
+
+static bool
+looks(const struct collection *c)
+{
+	return c->rec && !c->paused && !c->standing;
+}
+
 size_t
 collection_pollfds(struct collection *c, struct pollfd *fds, size_t max)
 {
@@ -134,7 +150,7 @@ uint64_t
 collection_deadline(const struct collection *c)
 {
 	const uint64_t work = work_due(c);
-	const uint64_t look = c->rec && !c->paused ?
+	const uint64_t look = looks(c) ?
 		recorder_look_due(c->rec) : UINT64_MAX;
 
 	return look < work ? look : work;
@@ -195,7 +211,7 @@ collection_work(struct collection *c)
 {
 	const uint64_t now = now_ns();
 
-	if (c->rec && !c->paused && recorder_look_wanted(c->rec, now)) {
+	if (looks(c) && recorder_look_wanted(c->rec, now)) {
 		/* whatever is there to be drained wakes us at once again */
 		if (recorder_look(c->rec) && now < work_due(c))
 			return !recorder_counts(c->rec)->execed;

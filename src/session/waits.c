@@ -367,6 +367,16 @@ waits_begin(struct waits *w)
 	w->pace.early_ns = w->pace.due_ns = w->roll.listed_at;
 }
 
+void
+waits_restart(struct waits *w)
+{
+	if (!w || !w->on)
+		return;
+	w->on = false;
+	w->plan_len = w->plan_at = 0;
+	waits_begin(w);
+}
+
 static void
 finish(struct waits *w, struct waiter *th, uint64_t now)
 {

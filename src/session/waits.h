@@ -20,6 +20,8 @@ struct waits *waits_new(struct recorder *rec,
 void waits_free(struct waits *w);
 /* All wall time of all threads counts from now on. */
 void waits_begin(struct waits *w);
+/* The same, once more: what it has by then is not written. */
+void waits_restart(struct waits *w);
 /* What is pending is booked, and nothing after it counts. Returns when that
  * was. 0: it had ended already. */
 uint64_t waits_end(struct waits *w);
