@@ -446,6 +446,19 @@ write_rest(struct collection *c, uint64_t end, const char *how, bool *partial)
 	return true;
 }
 
+/* It may be over before anybody heard of its exec. NULL: as it was told. */
+static char *
+how_it_became(const struct collection *c, const char *how)
+{
+	static const char what[] = "executed another program";
+
+	if (!c->rec || !recorder_counts(c->rec)->execed ||
+	    (how && str_starts(how, what)))
+		return NULL;
+	return xasprintf("%s, which is not recorded, and %s", what,
+			 how ? how : "was let go");
+}
+
 static void
 write_children(struct collection *c, uint64_t cpu_ns)
 {
@@ -469,6 +482,10 @@ collection_close(struct collection *c, const char *how, const char *look,
 	collection_stop(c);
 
 	const uint64_t end = now_ns();
+	char *became = how_it_became(c, how);
+
+	if (became)
+		how = became;
 
 	collection_progress(c, &p);
 	if (p.cuts[0])
@@ -497,6 +514,7 @@ collection_close(struct collection *c, const char *how, const char *look,
 	if (!lost)
 		archive(c, c->path);
 	free(lost);
+	free(became);
 	free_collection(c);
 	return text;
 }
