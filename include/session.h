@@ -139,7 +139,8 @@ struct session_progress {
 	uint64_t elapsed_ns, samples, lost, stacks_failed;
 	uint64_t calls_lost;	/* traced ones; known when tracing has ended */
 	uint64_t target_cpu_ns, recorded_cpu_ns;
-	uint64_t children_cpu_ns;	/* not recorded; of those it waited for */
+	uint64_t children_cpu_ns;	/* in no experiment */
+	bool children;	/* those of the beginning are recorded, too */
 	uint64_t stop_ns;		/* longest time a thread stood */
 	uint64_t stop_total_ns;		/* all stops together */
 	unsigned stops;

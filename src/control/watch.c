@@ -48,8 +48,54 @@ enum {
 	SIGNAL_OF_LIBC_2 = 33,
 };
 
+static const char watch_dead[] =
+	"the debug registers of this machine do not work";
+
 /* SIGURG last: a guest that collects takes that one. */
 static const int idle_signals[] = { SIGWINCH, SIGURG };
+
+static int open_event(const struct watched *at, pid_t tid);
+
+/* ---- does the processor keep them? -------------------------------------- */
+
+static void __attribute__((noinline))
+landing(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+static bool
+fires(void)
+{
+	const int fd = open_event(&(const struct watched){
+			.addr = (uintptr_t)landing }, 0);
+	uint64_t hits = 1;
+
+	if (fd < 0)
+		return true;	/* a refusal, which is told elsewhere */
+	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0) {
+		landing();
+		if (read(fd, &hits, sizeof hits) != (ssize_t)sizeof hits)
+			hits = 1;
+	}
+	close(fd);
+	return hits > 0;
+}
+
+/*
+ * Below some hypervisors (PVM, Linux 6.18) the kernel grants a debug register
+ * and it never hits: a program would run to its end, past every breakpoint.
+ * Seen again: perf stat -e mem:ADDRESS:x counts 0. So we try it on ourselves.
+ */
+static bool
+watches_hit(void)
+{
+	static enum { NOT_TRIED, YES, NO } known;
+
+	if (known == NOT_TRIED)
+		known = fires() ? YES : NO;
+	return known == YES;
+}
 
 /* ---- which signal ------------------------------------------------------- */
 
@@ -117,61 +163,6 @@ may_signal(const struct proc_status *st)
 	return us[1] == 0;
 }
 
-/* What the kernel does for the program, read(2) into it, is none of its own
- * accesses; a signal for that would end calls that wait. */
-static int
-open_event(const struct watched *at, pid_t tid)
-{
-	const struct perf_event_attr attr = {
-		.type = PERF_TYPE_BREAKPOINT,
-		.size = sizeof attr,
-		.bp_type = !at->data ? HW_BREAKPOINT_X : at->reads ?
-			HW_BREAKPOINT_RW : HW_BREAKPOINT_W,
-		.bp_addr = at->addr,
-		.bp_len = at->data ? at->data : sizeof(long),
-		.sample_period = 1,
-		.disabled = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
-
-	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1,
-			    PERF_FLAG_FD_CLOEXEC);
-}
-
-static void __attribute__((noinline))
-be_watched(void)
-{
-	__asm__ volatile("");
-}
-
-/*
- * Some virtual machines accept a watch that never fires (seen: Linux 6.18 under
- * Firecracker on an AMD processor; by ptrace as well): a program would run past
- * each breakpoint. So ask the processor once, by a watch of our own. Where perf
- * refuses it the answer is not known, and each thread's watch is refused too.
- */
-static bool
-processor_watches(void)
-{
-	static enum { UNKNOWN, YES, NO } answer;
-	const struct watched at = { .addr = (uint64_t)(uintptr_t)be_watched };
-	uint64_t count = 0;
-	int fd;
-
-	if (answer != UNKNOWN)
-		return answer == YES;
-	if ((fd = open_event(&at, 0)) < 0)
-		return true;
-	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0) {
-		be_watched();
-		if (read(fd, &count, sizeof count) == (ssize_t)sizeof count)
-			answer = count > 0 ? YES : NO;
-	}
-	close(fd);
-	return answer != NO;
-}
-
 int
 watch_signal(struct target *t, const char **why)
 {
@@ -181,8 +172,8 @@ watch_signal(struct target *t, const char **why)
 	*why = "this processor is not known well enough";
 	if (!machine_can_watch || !handled(HAZARD_BREAKPOINT_KILLED))
 		return 0;
-	*why = "the debug registers of this machine have no effect";
-	if (!processor_watches())
+	*why = watch_dead;
+	if (!watches_hit())
 		return 0;
 	*why = "the process belongs to another user";
 	if (tid < 0 || proc_status_thread(t, tid, &st) < 0 ||
@@ -230,6 +221,28 @@ watch_signal_is_taken(struct target *t)
 
 /* ---- one thread --------------------------------------------------------- */
 
+/* What the kernel does for the program, read(2) into it, is none of its own
+ * accesses; a signal for that would end calls that wait. */
+static int
+open_event(const struct watched *at, pid_t tid)
+{
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof attr,
+		.bp_type = !at->data ? HW_BREAKPOINT_X : at->reads ?
+			HW_BREAKPOINT_RW : HW_BREAKPOINT_W,
+		.bp_addr = at->addr,
+		.bp_len = at->data ? at->data : sizeof(long),
+		.sample_period = 1,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1,
+			    PERF_FLAG_FD_CLOEXEC);
+}
+
 int
 watch_send(int fd, int signal, pid_t tid)
 {
@@ -254,7 +267,7 @@ watch_probe(pid_t tid)
 	if (fd < 0)
 		return watch_refusal(errno);
 	close(fd);
-	return NULL;
+	return watches_hit() ? NULL : watch_dead;
 }
 
 int

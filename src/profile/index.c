@@ -3,10 +3,21 @@
  * Index objects: cost by what an expression comes to for each record. They
  * are asked for by few and are many, so packets are gone over again for each;
  * stacks and their functions are known by then.
+ *
+ * A packet of a wait stands at its end, which may be seconds behind its
+ * beginning. It counts as pieces, cut at whole seconds and at resource samples,
+ * each by what the expression comes to at its own time.
  */
 #include "expr.h"
 
 #include <stdlib.h>
+
+enum {
+	PACKET_CLOCK = 8,
+	PIECES_MAX = 100000,	/* a day and more */
+};
+
+#define SECOND_NS	UINT64_C(1000000000)
 
 #define ABOVE(n, rest) "(TSTAMP_HI-TSTAMP_LO)<=" #n "?" #n ":" rest
 #define BYTES(n, rest) "IOHEAPBYTES<=(1<<" #n ")?(1<<" #n "):" rest
@@ -44,9 +55,8 @@ struct indexing {
 };
 
 static void
-add_record(void *arg, const struct expr_record *r)
+add_piece(struct indexing *in, const struct expr_record *r)
 {
-	struct indexing *in = arg;
 	struct place to = { .only = &in->values };
 	uint64_t index = 0, *row;
 
@@ -61,6 +71,64 @@ add_record(void *arg, const struct expr_record *r)
 	}
 	to.row = *row - 1;
 	values_add(in->prof, r->src, r->packet, &to);
+}
+
+/* What stands for many threads at once has no beginning. */
+static bool
+is_wait(const struct expr_record *r)
+{
+	const struct experiment_packet *p = r->packet;
+
+	switch (p->mstate) {
+	case MSTATE_TEXT_FAULT:
+	case MSTATE_DATA_FAULT:
+	case MSTATE_KERNEL_FAULT:
+	case MSTATE_LOCK:
+	case MSTATE_SLEEP:
+	case MSTATE_WAIT_CPU:
+	case MSTATE_STOPPED:
+		return p->kind == PACKET_CLOCK &&
+			!r->prof->stacks[r->stack].is_many;
+	default:
+		return false;
+	}
+}
+
+/* The last moment before end at which another piece begins. */
+static uint64_t
+cut_before(const struct source *src, uint64_t end)
+{
+	const uint64_t in_second = (end + src->since_founder) % SECOND_NS;
+	const uint64_t back = in_second ? in_second : SECOND_NS;
+	const uint64_t second = end > back ? end - back : 0;
+	const uint64_t sample = periods_begin(src, end);
+
+	return second > sample ? second : sample;
+}
+
+static void
+add_record(void *arg, const struct expr_record *r)
+{
+	struct indexing *in = arg;
+	struct experiment_packet piece = *r->packet;
+	struct expr_record part = *r;
+	uint64_t left = piece.weight_ns, end = piece.time_ns;
+
+	part.packet = &piece;
+	for (int n = 0; is_wait(r) && left && end > 1 && n < PIECES_MAX;
+	     n++) {
+		const uint64_t cut = cut_before(r->src, end);
+
+		if (end - cut >= left)
+			break;
+		piece.weight_ns = end - cut;
+		add_piece(in, &part);
+		left -= end - cut;
+		end = cut;
+		piece.time_ns = end ? end - 1 : 0;
+	}
+	piece.weight_ns = left;
+	add_piece(in, &part);
 }
 
 static int

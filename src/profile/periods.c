@@ -43,6 +43,15 @@ period_at(const struct source *src, uint64_t time_ns)
 	return low;
 }
 
+uint64_t
+periods_begin(const struct source *src, uint64_t time_ns)
+{
+	const uint64_t begin = src->period_count ?
+		begin_of(src, period_at(src, time_ns)) : 0;
+
+	return begin < time_ns ? begin : 0;
+}
+
 void
 periods_add(struct source *src, uint64_t time_ns, uint32_t column,
 	    uint64_t amount, enum period_kind kind)

@@ -414,6 +414,8 @@ uint32_t births_row(struct profile *prof, uint32_t stack, uint32_t chain);
 
 /* ---- periods.c ------------------------------------------------------ */
 
+/* The last resource sample before then; 0: there is none. */
+uint64_t periods_begin(const struct source *src, uint64_t time_ns);
 void periods_init(struct source *src);
 /* A value at that time; backwards: it is of the ns before it. */
 void periods_add(struct source *src, uint64_t time_ns, uint32_t column,

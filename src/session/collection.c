@@ -118,7 +118,6 @@ collection_create(struct collection *c, bool attached)
 	else if (may_be_kept(&c->settings) == 0)
 		c->exp = experiment_keep(&info, c->settings.keep_ns);
 	collection_note_children(c);
-	c->children.before_ns = c->children.now_ns;
 	free(cwd);
 	free(command);
 	return c->exp ? 0 : -1;
@@ -199,12 +198,7 @@ collection_write_threads(struct collection *c)
 void
 collection_note_children(struct collection *c)
 {
-	struct task_stat st;
-
-	if (target_stat(c->target, &st) == 0)
-		c->children.now_ns = (st.field[STAT_CHILDREN_UTIME] +
-				      st.field[STAT_CHILDREN_STIME]) *
-			1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	offspring_note(&c->offspring, c->target);
 }
 
 /* ---- resource samples ---------------------------------------------------- */
@@ -260,8 +254,9 @@ collection_progress(struct collection *c, struct session_progress *out)
 		.calls_lost = n->calls_lost,
 		.recorded_cpu_ns = n->recorded_ns,
 		.target_cpu_ns = clock_of(c, n),
-		.children_cpu_ns = c->settings.children ? 0 :
-			c->children.now_ns - c->children.before_ns,
+		.children_cpu_ns = offspring_untold_ns(&c->offspring,
+						       c->settings.children),
+		.children = c->settings.children,
 		.stop_ns = n->stop_ns, .stops = n->stops,
 		.stop_total_ns = n->stop_total_ns,
 		.not_sampled = (unsigned)n->not_sampled,

@@ -8,6 +8,20 @@
 
 #include "usage.h"
 
+struct offspring {		/* CPU time of children (offspring.c) */
+	pid_t parent;		/* 0: not read yet */
+	uint64_t before_ns, waited_ns;	/* what the kernel counted for it */
+	uint64_t later_ns;	/* of those that came and went since */
+	struct child {
+		pid_t pid;
+		uint64_t before_ns, now_ns;	/* with children of its own */
+		uint64_t read_at, gone_at;
+		bool first;	/* it was there at the beginning */
+		bool gone;
+	} *items;
+	size_t len, cap;
+};
+
 struct collection {
 	struct target *target;
 	struct settings settings;
@@ -23,10 +37,12 @@ struct collection {
 	uint64_t drain_ns;	/* between drains: short at first */
 	struct experiment_usage usage;	/* the last that could be read */
 	struct usage_switches switches;
-	struct { uint64_t before_ns, now_ns, due_ns; } children;
+	struct offspring offspring;
+	uint64_t children_due_ns;
 	unsigned written;	/* experiments of what is kept */
 	uint64_t sampled_here_ns;	/* at a pause (collection_here.c) */
 	bool paused, over_limit, stopped;
+	bool standing;		/* it has not run yet, for our sake */
 };
 
 /* Where an experiment of this name will be. The caller frees it. */
@@ -44,5 +60,14 @@ void collection_take_sample(struct collection *c, const char *label,
 			    uint64_t time_ns);
 /* What is to be in the first and the last one, but for switches; when. */
 uint64_t collection_read_usage(struct collection *c);
+
+/* ---- offspring.c --------------------------------------------------------- */
+
+/* Read what they have used; the first time: what is before the beginning. */
+void offspring_note(struct offspring *o, struct target *t);
+/* What is in no experiment. recorded: those that were there at the beginning
+ * have their own. */
+uint64_t offspring_untold_ns(const struct offspring *o, bool recorded);
+void offspring_fini(struct offspring *o);
 
 #endif

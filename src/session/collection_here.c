@@ -68,10 +68,9 @@ collection_resume_here(struct collection *c)
 void
 collection_sample_here(struct collection *c, const char *label)
 {
-	if (c->paused)
-		return;
-	(void)mapper_sync(c->mapper, now_ns());
-	if (c->rec) {
+	if (!c->paused)
+		(void)mapper_sync(c->mapper, now_ns());
+	if (c->rec && !c->paused) {
 		recorder_drain(c->rec, false);
 		recorder_settle(c->rec);
 	}

@@ -115,6 +115,8 @@ inject_drain(void *engine, bool final)
 	const bool execed = inject_has_execed(e);
 
 	e->final = final;
+	if (final)
+		recorder_read_counts(e->rec);
 	e->slept = now_ns() - e->last_beat_ns > RECORD_LEASE_NS;
 	if (e->slept)
 		e->slept_ns += now_ns() - e->last_beat_ns;
@@ -176,6 +178,7 @@ inject_begin_stretch(struct inject *e)
 	e->counted_start_ns = e->counted_ns;
 	e->booked_ns = advance;
 	e->scale = 1;
+	recorder_begin_counts(e->rec);
 	recorder_clock(e->rec, true, e->clock_ns);
 }
 

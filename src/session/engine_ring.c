@@ -55,6 +55,8 @@ ring_drain(void *engine, bool final)
 	struct ring *r = engine;
 
 	r->final = final;
+	if (final)
+		recorder_read_counts(r->rec);
 	r->before = r->now;
 	r->now.time_ns = now_ns();
 	if (recorder_cpu_ns(r->rec, &r->now.clock_ns) < 0)
@@ -97,6 +99,8 @@ ring_run(void *engine, bool on)
 		return -1;
 	r->clock_start_ns = cpu_ns;
 	recorder_clock(r->rec, true, cpu_ns);
+	if (!r->traits->kernel)
+		recorder_begin_counts(r->rec);
 	r->booked_ns = 0;
 	r->booked_ticks = 0;
 	r->stop_clock_ns = 0;
@@ -180,6 +184,8 @@ ring_start(struct recorder *rec, const struct recorder_options *o,
 		return NULL;
 	}
 	r->traits = clock_traits(r->clock);
+	if (!r->traits->kernel)
+		recorder_begin_counts(rec);
 	recorder_clock(rec, true, r->clock_start_ns);
 	r->running = true;
 	*why = r->traits->why;

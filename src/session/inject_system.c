@@ -159,6 +159,20 @@ system_part(const struct inject *e, const struct thread *th, uint64_t rest)
 		(double)th->system_ns / (double)th->booked_ns) : 0;
 }
 
+/* Not all that no tick has was system time: on a crowded machine ticks are
+ * late. The rest of it is the last user stack's. */
+static uint64_t
+book_late(struct inject *e, struct thread *th, uint64_t rest)
+{
+	const uint64_t user = th->frinfo ?
+		rest - recorder_system_of(e->rec, th->tid, rest, rest) : 0;
+
+	inject_note_booked(e, th, user);
+	recorder_book(e->rec, now_ns(), th->tid, MSTATE_USER, user,
+		      th->frinfo);
+	return rest - user;
+}
+
 uint64_t
 inject_book_system(struct inject *e, struct thread *th, uint64_t rest)
 {
@@ -167,7 +181,9 @@ inject_book_system(struct inject *e, struct thread *th, uint64_t rest)
 	if (e->kernel)
 		forget_old(e, th, now_ns() - WAITING_NS);
 	if (e->kernel && th->waiting_len) {
-		share_among_samples(e, th, rest);
+		rest = book_late(e, th, rest);
+		if (rest)
+			share_among_samples(e, th, rest);
 		return before;
 	}
 	if (!e->final) {
@@ -175,7 +191,8 @@ inject_book_system(struct inject *e, struct thread *th, uint64_t rest)
 			th->owed_ns = rest;	/* the next tick's */
 		return before;		/* it waits */
 	}
-	rest = system_part(e, th, rest);
+	rest = recorder_system_of(e->rec, th->tid, rest,
+				  system_part(e, th, rest));
 	if (rest)
 		book_unplaced(e, th, rest);
 	return rest;
@@ -212,6 +229,8 @@ inject_book_between(struct inject *e, struct thread *th,
 	if (e->mute_cause)
 		ns = 0;		/* it has a cause, and is booked with it */
 	ns -= inject_take_lost(e, th, ns);
+	if (ns)
+		ns = book_late(e, th, ns);
 	inject_note_booked(e, th, ns);
 	th->system_ns += ns;
 	recorder_system_between(e->rec, tick->time_ns, th->tid, ns);

@@ -65,9 +65,10 @@ book(struct inject *e, struct thread *th, uint64_t weight, bool user)
 	uint64_t system = 0;
 
 	if (!e->clock)
-		system = (uint64_t)((double)weight * e->system_share);
+		system = recorder_system_of(e->rec, th->tid, weight, (uint64_t)
+				((double)weight * e->system_share));
 	else if (!user && !e->kernel)
-		system = weight;
+		system = recorder_system_of(e->rec, th->tid, weight, weight);
 	inject_note_booked(e, th, weight);
 	recorder_book(e->rec, now_ns(), th->tid, MSTATE_USER, weight - system,
 		      th->frinfo);
@@ -77,13 +78,15 @@ book(struct inject *e, struct thread *th, uint64_t weight, bool user)
 
 /* Of a tick of a timer; those of perf come in user mode. */
 static uint64_t
-system_part(struct inject *e, const struct record *r, uint64_t weight)
+system_part(struct inject *e, const struct thread *th, const struct record *r,
+	    uint64_t weight)
 {
 	if (e->clock)
 		return 0;
 	e->ticks_ns += weight;
 	if (!r->in_call)
-		return (uint64_t)((double)weight * e->outside_share);
+		return recorder_system_of(e->rec, th->tid, weight, (uint64_t)
+				((double)weight * e->outside_share));
 	e->in_calls_ns += weight;
 	return weight;
 }
@@ -92,7 +95,7 @@ static void
 book_tick(struct inject *e, struct thread *th, const struct record *r,
 	  uint64_t weight)
 {
-	const uint64_t system = system_part(e, r, weight);
+	const uint64_t system = system_part(e, th, r, weight);
 	const bool in_call = !e->clock && r->in_call;
 	/* timers tick when the kernel does: their time is exact */
 	struct tick_time tick = { .time_ns = r->time_ns };

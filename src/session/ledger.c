@@ -2,7 +2,8 @@
 /*
  * The books by thread: what the scheduler has counted for each since we
  * watch it, beside what was booked to it. A thread's states sum up to its
- * life only where both agree.
+ * life only where both agree. The two are kept, and forgotten, together: a
+ * clock without its books is a whole life to be booked again.
  */
 #include "recorder.h"
 #include "waits.h"
@@ -13,17 +14,25 @@ enum {
 };
 
 void
-ledger_add(struct recorder *rec, pid_t tid, uint64_t ns)
+ledger_add(struct recorder *rec, pid_t tid, enum mstate state, uint64_t ns)
 {
+	modes_note(rec, tid, state, ns);
 	if (tid != RECORDER_NO_THREAD)
 		*map_slot_of(&rec->booked, (uint64_t)tid) += ns;
 }
 
 void
-recorder_forget_thread(struct recorder *rec, pid_t tid)
+ledger_forget(struct recorder *rec, pid_t tid)
 {
 	(void)map_remove(&rec->booked, (uint64_t)tid);
 	recorder_forget_latest(rec, tid);
+	modes_forget(rec, tid);
+}
+
+void
+recorder_forget_thread(struct recorder *rec, pid_t tid)
+{
+	ledger_forget(rec, tid);
 	names_death(&rec->names, tid);
 }
 

@@ -34,9 +34,11 @@ book_unknown(struct recorder *rec, uint64_t time_ns, pid_t tid,
 
 	const uint64_t user = rec->modes.user - rec->first_modes.user;
 	const uint64_t system = rec->modes.system - rec->first_modes.system;
-	const uint64_t part = user + system ?
+	uint64_t part = user + system ?
 		(uint64_t)((double)weight_ns * (double)system /
 			   (double)(user + system)) : 0;
+
+	part = recorder_system_of(rec, tid, weight_ns, part);
 
 	recorder_book(rec, time_ns, tid, MSTATE_USER, weight_ns - part,
 		      frinfo);

@@ -63,7 +63,8 @@ tracer_on_collection_end(struct tracer *tr)
 {
 	struct session_event ev = { .kind = SESSION_EVENT_EXEC };
 
-	tracer_end_collection(tr, "executed another program");
+	tracer_end_collection(tr, "executed another program, which is not "
+			      "recorded (name it behind --, or record -p it)");
 	snprintf(ev.text, sizeof ev.text, "%s", tracer_receipt(tr));
 	tracer_send_event(tr, &ev);
 }

@@ -245,6 +245,8 @@ bool collection_work(struct collection *c);
 int collection_pause(struct collection *c, const char *who);
 int collection_resume(struct collection *c);
 int collection_sample(struct collection *c, const char *label);
+/* The target is about to run, perhaps for the first time. */
+void collection_runs(struct collection *c);
 /* collection_here.c: the same while a thread stands that has hit a breakpoint:
  * nobody is stopped, and little is written. Only where that can be: */
 bool collection_is_quick(const struct collection *c);
@@ -409,6 +411,15 @@ void recorder_system_between(struct recorder *rec, uint64_t time_ns, pid_t tid,
 /* ... and after its last one. */
 void recorder_system_behind(struct recorder *rec, uint64_t time_ns, pid_t tid,
 			    uint64_t ns);
+/* From here on the kernel counts user and system time of each thread for us,
+ * as ticks do not tell them apart. */
+void recorder_begin_counts(struct recorder *rec);
+/* What it has counted by now, for all that is booked next. */
+void recorder_read_counts(struct recorder *rec);
+/* Of so much CPU time that is to be booked, the system time; guess: by ticks.
+ * Held against what the kernel has counted. */
+uint64_t recorder_system_of(struct recorder *rec, pid_t tid, uint64_t ns,
+			    uint64_t guess);
 /* Time without a processor, of a thread that waits. */
 void recorder_wait(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		   enum mstate state, uint64_t ns, uint64_t frinfo);
@@ -444,6 +455,8 @@ void recorder_settle(struct recorder *rec);
  * when that was, 0: it had ended. */
 void recorder_begin_waits(struct recorder *rec);
 uint64_t recorder_end_waits(struct recorder *rec);
+/* It counts anew from here; nothing was written yet. */
+void recorder_restart_waits(struct recorder *rec);
 /* The same, but what is told of it then is told at the next end. */
 uint64_t recorder_rest_waits(struct recorder *rec);
 /* Time without a processor so far, by state. */
@@ -461,7 +474,7 @@ void recorder_lost(struct recorder *rec, uint64_t time_ns, const char *cause,
 /* For tid: time of threads that nobody knows, or nobody can tell which. */
 enum { RECORDER_NO_THREAD = 0 };
 /* CPU time of a thread, by its clock and by what is booked of it, since its
- * waits are recorded; false: no such clock. */
+ * waits are recorded; false: no such clock, or it has ended. */
 bool recorder_thread_clock(const struct recorder *rec, pid_t tid,
 			   uint64_t *cpu_ns, uint64_t *booked_ns);
 /* ... the clock as of the last look at it. */

@@ -69,10 +69,11 @@ receipt_text(const struct session_progress *p, const char *clean,
 			 (double)p->recorded_cpu_ns / 1e9,
 			 (double)p->target_cpu_ns / 1e9);
 	if (p->children_cpu_ns)
-		str_addf(&s, "its children used %.2f s CPU that was not "
-			 "recorded (record one of them: -- and its command, "
-			 "or --children with -p), ",
-			 (double)p->children_cpu_ns / 1e9);
+		str_addf(&s, "its children%s used %.2f s CPU that was not "
+			 "recorded (record one of them: -- and its command%s), ",
+			 p->children ? " that came later" : "",
+			 (double)p->children_cpu_ns / 1e9,
+			 p->children ? "" : ", or --children with -p");
 	add_stops(&s, p);
 	add_marks(&s, p);
 	str_addf(&s, ", %s%s%s", clean, *trouble ? ", " : "", trouble);

@@ -51,7 +51,7 @@ recorder_tick(struct recorder *rec, uint64_t time_ns, pid_t tid, int cpu,
 	names_packet(rec, time_ns, tid);
 	experiment_clock(rec->opt.exp, time_ns, tid, cpu, state, weight_ns,
 			 frinfo);
-	ledger_add(rec, tid, weight_ns);
+	ledger_add(rec, tid, state, weight_ns);
 	rec->counts.recorded_ns += weight_ns;
 	rec->counts.samples++;
 	waits_note_stack(rec->waits, tid, frinfo);
@@ -75,7 +75,7 @@ recorder_book(struct recorder *rec, uint64_t time_ns, pid_t tid,
 	names_packet(rec, time_ns, tid);
 	experiment_clock(rec->opt.exp, time_ns, tid, EXPERIMENT_BOOKED, state,
 			 weight_ns, frinfo);
-	ledger_add(rec, tid, weight_ns);
+	ledger_add(rec, tid, state, weight_ns);
 	rec->counts.recorded_ns += weight_ns;
 }
 
@@ -85,14 +85,19 @@ void
 recorder_birth(struct recorder *rec, uint64_t time_ns, pid_t tid, pid_t by)
 {
 	names_birth(&rec->names, tid, by);
-	waits_note_birth(rec->waits, tid, time_ns);
+	if (waits_note_birth(rec->waits, tid, time_ns))
+		ledger_forget(rec, tid);
 }
 
 void
 recorder_death(struct recorder *rec, uint64_t time_ns, pid_t tid)
 {
 	waits_note_death(rec->waits, tid, time_ns);
-	recorder_forget_thread(rec, tid);
+	/* the first thread stays on the roll, and at the end all do */
+	if (recorder_knows_thread(rec, tid))
+		names_death(&rec->names, tid);
+	else
+		recorder_forget_thread(rec, tid);
 }
 
 void
@@ -232,6 +237,12 @@ void
 recorder_begin_waits(struct recorder *rec)
 {
 	waits_begin(rec->waits);
+}
+
+void
+recorder_restart_waits(struct recorder *rec)
+{
+	waits_restart(rec->waits);
 }
 
 /* Failed stacks are told, always. */
@@ -377,6 +388,7 @@ recorder_free(struct recorder *rec)
 	creators_free(rec->creators);
 	unwind_trace_fini(&rec->trace);
 	map_fini(&rec->booked);
+	map_free_values(&rec->counted);
 	map_free_values(&rec->latest);
 	names_fini(&rec->names);
 	free(rec->losses);

@@ -47,6 +47,10 @@ struct recorder {
 	} *losses;
 	size_t loss_count, loss_cap;
 	struct map booked;	/* CPU time by thread */
+	struct map counted;	/* the kernel's user and system time (modes.c);
+				 * empty: ticks tell all */
+	unsigned count_epoch;
+	bool counts_all;	/* who is not in it is new */
 	struct names names;
 	uint64_t lack_ns, lack_read_at;	/* of all threads, by their clocks */
 	bool nobody_named;
@@ -71,12 +75,20 @@ void names_packet(struct recorder *rec, uint64_t time_ns, pid_t tid);
 
 /* ---- ledger.c ------------------------------------------------------------ */
 
-void ledger_add(struct recorder *rec, pid_t tid, uint64_t ns);
+void ledger_add(struct recorder *rec, pid_t tid, enum mstate state,
+		uint64_t ns);
+void ledger_forget(struct recorder *rec, pid_t tid);
 
 /* ---- losses.c ------------------------------------------------------------ */
 
 /* How much of the process's time so far was the kernel's. */
 void losses_read_modes(struct recorder *rec);
+
+/* ---- modes.c ------------------------------------------------------------- */
+
+void modes_note(struct recorder *rec, pid_t tid, enum mstate state,
+		uint64_t ns);
+void modes_forget(struct recorder *rec, pid_t tid);
 
 /* ---- recorder_system.c --------------------------------------------------- */
 

@@ -121,6 +121,8 @@ int
 tracer_go_on(struct tracer *tr)
 {
 	target_stand_at_exec(tr->target, has_traps(tr) || tr->programs);
+	if (tr->col)
+		collection_runs(tr->col);
 	if ((tracer_waits(tr) ? target_continue_all(tr->target) :
 	     tracer_release(tr)) < 0)
 		return -1;

@@ -91,6 +91,26 @@ mixed(const struct ring *r, uint64_t rest_ns, size_t samples)
 		r->period_ns / DRAIN_SHARE + share / DRAIN_SHARE;
 }
 
+/*
+ * A thread that has ended has no clock any more: what it was seen to have, and
+ * a period for each tick behind that look. The process's clock may be gone as
+ * well, and nothing else be left to go by.
+ */
+static bool
+weigh_ended(struct ring *r, pid_t tid, struct thread_tail *tail)
+{
+	uint64_t seen, seen_at, booked, after = 0;
+
+	if (!recorder_seen_clock(r->rec, tid, &seen, &seen_at, &booked))
+		return false;
+	for (size_t i = 0; i < r->tick_count; i++)
+		after += r->ticks[i].tid == tid &&
+			r->ticks[i].time_ns > seen_at;
+	tail->weight_ns = (beyond(seen, booked) + after * r->period_ns) /
+		tail->ticks;
+	return true;
+}
+
 /* false: it has no clock. */
 static bool
 weigh_thread(struct ring *r, pid_t tid, struct thread_tail *tail)
@@ -99,7 +119,7 @@ weigh_thread(struct ring *r, pid_t tid, struct thread_tail *tail)
 	uint64_t now, booked;
 
 	if (!recorder_thread_clock(r->rec, tid, &now, &booked))
-		return false;
+		return weigh_ended(r, tid, tail);
 
 	const uint64_t most = beyond(now, booked) / tail->ticks;
 	const struct reading reading = { r->now.time_ns, now };
@@ -210,13 +230,14 @@ tail_lacks(const struct ring *r, pid_t tid, const struct thread_tail *tail)
 	struct reading seen;
 	uint64_t booked;
 
-	if (r->final)
-		return recorder_thread_clock(r->rec, tid, &seen.clock_ns,
-					     &booked) ?
-			beyond(seen.clock_ns, booked) : 0;
+	if (r->final && recorder_thread_clock(r->rec, tid, &seen.clock_ns,
+					      &booked))
+		return beyond(seen.clock_ns, booked);
 	if (!recorder_seen_clock(r->rec, tid, &seen.clock_ns, &seen.time_ns,
 				 &booked))
 		return 0;
+	if (r->final)		/* it has ended */
+		return beyond(seen.clock_ns, booked);
 	if (tail->round == r->round && tail->clock.time_ns == r->now.time_ns)
 		return beyond(tail->then_ns, booked);
 	return beyond(clock_then(r, tail->clock, seen), booked);

@@ -4,7 +4,7 @@
  *
  * Thread form: the CPU time of its thread since the thread's previous sample,
  * exact from switch records; in user-mode-only sampling what exceeds one
- * period was system time (recorder_system.c). CPU form: see ring_rounds.c.
+ * period was system time (recorder_system.c), if the kernel says so (modes.c). CPU form: see ring_rounds.c.
  *
  * Neither form books more than the process's clock has counted: switch records
  * carry the time of the wall, which on a host that takes the CPU away is more
@@ -44,12 +44,16 @@ ring_drop_tail(struct ring *r, pid_t tid)
 	}
 }
 
-/* Of user mode only: the ticks that fell into the kernel were skipped. */
+/* Of user mode only: the ticks that fell into the kernel were skipped, or were
+ * late. */
 static uint64_t
-system_part(const struct ring *r, uint64_t cpu_ns)
+system_part(const struct ring *r, pid_t tid, uint64_t cpu_ns)
 {
-	return !r->traits->kernel && cpu_ns > r->opt->interval_ns ?
-		cpu_ns - r->opt->interval_ns : 0;
+	if (r->traits->kernel)
+		return 0;
+	return recorder_system_of(r->rec, tid, cpu_ns,
+				  cpu_ns > r->opt->interval_ns ?
+				  cpu_ns - r->opt->interval_ns : 0);
 }
 
 /* CPU time of a thread after its last sample: the same stack's, or nobody's. */
@@ -67,7 +71,7 @@ book_rest(struct ring *r, uint64_t time_ns, pid_t tid, uint64_t cpu_ns)
 	}
 
 	const struct thread_tail *tail = (void *)(uintptr_t)slot;
-	const uint64_t system = system_part(r, cpu_ns);
+	const uint64_t system = system_part(r, tid, cpu_ns);
 
 	recorder_book(r->rec, time_ns, tid, tail->state, cpu_ns - system,
 		      tail->frinfo);
@@ -120,7 +124,7 @@ book_thread_sample(struct ring *r, const struct clock_record *rec,
 	r->booked_ns += weight;
 	weight -= take_lost(r, rec, weight);
 
-	const uint64_t system = system_part(r, weight);
+	const uint64_t system = system_part(r, rec->tid, weight);
 
 	recorder_tick(r->rec, rec->time_ns, rec->tid, rec->cpu, state,
 		      weight - system, frinfo);

@@ -78,6 +78,7 @@ free_collection(struct collection *c)
 	unwind_space_free(c->space);
 	settings_fini(&c->settings);
 	usage_switches_fini(&c->switches);
+	offspring_fini(&c->offspring);
 	str_fini(&c->trouble);
 	free(c->path);
 	free(c);
@@ -96,6 +97,7 @@ collection_start(struct target *t, const struct settings *s,
 	wire_fini(&copy);
 	c->target = t;
 	c->look = look;
+	c->standing = way == AT_START;
 	c->path = collection_choose_path(s);
 	c->start_ns = now_ns();
 	c->marks = *target_marks(t);
@@ -116,6 +118,21 @@ collection_start(struct target *t, const struct settings *s,
 	return NULL;
 }
 
+/* Until now it stood for us to begin, which is no wait of the program's. */
+void
+collection_runs(struct collection *c)
+{
+	if (c->standing && c->rec)
+		recorder_restart_waits(c->rec);
+	c->standing = false;
+}
+
+static bool
+looks(const struct collection *c)
+{
+	return c->rec && !c->paused && !c->standing;
+}
+
 size_t
 collection_pollfds(struct collection *c, struct pollfd *fds, size_t max)
 {
@@ -133,7 +150,7 @@ uint64_t
 collection_deadline(const struct collection *c)
 {
 	const uint64_t work = work_due(c);
-	const uint64_t look = c->rec && !c->paused ?
+	const uint64_t look = looks(c) ?
 		recorder_look_due(c->rec) : UINT64_MAX;
 
 	return look < work ? look : work;
@@ -194,7 +211,7 @@ collection_work(struct collection *c)
 {
 	const uint64_t now = now_ns();
 
-	if (c->rec && !c->paused && recorder_look_wanted(c->rec, now)) {
+	if (looks(c) && recorder_look_wanted(c->rec, now)) {
 		/* whatever is there to be drained wakes us at once again */
 		if (recorder_look(c->rec) && now < work_due(c))
 			return !recorder_counts(c->rec)->execed;
@@ -212,9 +229,9 @@ collection_work(struct collection *c)
 		}
 		c->next_sample_ns = now + c->settings.sample_period_ns;
 	}
-	if (now >= c->children.due_ns) {
+	if (now >= c->children_due_ns) {
 		collection_note_children(c);
-		c->children.due_ns = now + CHILDREN_NS;
+		c->children_due_ns = now + CHILDREN_NS;
 	}
 	plan_drain(c, now);
 	check_limit(c);
@@ -263,14 +280,15 @@ collection_resume(struct collection *c)
 int
 collection_sample(struct collection *c, const char *label)
 {
+	/* a moment that is marked is marked, also in a pause: then there is
+	 * nothing of the clocks to be drained */
 	if (!c->paused) {
 		(void)mapper_sync(c->mapper, now_ns());
 		if (c->rec)
 			recorder_drain(c->rec, false);
 		settle(c);
-		collection_take_sample(c, label && *label ? label : "manual",
-				       0);
 	}
+	collection_take_sample(c, label && *label ? label : "manual", 0);
 	return experiment_flush(c->exp);
 }
 
@@ -428,6 +446,32 @@ write_rest(struct collection *c, uint64_t end, const char *how, bool *partial)
 	return true;
 }
 
+/* It may be over before anybody heard of its exec. NULL: as it was told. */
+static char *
+how_it_became(const struct collection *c, const char *how)
+{
+	static const char what[] = "executed another program";
+
+	if (!c->rec || !recorder_counts(c->rec)->execed ||
+	    (how && str_starts(how, what)))
+		return NULL;
+	return xasprintf("%s, which is not recorded, and %s", what,
+			 how ? how : "was let go");
+}
+
+static void
+write_children(struct collection *c, uint64_t cpu_ns)
+{
+	char used[24];
+
+	if (!cpu_ns)
+		return;
+	(void)snprintf(used, sizeof used, "%llu",
+		       (unsigned long long)cpu_ns / 1000);
+	experiment_event(c->exp, now_ns(), "sonde_children",
+			 (const char *const[]){ "untold_us", used, NULL });
+}
+
 char *
 collection_close(struct collection *c, const char *how, const char *look,
 		 bool *partial)
@@ -438,12 +482,17 @@ collection_close(struct collection *c, const char *how, const char *look,
 	collection_stop(c);
 
 	const uint64_t end = now_ns();
+	char *became = how_it_became(c, how);
+
+	if (became)
+		how = became;
 
 	collection_progress(c, &p);
 	if (p.cuts[0])
 		experiment_event(c->exp, now_ns(), "sonde_cuts",
 				 (const char *const[]){ "text", p.cuts, NULL });
 
+	write_children(c, p.children_cpu_ns);
 	if (c->rec && recorder_counts(c->rec)->execed)
 		experiment_exec(c->exp, now_ns(), "_x1",
 				recorder_counts(c->rec)->exec_comm);
@@ -465,6 +514,7 @@ collection_close(struct collection *c, const char *how, const char *look,
 	if (!lost)
 		archive(c, c->path);
 	free(lost);
+	free(became);
 	free_collection(c);
 	return text;
 }

@@ -278,25 +278,28 @@ waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo)
 		th->run_frinfo = frinfo;
 }
 
-void
+bool
 waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns)
 {
 	struct waiter *th;
+	bool another = false;
 
 	if (!w || !w->on)
-		return;
+		return false;
 	w->census.told = true;
 	th = roll_find(&w->roll, tid);
 	if (th && th->gone_ns) {		/* of the same number */
 		if (!th->ended)
 			account_end(&w->accounts, th, th->gone_ns);
 		roll_drop(&w->roll, th);
+		another = true;
 		th = NULL;
 	}
 	if (!th)
 		(void)roll_add(&w->roll, tid, time_ns);
 	else if (th->met && !th->known)
 		th->since_ns = time_ns;
+	return another;
 }
 
 void
@@ -362,6 +365,16 @@ waits_begin(struct waits *w)
 	census_begin(&w->census, &w->roll, now_ns());
 	roll_list(&w->roll, w->census.at, true);
 	w->pace.early_ns = w->pace.due_ns = w->roll.listed_at;
+}
+
+void
+waits_restart(struct waits *w)
+{
+	if (!w || !w->on)
+		return;
+	w->on = false;
+	w->plan_len = w->plan_at = 0;
+	waits_begin(w);
 }
 
 static void

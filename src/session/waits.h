@@ -20,6 +20,8 @@ struct waits *waits_new(struct recorder *rec,
 void waits_free(struct waits *w);
 /* All wall time of all threads counts from now on. */
 void waits_begin(struct waits *w);
+/* The same, once more: what it has by then is not written. */
+void waits_restart(struct waits *w);
 /* What is pending is booked, and nothing after it counts. Returns when that
  * was. 0: it had ended already. */
 uint64_t waits_end(struct waits *w);
@@ -40,7 +42,8 @@ void waits_count(struct waits *w);
 /* A stack that the thread had on a processor. */
 void waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo);
 /* Exact times, where somebody tells them. */
-void waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns);
+/* Births: true where it is another thread of a number that was known. */
+bool waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns);
 void waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns);
 /* Who there is, also after the end until the next beginning. NULL: w is. */
 struct roll;
@@ -212,7 +215,7 @@ void roll_drop(struct roll *r, struct waiter *th);
  * counted is not ours. */
 void roll_list(struct roll *r, uint64_t now, bool all);
 /* The scheduler's count of a thread's CPU time since the beginning, as it is
- * now. r may be NULL. */
+ * now; false: it has ended, and nobody counts for it. r may be NULL. */
 bool roll_clock(const struct roll *r, pid_t tid, uint64_t *cpu_ns);
 /* The same of each that lives, or was there at the last look. */
 void roll_each_clock(const struct roll *r,

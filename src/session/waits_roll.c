@@ -178,23 +178,26 @@ roll_list(struct roll *r, uint64_t now, bool all)
 /* ---- clocks -------------------------------------------------------------- */
 
 static bool
-clock_of(const struct roll *r, const struct waiter *th, uint64_t *cpu_ns)
+clock_now(const struct roll *r, const struct waiter *th, struct task_turns *t)
 {
-	struct task_turns t;
+	return !th->ended && !th->gone_ns &&
+		look_at_turns(r->target, &th->of, t) == 0;
+}
 
-	if (th->ended || th->gone_ns ||
-	    look_at_turns(r->target, &th->of, &t) < 0)
-		t = th->last;
-	*cpu_ns = t.cpu_ns - th->base.cpu_ns;
-	return t.switches && t.cpu_ns >= th->base.cpu_ns;
+static bool
+clock_of(const struct waiter *th, const struct task_turns *t, uint64_t *cpu_ns)
+{
+	*cpu_ns = t->cpu_ns - th->base.cpu_ns;
+	return t->switches && t->cpu_ns >= th->base.cpu_ns;
 }
 
 bool
 roll_clock(const struct roll *r, pid_t tid, uint64_t *cpu_ns)
 {
 	const struct waiter *th = r ? roll_find(r, tid) : NULL;
+	struct task_turns t;
 
-	return th && clock_of(r, th, cpu_ns);
+	return th && clock_now(r, th, &t) && clock_of(th, &t, cpu_ns);
 }
 
 void
@@ -204,9 +207,15 @@ roll_each_clock(const struct roll *r,
 	uint64_t tid, at, cpu_ns;
 	size_t i = 0;
 
-	while (r && map_next(&r->threads, &i, &tid, &at))
-		if (clock_of(r, (struct waiter *)(uintptr_t)at, &cpu_ns))
+	while (r && map_next(&r->threads, &i, &tid, &at)) {
+		const struct waiter *th = (struct waiter *)(uintptr_t)at;
+		struct task_turns t;
+
+		if (!clock_now(r, th, &t))
+			t = th->last;
+		if (clock_of(th, &t, &cpu_ns))
 			tell(arg, (pid_t)tid, cpu_ns);
+	}
 }
 
 uint64_t

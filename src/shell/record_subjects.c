@@ -261,6 +261,14 @@ start_listed(struct recording *r)
 	return 0;
 }
 
+/* It ended between our list and its turn. */
+static bool
+is_over(void)
+{
+	return fail_last()->kind == FAIL_MISSING ||
+		fail_last()->kind == FAIL_ENDED;
+}
+
 static int
 start_children(struct recording *r, const struct session_process *all,
 	       ssize_t n)
@@ -272,7 +280,12 @@ start_children(struct recording *r, const struct session_process *all,
 
 		if (s->session)		/* listed, it is recorded already */
 			continue;
-		if (attach_one(s) < 0 || enable_one(r, s) < 0)
+		if (attach_one(s) == 0 && enable_one(r, s) == 0)
+			continue;
+		/* nobody named it; what it used its parent's receipt tells */
+		if (is_over())
+			fail_clear();
+		else
 			shell_print_failure(r->sh);	/* others go on */
 	}
 	return 0;

@@ -6,6 +6,7 @@
 #include "report.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool
 facts_wanted(const struct viewer *v)
@@ -59,6 +60,21 @@ add_losses(struct panel *p, const struct viewer *v, size_t e)
 	}
 }
 
+static void
+add_children(struct panel *p, const struct experiment_reader *rd)
+{
+	for (size_t i = 0; i < experiment_log_count(rd); i++) {
+		const struct experiment_log_event *ev =
+			experiment_log_at(rd, i);
+		const char *us = strcmp(ev->kind, "sonde_children") ? NULL :
+			ev->attr(ev, "untold_us");
+
+		if (us)
+			fact_time(p, "Not recorded: children",
+				  strtoull(us, NULL, 10) * 1000, 0);
+	}
+}
+
 void
 facts_experiment(const struct viewer *v, size_t e)
 {
@@ -82,6 +98,7 @@ facts_experiment(const struct viewer *v, size_t e)
 	panel_count(&p, "Failed stacks", ends.failed);
 	panel_count(&p, "Missing stacks", ends.missing);
 	add_losses(&p, v, e);
+	add_children(&p, profile_experiment(v->prof, e));
 	facts_write(v, &p);
 }
 

@@ -153,6 +153,23 @@ print_stacks(const struct viewer *v, size_t e, FILE *out)
 			"states are not counted\n", ignored);
 }
 
+/* What children used is no loss of this process's, and must not be looked for
+ * in it. */
+static void
+print_children(const struct experiment_reader *rd, FILE *out)
+{
+	for (size_t i = 0; i < experiment_log_count(rd); i++) {
+		const struct experiment_log_event *ev =
+			experiment_log_at(rd, i);
+		const char *us = strcmp(ev->kind, "sonde_children") ? NULL :
+			ev->attr(ev, "untold_us");
+
+		if (us)
+			fprintf(out, "Not recorded: its children used %.2f s "
+				"CPU\n", strtod(us, NULL) / 1e6);
+	}
+}
+
 static void
 print_losses(const struct viewer *v, size_t e, FILE *out)
 {
@@ -184,4 +201,5 @@ header_stacks(const struct viewer *v, size_t e, FILE *out)
 {
 	print_stacks(v, e, out);
 	print_losses(v, e, out);
+	print_children(profile_experiment(v->prof, e), out);
 }

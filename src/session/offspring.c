@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * CPU time of a process's children that is in no experiment.
+ *
+ * The kernel adds what a child and its own children have used to its parent
+ * when that waits for it, and tells both of each child that lives. So:
+ *
+ *	waited for since		what they used
+ *	 - of those that were there at	what they had used before
+ *	   the beginning
+ *	 + of those that live		what they used since
+ *
+ * With --children those that were there at the beginning are recorded: theirs
+ * is in experiments of their own, whose receipts tell of their children. Who
+ * ended between two readings has used no more than the time between, which is
+ * not told. A process that ignores SIGCHLD waits for nobody: of its children
+ * there is what was read last.
+ */
+#include "collection.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+	THREADS_MOST = 64,	/* whose children are looked for each time */
+	TRIES = 3,		/* while children end between two readings */
+};
+
+static uint64_t
+sum_of(const struct task_stat *st, bool with_own)
+{
+	uint64_t ticks = st->field[STAT_CHILDREN_UTIME] +
+		st->field[STAT_CHILDREN_STIME];
+
+	if (with_own)
+		ticks += st->field[STAT_UTIME] + st->field[STAT_STIME];
+	return stat_ticks_ns(ticks);
+}
+
+/* ---- one child ----------------------------------------------------------- */
+
+static bool
+read_child(const struct offspring *o, struct child *ch)
+{
+	struct task_stat st;
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)ch->pid);
+
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const bool there = task_stat_at(fd, &st) == 0 &&
+		(pid_t)st.field[STAT_PPID] == o->parent;
+
+	if (fd >= 0)
+		(void)close(fd);
+	if (!there)
+		return false;
+	ch->now_ns = sum_of(&st, true);
+	ch->read_at = now_ns();
+	return true;
+}
+
+static bool
+is_known(const struct offspring *o, pid_t pid)
+{
+	for (size_t i = 0; i < o->len; i++)
+		if (o->items[i].pid == pid && !o->items[i].gone)
+			return true;
+	return false;
+}
+
+static void
+meet(struct offspring *o, pid_t pid, bool first)
+{
+	struct child ch = { .pid = pid, .first = first };
+
+	if (is_known(o, pid) || !read_child(o, &ch) || pid == getpid())
+		return;
+	ch.before_ns = first ? ch.now_ns : 0;
+	o->items = xgrow(o->items, &o->cap, o->len + 1, sizeof *o->items);
+	o->items[o->len++] = ch;
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+/* Each thread has those that it has made. */
+static void
+find_children(struct offspring *o, struct target *t, bool first)
+{
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	const ssize_t n = target_threads(t, &tids, &cap);
+
+	for (ssize_t i = 0; i < n && (first || i < THREADS_MOST); i++) {
+		char path[64];
+
+		(void)snprintf(path, sizeof path, "task/%d/children",
+			       (int)tids[i]);
+
+		char *text = file_read_at(target_proc(t), path, NULL);
+		char *at = text, *end;
+
+		for (long pid; at && (pid = strtol(at, &end, 10)) > 0; at = end)
+			meet(o, (pid_t)pid, first);
+		free(text);
+	}
+	free(tids);
+	fail_clear();
+}
+
+/* Of those that came later the parent's count has all, if it waits. */
+static void
+read_children(struct offspring *o)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < o->len; i++) {
+		struct child *ch = &o->items[i];
+
+		ch->gone = ch->gone || !read_child(o, ch);
+		if (ch->gone && !ch->gone_at)
+			ch->gone_at = now_ns();
+		if (ch->first || !ch->gone)
+			o->items[kept++] = *ch;
+		else
+			o->later_ns += ch->now_ns;
+	}
+	o->len = kept;
+}
+
+static uint64_t
+read_waited(const struct offspring *o, const struct target *t)
+{
+	struct task_stat st;
+	const bool there = target_stat(t, &st) == 0;
+
+	fail_clear();
+	return there ? sum_of(&st, false) : o->waited_ns;
+}
+
+void
+offspring_note(struct offspring *o, struct target *t)
+{
+	const bool first = !o->parent;
+	uint64_t before;
+	int tries = 0;
+
+	o->parent = target_pid(t);
+	do {
+		before = read_waited(o, t);
+		read_children(o);
+		if (!target_gone(t))
+			find_children(o, t, first);
+		o->waited_ns = read_waited(o, t);
+	} while (o->waited_ns != before && ++tries < TRIES);
+	if (first)
+		o->before_ns = o->waited_ns;
+}
+
+uint64_t
+offspring_untold_ns(const struct offspring *o, bool recorded)
+{
+	const uint64_t waited = o->waited_ns - o->before_ns;
+	uint64_t ended = o->later_ns, plus = 0, minus = 0;
+
+	for (size_t i = 0; i < o->len; i++)
+		if (o->items[i].gone)
+			ended += o->items[i].now_ns;
+
+	const bool counted = waited >= ended;
+
+	if (!counted)
+		plus += o->later_ns;
+
+	for (size_t i = 0; i < o->len; i++) {
+		const struct child *ch = &o->items[i];
+		const uint64_t since = ch->now_ns - ch->before_ns;
+		const bool ours = recorded && ch->first;
+
+		if (!ours && (!ch->gone || !counted))
+			plus += since;
+		if (ch->gone && counted)
+			minus += ours ? ch->now_ns + ch->gone_at - ch->read_at :
+				ch->before_ns;
+	}
+	return waited + plus > minus ? waited + plus - minus : 0;
+}
+
+void
+offspring_fini(struct offspring *o)
+{
+	free(o->items);
+	*o = (struct offspring){ 0 };
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * timely WAY: from its first word on standard input it uses CPU time, says how
+ * much by its own clocks, and ends at once:
+ *
+ *	join	two threads do, and are joined
+ *	leader	the first thread ends before the other does
+ *	exit	exit_group while two others run
+ *	kill	the same, by SIGKILL
+ *	modes	one thread never enters the kernel, the first one is there
+ *		nearly always
+ *	children	three children do, one after another; it waits for the end
+ *		of its input then
+ *	sleep	none: it sleeps for 2.5 s
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PART_MS = 300 };
+
+static volatile unsigned long sink;
+static volatile int over;
+static double computes;
+
+static double
+now(clockid_t clock)
+{
+	struct timespec t;
+
+	(void)clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void
+compute(int ms)
+{
+	const double end = now(CLOCK_THREAD_CPUTIME_ID) + ms / 1e3;
+
+	while (now(CLOCK_THREAD_CPUTIME_ID) < end)
+		for (int i = 0; i < 100000; i++)
+			sink += (unsigned long)i;
+}
+
+static void
+say(void)
+{
+	printf("cpu %.6f\n", now(CLOCK_PROCESS_CPUTIME_ID));
+	(void)fflush(stdout);
+}
+
+static void *
+part(void *arg)
+{
+	compute(PART_MS);
+	return arg;
+}
+
+static void *
+last(void *arg)
+{
+	(void)arg;
+	compute(PART_MS);
+	say();
+	_exit(0);
+}
+
+static void *
+endless(void *arg)
+{
+	for (;;)
+		sink++;
+	return arg;
+}
+
+static void *
+user_only(void *arg)
+{
+	while (!over)
+		for (int i = 0; i < 1000; i++)
+			sink += (unsigned long)i;
+	computes = now(CLOCK_THREAD_CPUTIME_ID);
+	return arg;
+}
+
+static void
+threads(void *(*what)(void *), pthread_t *made, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (pthread_create(&made[i], NULL, what, NULL) != 0)
+			_exit(99);
+}
+
+static void
+modes(void)
+{
+	static char zeroes[1 << 20];
+	const int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	const double before = now(CLOCK_THREAD_CPUTIME_ID);
+	pthread_t one;
+
+	threads(user_only, &one, 1);
+	while (now(CLOCK_THREAD_CPUTIME_ID) < before + 1.2)
+		if (read(fd, zeroes, sizeof zeroes) <= 0)
+			_exit(99);
+
+	const double reads = now(CLOCK_THREAD_CPUTIME_ID) - before;
+
+	over = 1;
+	(void)pthread_join(one, NULL);
+	printf("computes %.6f\nreads %.6f\n", computes, reads);
+}
+
+static void
+children(void)
+{
+	char byte;
+
+	for (int i = 0; i < 3; i++) {
+		const pid_t pid = fork();
+
+		if (pid == 0) {
+			compute(PART_MS);
+			_exit(0);
+		}
+		(void)waitpid(pid, NULL, 0);
+	}
+	say();
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+}
+
+static void
+end_running(int by_kill)
+{
+	pthread_t made[2];
+
+	threads(endless, made, 2);
+	compute(PART_MS);
+	say();
+	if (by_kill)
+		(void)kill(getpid(), SIGKILL);
+	_exit(0);
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *way = argc > 1 ? argv[1] : "";
+	pthread_t made[2];
+	char byte;
+
+	printf("ready %d\n", (int)getpid());
+	(void)fflush(stdout);
+	if (read(STDIN_FILENO, &byte, 1) != 1)
+		return 99;
+	if (strcmp(way, "join") == 0) {
+		threads(part, made, 2);
+		(void)pthread_join(made[0], NULL);
+		(void)pthread_join(made[1], NULL);
+		say();
+	} else if (strcmp(way, "leader") == 0) {
+		compute(PART_MS);
+		threads(last, made, 1);
+		pthread_exit(NULL);
+	} else if (strcmp(way, "exit") == 0 || strcmp(way, "kill") == 0) {
+		end_running(way[0] == 'k');
+	} else if (strcmp(way, "modes") == 0) {
+		modes();
+	} else if (strcmp(way, "children") == 0) {
+		children();
+	} else {
+		(void)nanosleep(&(struct timespec){ 2, 500000000 }, NULL);
+	}
+	return 0;
+}
