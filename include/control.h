@@ -140,6 +140,7 @@ struct thread_facts {
 	bool partial;		/* a stop would leave that call half done */
 	bool waits;		/* snapshots: it goes on in that call */
 	uint64_t sp, pc;	/* of a blocked thread; 0 unknown */
+	uint64_t args[6];	/* of the call */
 };
 int target_thread_facts(struct target *t, pid_t tid, struct thread_facts *f);
 /* How often it was seen to execute a program: addresses from before another
@@ -310,8 +311,8 @@ struct snapshot_thread {
 	unsigned char *under;
 	size_t under_size;
 	struct thread_facts facts;
-	/* snapshot_take, of one in futex(2): what lay around its word while
-	 * it stood; futex_size 0: not known */
+	/* snapshot_take and peek_thread, of one in futex(2): what lay around
+	 * its word at that moment; futex_size 0: not known */
 	uint64_t futex_at;
 	size_t futex_size;
 	unsigned char futex[FUTEX_BYTES];

@@ -341,6 +341,10 @@ struct session_stack {
 	char name[16];
 	uint64_t sp, cpu_ns;
 	bool waits;		/* stopped, and goes on to wait in its call */
+	bool seen;		/* it has a stack, and of the same moment: */
+	uint64_t turns;		/* on a processor, so far; 0 not known */
+	long call;		/* -1 none */
+	uint64_t args[6];
 	/* of one that waits in futex(2): memory around the word, of the moment
 	 * of the stack; size 0: not known */
 	uint64_t futex_at;

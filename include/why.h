@@ -3,7 +3,8 @@
  * why: what a thread waits for, and for whom. By /proc and by copies of
  * memory, of any process that we may look into: nobody is stopped, nothing is
  * written, no ptrace. What is seen of a thread is of one wait of its, which
- * its count of turns on a processor shows.
+ * its count of turns on a processor shows; and so is its stack, where the call
+ * that was seen with the stack is remembered.
  */
 #ifndef SONDE_WHY_H
 #define SONDE_WHY_H
@@ -73,6 +74,8 @@ struct wait {
 	long call;		/* number; -1 none */
 	uint64_t args[6];
 	uint64_t pc, sp;
+	bool past;		/* it has had a turn since: what is known of the
+				 * wait is of the moment of its stack */
 	bool timed;		/* it ends by itself */
 	int64_t timeout_ns;	/* -1: until a moment, or unknown */
 	/* WAIT_FUTEX */
@@ -116,9 +119,20 @@ void why_free(struct why *y);
  * among all. */
 size_t why_unseen(const struct why *y);
 
-/* Memory of the process as it was at the moment that is asked about: n bytes,
- * which live as long as y. */
-void why_remember(struct why *y, uint64_t at, const void *bytes, size_t n);
+/* One look at a thread: what was seen with its stack. */
+struct why_then {
+	pid_t tid;
+	char state;
+	uint64_t turns;		/* 0: it was stopped, and has had one since */
+	uint64_t pc, sp;
+	long call;		/* -1 none */
+	uint64_t args[6];
+	uint64_t at;		/* memory around the word of a futex: */
+	const void *bytes;	/* they live as long as the struct why */
+	size_t n;		/* 0: not known */
+};
+/* Tell of this moment of the thread, not of a later one. */
+void why_remember(struct why *y, const struct why_then *then);
 /* We hold this thread: it stands in the midst of a wait, which goes on. */
 void why_held(struct why *y, pid_t tid);
 /* What the thread waits for. -1: it has ended, or it is not ours to see.
@@ -126,7 +140,8 @@ void why_held(struct why *y, pid_t tid);
  * kind of lock it is. */
 int why_look(struct why *y, pid_t pid, pid_t tid,
 	     const char *const *functions, struct wait *out);
-/* Still in the same wait, and for the same owner? */
+/* Still in the same wait, and for the same owner? Of one that did not wait:
+ * true. */
 bool why_holds(struct why *y, const struct wait *w);
 /* One line for people: "mutex 0x55d0 held by thread 12 (left)"; "" for who
  * runs. The caller frees it. */
@@ -151,12 +166,15 @@ struct why_node {
 	size_t waker_count;
 	bool open;		/* so can others, or time */
 	bool stuck;		/* nobody can who is not stuck as well */
+	bool changed;		/* it went on, or its owner changed, before all
+				 * had been looked at */
 	bool shown;		/* for the use of who prints */
 };
 
 struct why_graph {
 	struct why_node *nodes;
 	size_t len, cap;
+	size_t changed;		/* 0: all of it was so at one moment */
 };
 
 /* All threads of the process, and of those that they wait for. functions

@@ -13,7 +13,7 @@ static void
 read_call(const struct target *t, pid_t tid, struct thread_facts *f)
 {
 	struct task_call c;
-	uint64_t args[6];
+	uint64_t args[6] = { 0 };
 
 	if (target_thread_call(t, tid, &c, args) != 1)
 		return;
@@ -21,6 +21,7 @@ read_call(const struct target *t, pid_t tid, struct thread_facts *f)
 	f->sp = c.sp;
 	f->syscall = c.nr;
 	f->in_syscall = c.nr >= 0;
+	memcpy(f->args, args, sizeof f->args);
 	f->partial = f->in_syscall && call_is_partial(c.nr, args);
 }
 

@@ -111,6 +111,7 @@ copy(struct glance *g, struct asked *a)
 	th->facts.pc = machine_pc(&regs);
 	th->facts.sp = machine_sp(&regs);
 	th->facts.syscall = machine_syscall(&regs);
+	(void)machine_call(&regs, th->facts.args);
 	th->facts.in_syscall = th->facts.syscall >= 0;
 	th->tp = machine_thread_pointer(&regs);
 	th->stack_base = th->facts.sp & ~UINT64_C(7);

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,7 +18,10 @@
  * makes room for a list of as many as there could be: 0.5 to 1.4 us. So what
  * is above these comes where there is more.
  */
-enum { FIRST = 60 << 10 };
+enum {
+	FIRST = 60 << 10,
+	PAGE = 4096,		/* the smallest there is */
+};
 
 /* From there as far as there is memory: the stack's end cuts it. */
 static ssize_t
@@ -44,6 +48,34 @@ copy_stack(pid_t tid, uint64_t base, unsigned char *to, size_t max)
 	return more > 0 ? n + more : n;
 }
 
+/* Within its page, since the next may not be there. */
+void
+snapshot_note_futex(struct snapshot_thread *th, uint64_t word)
+{
+	const uint64_t page = word & ~(uint64_t)(PAGE - 1);
+	uint64_t end = word + FUTEX_BYTES - FUTEX_BEFORE;
+
+	th->futex_at = word - FUTEX_BEFORE;
+	if (th->futex_at < page || word < FUTEX_BEFORE)
+		th->futex_at = page;
+	if (end > page + PAGE)
+		end = page + PAGE;
+	th->futex_size = word % 4 == 0 ? (size_t)(end - th->futex_at) : 0;
+}
+
+/* While it sleeps: what it waits at is of the moment of its stack. */
+static void
+copy_word(struct snapshot_thread *th)
+{
+	if (th->facts.syscall != SYS_futex)
+		return;
+	snapshot_note_futex(th, th->facts.args[0]);
+	if (th->futex_size &&
+	    copy_upwards(th->tid, th->futex_at, th->futex, th->futex_size) !=
+	    (ssize_t)th->futex_size)
+		th->futex_size = 0;
+}
+
 static int
 peek(struct target *t, pid_t tid, int schedstat, size_t max_stack,
      struct snapshot_thread *out)
@@ -63,6 +95,7 @@ peek(struct target *t, pid_t tid, int schedstat, size_t max_stack,
 		return fail_errno("read the stack of thread %d", (int)tid);
 	out->stack_size = (size_t)n & ~(size_t)7;
 	under_copy(t, out, t->arena, max_stack);
+	copy_word(out);
 	if (facts_read_switches(t, tid, schedstat, &after) < 0 ||
 	    after.switches != out->facts.switches ||
 	    after.cpu_ns != out->facts.cpu_ns)

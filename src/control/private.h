@@ -107,6 +107,8 @@ bool under_is_there(const struct target *t, struct snapshot_thread *th,
 /* While nothing of it can change; th has its size. */
 void under_read(struct snapshot_thread *th, unsigned char *copy, size_t most);
 /* All of it, into memory of its own. */
+/* Memory around that word, within its page: where, and how much. */
+void snapshot_note_futex(struct snapshot_thread *th, uint64_t word);
 void under_copy(const struct target *t, struct snapshot_thread *th,
 		const unsigned char *stack, size_t max_stack);
 

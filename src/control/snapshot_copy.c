@@ -72,21 +72,6 @@ thread_of(struct shot *s, pid_t tid, size_t *listed)
 	return th;
 }
 
-/* Within its page, since the next may not be there. */
-static void
-note_futex(struct snapshot_thread *th, uint64_t word)
-{
-	const uint64_t page = word & ~(uint64_t)(PAGE - 1);
-	uint64_t end = word + FUTEX_BYTES - FUTEX_BEFORE;
-
-	th->futex_at = word - FUTEX_BEFORE;
-	if (th->futex_at < page || word < FUTEX_BEFORE)
-		th->futex_at = page;
-	if (end > page + PAGE)
-		end = page + PAGE;
-	th->futex_size = word % 4 == 0 ? (size_t)(end - th->futex_at) : 0;
-}
-
 static void
 copy_registers(struct shot *s, const struct hold *h, size_t *listed,
 	       bool repair)
@@ -105,9 +90,10 @@ copy_registers(struct shot *s, const struct hold *h, size_t *listed,
 	th->facts.pc = machine_pc(&regs);
 	th->facts.sp = machine_sp(&regs);
 	th->facts.syscall = machine_syscall(&regs);
+	(void)machine_call(&regs, th->facts.args);
 	th->facts.in_syscall = th->facts.syscall >= 0;
 	if (th->facts.syscall == SYS_futex)
-		note_futex(th, machine_first_word(&regs));
+		snapshot_note_futex(th, machine_first_word(&regs));
 	th->stack_base = th->facts.sp & ~UINT64_C(7);
 	th->stack_size = shot_stack_extent(s, th->stack_base);
 	th->tp = machine_thread_pointer(&regs);

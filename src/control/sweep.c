@@ -232,12 +232,10 @@ static void
 take_facts(const struct sweep_slot *slot, const struct user_regs_struct *regs,
 	   struct thread_facts *f)
 {
-	uint64_t args[6];
-
-	(void)machine_call(regs, args);
+	(void)machine_call(regs, f->args);
 	f->syscall = machine_syscall(regs);
 	f->in_syscall = f->syscall >= 0;
-	f->partial = f->in_syscall && call_is_partial(f->syscall, args);
+	f->partial = f->in_syscall && call_is_partial(f->syscall, f->args);
 	f->pc = machine_pc(regs);
 	f->sp = machine_sp(regs);
 	f->cpu_ns = slot->cpu_ns;

@@ -40,6 +40,31 @@ all_of(int fd, uint64_t offset, void *buf, size_t n)
 	return pread(fd, buf, n, (off_t)offset) == (ssize_t)n;
 }
 
+/* Without a build-id: the same entry, and all segments where they were. What
+ * strip(1) changes does not count. */
+static bool
+same_layout(Elf *then, Elf *now)
+{
+	GElf_Ehdr a, b;
+
+	if (!gelf_getehdr(then, &a))
+		return true;	/* nothing says that it is another */
+	if (!now || !gelf_getehdr(now, &b) || a.e_entry != b.e_entry ||
+	    a.e_phnum != b.e_phnum || a.e_machine != b.e_machine)
+		return false;
+	for (int i = 0; i < a.e_phnum; i++) {
+		GElf_Phdr p, q;
+
+		if (!gelf_getphdr(then, i, &p))
+			return true;	/* they go beyond the page */
+		if (!gelf_getphdr(now, i, &q) || p.p_type != q.p_type ||
+		    p.p_vaddr != q.p_vaddr || p.p_memsz != q.p_memsz ||
+		    p.p_flags != q.p_flags)
+			return false;
+	}
+	return true;
+}
+
 /* The build-id in what was dumped of the file's first page. */
 static bool
 same_build(struct core *core, int fd, uint64_t start)
@@ -61,6 +86,8 @@ same_build(struct core *core, int fd, uint64_t start)
 	if (their_len > 0)
 		same = our_len == their_len &&
 		       memcmp(ours, theirs, (size_t)our_len) == 0;
+	else if (a)
+		same = same_layout(a, b);
 	if (a)
 		(void)elf_end(a);
 	if (b)
@@ -94,6 +121,16 @@ core_open_regular(const char *path)
 	return -1;
 }
 
+/* Once for all of them. */
+static void
+tell_other(struct core *core, const char *path)
+{
+	if (!core->trouble)
+		core->trouble = xasprintf("%s is not the file that the core "
+			"was made from (another build): nothing of it is "
+			"shown; put the file of that build there", path);
+}
+
 int
 core_open_file(struct core *core, size_t n)
 {
@@ -109,10 +146,16 @@ core_open_file(struct core *core, size_t n)
 		return file->fd;
 	close(file->fd);
 	file->fd = -1;
-	if (!core->trouble)
-		core->trouble = xasprintf("%s is not the file that the core "
-					  "was made from", path);
+	file->is_other = true;
+	tell_other(core, path);
 	return -1;
+}
+
+bool
+core_is_other_build(struct core *core, size_t n)
+{
+	(void)core_open_file(core, n);
+	return core->files[n].is_other;
 }
 
 static bool

@@ -18,6 +18,7 @@ struct core_file {		/* a file that was mapped */
 	char *path;		/* as the program named it */
 	int fd;			/* -1: not there, or another one */
 	bool sought;
+	bool is_other;		/* it is there, and of another build */
 	bool is_program;	/* core->program stands for it */
 };
 
@@ -60,6 +61,8 @@ void core_make_objects(struct core *core);
 int core_open_regular(const char *path);
 /* The file there, -1: none such, or not the one that was mapped. */
 int core_open_file(struct core *core, size_t file);
+/* Is what is there now another file than the one that was mapped? */
+bool core_is_other_build(struct core *core, size_t file);
 int core_read(void *arg, uint64_t addr, void *buf, size_t n);
 
 #endif

@@ -306,18 +306,25 @@ add_object(struct core *core, const struct core_map *m)
 		path = core->program;
 		file->is_program = true;
 	}
-	if (!bias_of(path, m, &bias))
+	if (core_is_other_build(core, m->file)) {
+		/* where it was is known; nothing that the file says is true */
+		core->objects[core->object_len++] = (struct debug_object){
+			.path = "", .shown = file->path, .prefix = "",
+			.start = m->start, .end = last_end(core, m->file),
+			.bias = m->start - m->offset,
+		};
+	} else if (!bias_of(path, m, &bias)) {
 		return;
-	core->objects[core->object_len++] = (struct debug_object){
-		.path = path, .shown = file->path, .prefix = "",
-		.start = m->start,
-		.end = extent(path, bias, last_end(core, m->file)),
-		.bias = bias,
-	};
+	} else {
+		core->objects[core->object_len++] = (struct debug_object){
+			.path = path, .shown = file->path, .prefix = "",
+			.start = m->start,
+			.end = extent(path, bias, last_end(core, m->file)),
+			.bias = bias,
+		};
+	}
 	if (core->object_len == 1 && !core->program)
 		core->program = xstrdup(file->path);
-	/* whether it is the one is said now, and not when it is read */
-	(void)core_open_file(core, m->file);
 }
 
 /* The program is the file that holds its headers, as the kernel says; else the

@@ -62,6 +62,16 @@ take_futex(struct wire_message *m, struct session_stack *st)
 }
 
 static void
+take_call(struct wire_message *m, struct session_stack *st)
+{
+	st->seen = wire_take(m);
+	st->turns = wire_take(m);
+	st->call = (long)(int64_t)wire_take(m);
+	for (size_t i = 0; i < ARRAY_LEN(st->args); i++)
+		st->args[i] = wire_take(m);
+}
+
+static void
 take_stack(struct wire_message *m, struct session_stack *st)
 {
 	*st = (struct session_stack){ .tid = (pid_t)wire_take(m) };
@@ -73,6 +83,7 @@ take_stack(struct wire_message *m, struct session_stack *st)
 	st->sp = wire_take(m);
 	st->cpu_ns = wire_take(m);
 	st->waits = wire_take(m);
+	take_call(m, st);
 	take_futex(m, st);
 	st->complete = wire_take(m);
 

@@ -38,6 +38,18 @@ put_futex(struct wire_message *m, const struct snapshot_thread *th)
 		wire_put(m, words[i]);
 }
 
+/* The call of the moment of its stack, and the turns on a processor that it
+ * had had: 0 where a stop has added to them. */
+static void
+put_call(struct wire_message *m, const struct snapshot_thread *th)
+{
+	wire_put(m, th->ok);
+	wire_put(m, th->facts.switches);
+	wire_put(m, (uint64_t)(int64_t)th->facts.syscall);
+	for (size_t i = 0; i < ARRAY_LEN(th->facts.args); i++)
+		wire_put(m, th->facts.args[i]);
+}
+
 /* Of one that stands now, all memory can be read. */
 static void
 walk(struct view *v, const struct snapshot_thread *th, bool stands)
@@ -74,6 +86,7 @@ put_thread(struct view *v, const struct snapshot_thread *th,
 	wire_put(m, th->facts.sp);
 	wire_put(m, th->facts.cpu_ns);
 	wire_put(m, th->facts.waits);
+	put_call(m, th);
 	put_futex(m, th);
 	wire_put(m, th->ok && v->trace.end == UNWIND_COMPLETE);
 	wire_put(m, v->trace.len);
@@ -217,6 +230,7 @@ take_copy(struct crowd *c, struct snapshot_thread *copy)
 		if (th->tid != copy->tid)
 			continue;
 		copy->facts.state = th->facts.state;
+		copy->facts.switches = 0;
 		memcpy(copy->facts.name, th->facts.name,
 		       sizeof copy->facts.name);
 		*th = *copy;
@@ -339,9 +353,11 @@ answer_snapshot(struct view *v, pid_t only, struct wire_message *m,
 	*pause_ns = snap.pause_ns;
 	refresh_maps(v);
 	put_pause(m, snap.pause_ns, snap.run_pause_ns);
-	for (size_t i = 0; i < snap.len; i++)
+	for (size_t i = 0; i < snap.len; i++) {
+		snap.threads[i].facts.switches = 0;
 		if (snap.threads[i].ok)
 			put_thread(v, &snap.threads[i], m);
+	}
 	snapshot_fini(&snap);
 	return 0;
 }

@@ -136,11 +136,12 @@ copy_more(struct copy *c, pid_t tid, uint64_t base, size_t had, size_t n)
 	return had + (got > 0 ? (size_t)got & ~(size_t)7 : 0);
 }
 
-/* Of this thread, by pc and sp. */
+/* Of this thread, by pc and sp, and the call: a place may make several. */
 static uint64_t *
 stack_seen(struct looker *k, pid_t tid, const struct task_call *p)
 {
-	const uint64_t key[] = { (uint64_t)tid, p->pc, p->sp };
+	const uint64_t key[] = { (uint64_t)tid, p->pc, p->sp,
+				 (uint64_t)p->nr };
 
 	if (k->seen.len > SEEN_MAX)
 		map_fini(&k->seen);
@@ -224,8 +225,8 @@ waits_there(const struct looker *k, const struct looked_at *th,
 	struct task_call now;
 
 	return look_at_turns(k->target, th, turns) == 0 &&
-		call_of(k, th, &now) == 1 && now.pc == p->pc &&
-		now.sp == p->sp;
+		call_of(k, th, &now) == 1 && now.nr == p->nr &&
+		now.pc == p->pc && now.sp == p->sp;
 }
 
 static uint64_t

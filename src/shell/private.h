@@ -434,6 +434,7 @@ struct scene {
 	struct frames *frames;
 	struct why *why;
 	const char **names;
+	uint64_t began, look_ns;	/* of the stacks */
 	size_t frames_max;	/* that are printed of a stack; 0: all */
 	size_t frames_first;	/* ... from this one on */
 	bool frames_asked;	/* it was asked for so many */
@@ -447,6 +448,8 @@ const struct session_stack *scene_stack(const struct scene *l, pid_t tid);
 const char *const *scene_functions(void *arg, pid_t tid);
 /* What it waits for where its stack says; false: it does not, or not there. */
 bool scene_wait(struct scene *l, const struct session_stack *st, struct wait *w);
+/* "", or that it waits for something else by now. */
+const char *wait_change(const struct wait *w);
 /* One line of what any thread waits for, be it without a stack; "" for none. */
 char *scene_wait_text(struct scene *l, pid_t tid);
 void scene_print(struct scene *l, FILE *out);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Stacks of live threads and what each waits for, as where, dump and why need
- * them. The stack comes first; what is seen of a wait afterwards belongs to it
- * if the thread still stands at the same place of its stack.
+ * them. A stack comes with the call of its moment and the count of turns on a
+ * processor: what is seen of a wait afterwards belongs to the stack while that
+ * count is the same; if it is not, the wait is what was seen with the stack.
  */
 #include "private.h"
 
@@ -11,25 +12,39 @@
 
 enum { NAMED_FRAMES = 10 };
 
+static void
+remember(struct scene *l, const struct session_stack *st)
+{
+	struct why_then then = {
+		.tid = st->tid, .state = st->state, .turns = st->turns,
+		.pc = st->len ? st->pcs[0] : 0, .sp = st->sp,
+		.call = st->call, .at = st->futex_at, .bytes = st->futex,
+		.n = st->futex_size,
+	};
+
+	memcpy(then.args, st->args, sizeof then.args);
+	if (st->seen && st->len)
+		why_remember(l->why, &then);
+	if (st->waits)
+		why_held(l->why, st->tid);
+}
+
 int
 scene_take(struct shell *sh, pid_t tid, enum session_look how,
 	  struct scene *l)
 {
+	const uint64_t began = now_ns();
+
 	*l = (struct scene){ .session = sh->session };
 	if (session_where(sh->session, tid, how, &l->stacks) < 0)
 		return -1;
+	l->began = began;
+	l->look_ns = now_ns() - began;
 	l->live = live_of(sh);
 	l->frames = frames_new(l->live);
 	l->why = why_new();
-	for (size_t i = 0; i < l->stacks.len; i++) {
-		const struct session_stack *st = &l->stacks.items[i];
-
-		if (st->futex_size)
-			why_remember(l->why, st->futex_at, st->futex,
-				     st->futex_size);
-		if (st->waits)
-			why_held(l->why, st->tid);
-	}
+	for (size_t i = 0; i < l->stacks.len; i++)
+		remember(l, &l->stacks.items[i]);
 	return 0;
 }
 
@@ -90,11 +105,19 @@ scene_wait(struct scene *l, const struct session_stack *st, struct wait *w)
 		fail_clear();
 		return false;
 	}
-	if (w->kind != WAIT_NONE && !stands_by_us(l, w) && st->len &&
-	    w->pc == st->pcs[0] && w->sp == st->sp)
+	/* unseen: what it waits for may be another wait than the stack's */
+	if (w->kind != WAIT_NONE && !stands_by_us(l, w) && st->seen && st->len)
 		return true;
 	wait_fini(w);
 	return false;
+}
+
+/* It was stopped, all of them were: that moment is meant. */
+const char *
+wait_change(const struct wait *w)
+{
+	return w->past && w->turns ? " (it has gone on since, and changes)" :
+		"";
 }
 
 char *
@@ -170,5 +193,7 @@ scene_print(struct scene *l, FILE *out)
 	}
 	if (!l->stacks.len)
 		fputs("No thread could be looked at.\n", out);
-	fprintf(out, "(%s)\n", l->stacks.how);
+	fprintf(out, session_state(l->session) == SESSION_STOPPED ? "(%s)\n" :
+		"(%s; the look took %.3f ms)\n", l->stacks.how,
+		(double)l->look_ns / 1e6);
 }

@@ -115,6 +115,7 @@ put_wait(struct json *j, struct scene *l, const struct session_stack *st)
 	json_begin(j, "wait", '{');
 	json_text(j, "kind", kind_word(w.kind));
 	json_text(j, "text", text);
+	json_bool(j, "changed", w.past && w.turns);
 	put_call(j, &w);
 	json_bool(j, "timed", w.timed);
 	if (w.timed && w.timeout_ns >= 0)
@@ -204,6 +205,7 @@ print_json(struct scene *l, enum session_look how, time_t when, FILE *out)
 	json_text(&j, "program", session_name(l->session));
 	json_text(&j, "time", text);
 	json_bool(&j, "consistent", how == LOOK_AT_ONE_MOMENT);
+	json_unsigned(&j, "look_ns", l->look_ns);
 	json_unsigned(&j, "stood_ns", l->stacks.pause_ns);
 	json_unsigned(&j, "ran_stood_ns", l->stacks.run_pause_ns);
 	json_begin(&j, "threads", '[');

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SCENES = 4 };
+#define SCENES_NS	(400 * UINT64_C(1000000))	/* then no other */
+
 struct answer {
 	struct scene *l;
 	struct why_graph *g;
@@ -54,7 +57,10 @@ print_node(const struct answer *a, size_t at)
 	fputs("  ", a->out);
 	print_who(a, &n->wait);
 	if (*text)
-		fprintf(a->out, " %s %s\n", why_verb(text), text);
+		fprintf(a->out, " %s %s%s\n", why_verb(text), text,
+			!n->changed ? "" : *wait_change(&n->wait) ?
+			wait_change(&n->wait) :
+			" (it or the owner changes)");
 	else
 		fprintf(a->out, "%s\n", n->wait.state == 'Z' ? " has ended" :
 			" runs");
@@ -231,6 +237,21 @@ print_rest(const struct answer *a)
 
 /* ---- all ---------------------------------------------------------------- */
 
+/* Over how long a time all this was seen. */
+static void
+print_moment(const struct answer *a)
+{
+	const double ms = (double)(now_ns() - a->l->began) / 1e6;
+
+	if (a->g->changed)
+		fprintf(a->out, "\n(not one moment: the look took %.3f ms, and "
+			"%zu of these threads changed meanwhile)\n", ms,
+			a->g->changed);
+	else
+		fprintf(a->out, "\n(one moment: no wait changed in the %.3f ms "
+			"that the look took)\n", ms);
+}
+
 static void
 print_answer(const struct answer *a, const char *program)
 {
@@ -250,6 +271,29 @@ print_answer(const struct answer *a, const char *program)
 	print_unknown(a);
 	print_queues(a);
 	print_rest(a);
+	print_moment(a);
+}
+
+/* Until nothing has changed meanwhile, or it is no use. */
+static int
+take_answer(struct shell *sh, struct answer *a)
+{
+	const uint64_t began = now_ns();
+
+	for (int i = 0;; i++) {
+		if (scene_take(sh, 0, LOOK_GENTLY, a->l) < 0)
+			return -1;
+		if (why_graph_make(a->l->why, a->pid, scene_functions, a->l,
+				   a->g) < 0) {
+			scene_fini(a->l);
+			return -1;
+		}
+		if (!a->g->changed || i + 1 == SCENES ||
+		    now_ns() - began > SCENES_NS)
+			return 0;
+		why_graph_fini(a->g);
+		scene_fini(a->l);
+	}
 }
 
 enum result
@@ -262,17 +306,14 @@ cmd_why(struct shell *sh, size_t n, char **words)
 	(void)words;
 	if (n != 1)
 		return USAGE;
-	if (scene_take(sh, 0, LOOK_GENTLY, &l) < 0)
+	if (take_answer(sh, &a) < 0) {
+		why_graph_fini(&g);
 		return FAILED;
-
-	const int result = why_graph_make(l.why, a.pid, scene_functions, &l,
-					  &g);
-
-	if (result == 0)
-		print_answer(&a, session_name(sh->session));
+	}
+	print_answer(&a, session_name(sh->session));
 	why_graph_fini(&g);
 	scene_fini(&l);
-	return result == 0 ? DONE : FAILED;
+	return DONE;
 }
 
 int

@@ -102,7 +102,7 @@ futex_look(struct why *y, struct wait *w, const char *const *functions)
 	}
 	w->word = w->address = w->args[0];
 	take_limit(w, command, op & FUTEX_CLOCK_REALTIME);
-	if (memory_then(y, w->tid, w->word, &w->value,
+	if (memory_then(y, w, w->word, &w->value,
 			sizeof w->value) < 0)
 		return;
 	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)

@@ -165,7 +165,9 @@ follow(struct maker *m, size_t at)
 {
 	const struct wait w = m->g->nodes[at].wait;
 
-	m->g->nodes[at].open = w.timed;
+	m->g->nodes[at].open = w.timed || w.past;
+	if (w.past)
+		return;			/* nobody stands still for it */
 	switch (w.kind) {
 	case WAIT_FUTEX:
 		follow_futex(m, at);
@@ -239,6 +241,20 @@ stuck_hold(struct why *y, const struct why_graph *g)
 	return true;
 }
 
+/* Who holds was looked at, and is so now: it was so when the last of them was
+ * looked at, all at one moment. */
+static void
+find_changed(struct why *y, struct why_graph *g)
+{
+	g->changed = 0;
+	for (size_t i = 0; i < g->len; i++) {
+		struct why_node *n = &g->nodes[i];
+
+		n->changed = n->wait.state != 'Z' && !why_holds(y, &n->wait);
+		g->changed += n->changed;
+	}
+}
+
 static void
 make_once(struct maker *m)
 {
@@ -263,14 +279,17 @@ why_graph_make(struct why *y, pid_t pid,
 		if (!g->len)
 			return fail(FAIL_MISSING, "process %d has ended",
 				    (int)pid);
-		if (find_stuck(g) == 0 || stuck_hold(y, g))
+		if (find_stuck(g) == 0 || stuck_hold(y, g)) {
+			find_changed(y, g);
 			return 0;
+		}
 		if (i + 1 < TRIES)
 			why_graph_fini(g);
 	}
 	/* it moves: whoever seemed stuck was not */
 	for (size_t i = 0; i < g->len; i++)
 		g->nodes[i].stuck = false;
+	find_changed(y, g);
 	return 0;
 }
 

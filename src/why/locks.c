@@ -71,7 +71,7 @@ look_at_mutex(struct why *y, struct wait *w, enum lock_kind by_name)
 {
 	struct mutex_layout m;
 
-	if (memory_then(y, w->tid, w->word, &m, sizeof m) < 0 ||
+	if (memory_then(y, w, w->word, &m, sizeof m) < 0 ||
 	    !is_mutex(w, &m))
 		return false;
 
@@ -96,7 +96,7 @@ look_at_rwlock(struct why *y, struct wait *w)
 	for (size_t i = 0; i < ARRAY_LEN(offsets); i++) {
 		struct rwlock_layout l;
 
-		if (memory_then(y, w->tid, w->word - offsets[i],
+		if (memory_then(y, w, w->word - offsets[i],
 				&l, sizeof l) < 0 || l.writer < 0 ||
 		    (l.shared != 0 && l.shared != 1) ||
 		    l.readers >> READER_SHIFT > USERS_MAX ||
@@ -133,7 +133,7 @@ look_at_owned_rwlock(struct why *y, struct wait *w)
 
 	look_at_rwlock(y, w);
 	w->readers = 0;
-	if (w->owner && memory_then(y, w->tid, w->address, &l, sizeof l) == 0 &&
+	if (w->owner && memory_then(y, w, w->address, &l, sizeof l) == 0 &&
 	    l.readers & WRITE_PHASE && l.readers & WRITE_LOCKED && !l.pad3 &&
 	    !l.pad4)
 		return true;

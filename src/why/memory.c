@@ -25,26 +25,38 @@ memory_read(pid_t tid, uint64_t addr, void *to, size_t n)
 }
 
 void
-why_remember(struct why *y, uint64_t at, const void *bytes, size_t n)
+why_remember(struct why *y, const struct why_then *then)
 {
-	y->memories = xgrow(y->memories, &y->memory_cap, y->memory_len + 1,
-			    sizeof *y->memories);
-	y->memories[y->memory_len++] = (struct memory){ at, n, bytes };
+	y->thens = xgrow(y->thens, &y->then_cap, y->then_len + 1,
+			 sizeof *y->thens);
+	y->thens[y->then_len++] = *then;
+	map_put(&y->then_of, (uint64_t)then->tid, y->then_len);
+}
+
+const struct why_then *
+then_find(const struct why *y, pid_t tid)
+{
+	uint64_t place;
+
+	return map_get(&y->then_of, (uint64_t)tid, &place) ?
+		&y->thens[place - 1] : NULL;
 }
 
 int
-memory_then(const struct why *y, pid_t tid, uint64_t addr, void *to, size_t n)
+memory_then(const struct why *y, const struct wait *w, uint64_t addr,
+	    void *to, size_t n)
 {
-	for (size_t i = 0; i < y->memory_len; i++) {
-		const struct memory *m = &y->memories[i];
+	const struct why_then *then = then_find(y, w->tid);
 
-		if (addr >= m->at && addr - m->at <= m->n &&
-		    n <= m->n - (addr - m->at)) {
-			memcpy(to, m->bytes + (addr - m->at), n);
-			return 0;
-		}
+	if (!then || (then->turns && !w->past))
+		return memory_read(w->tid, addr, to, n);
+	if (addr >= then->at && addr - then->at <= then->n &&
+	    n <= then->n - (addr - then->at)) {
+		memcpy(to, (const unsigned char *)then->bytes +
+		       (addr - then->at), n);
+		return 0;
 	}
-	return memory_read(tid, addr, to, n);
+	return w->past ? -1 : memory_read(w->tid, addr, to, n);
 }
 
 char *

@@ -58,7 +58,7 @@ old_condition(struct why *y, const struct wait *w)
 	struct condition_layout c;
 
 	/* each who waits in a group has two of its references */
-	return memory_then(y, w->tid, at, &c, sizeof c) == 0 &&
+	return memory_then(y, w, at, &c, sizeof c) == 0 &&
 		plausible(c.sequence, c.start, c.waiters) &&
 		c.references[group] >= 2 &&
 		c.references[group] < WAITERS_MAX ? at : 0;
@@ -71,7 +71,7 @@ new_condition(struct why *y, const struct wait *w)
 		offsetof(struct condition_layout_241, signals);
 	struct condition_layout_241 c;
 
-	return memory_then(y, w->tid, at, &c, sizeof c) == 0 &&
+	return memory_then(y, w, at, &c, sizeof c) == 0 &&
 		plausible(c.sequence, c.start, c.waiters) &&
 		!c.unused[0] && !c.unused[1] ? at : 0;
 }
@@ -92,7 +92,7 @@ look_at_barrier(struct why *y, struct wait *w)
 	const uint64_t at = w->word - offsetof(struct barrier_layout, round);
 	struct barrier_layout b;
 
-	if (memory_then(y, w->tid, at, &b, sizeof b) == 0 && b.count &&
+	if (memory_then(y, w, at, &b, sizeof b) == 0 && b.count &&
 	    b.count < WAITERS_MAX && b.in > b.round &&
 	    b.in - b.round <= WAITERS_MAX)
 		w->address = at;
@@ -134,7 +134,7 @@ look_at_stream(struct why *y, struct wait *w)
 {
 	struct stream_lock l;
 
-	if (memory_read(w->tid, w->word, &l, sizeof l) < 0 || l.lock != 2 ||
+	if (memory_then(y, w, w->word, &l, sizeof l) < 0 || l.lock != 2 ||
 	    l.count < 1 || !l.owner)
 		return;
 	w->owner = thread_at(y, w, l.owner);

@@ -45,12 +45,6 @@ struct ends {			/* a row of net/tcp and the like */
 	uint64_t inode;
 };
 
-struct memory {
-	uint64_t at;
-	size_t n;
-	const unsigned char *bytes;
-};
-
 /* Memory that processes can share: as /proc/PID/maps names it. */
 struct shared_object {
 	char device[16];
@@ -67,8 +61,9 @@ struct sharers {		/* of the object that was asked for last */
 };
 
 struct why {
-	struct memory *memories;	/* see why_remember */
-	size_t memory_len, memory_cap;
+	struct why_then *thens;		/* see why_remember */
+	size_t then_len, then_cap;
+	struct map then_of;		/* tid -> index + 1 */
 	struct members members;		/* of the process looked at last */
 	struct sharers sharers;
 	struct map held;		/* see why_held */
@@ -103,9 +98,12 @@ const struct call_row *call_find(long nr);
 /* ---- memory.c: copies, texts, threads */
 /* By the thread that waits: it lives, and its process's first may not. */
 int memory_read(pid_t tid, uint64_t addr, void *to, size_t n);
-/* The same, as it was then where that is remembered. */
-int memory_then(const struct why *y, pid_t tid, uint64_t addr, void *to,
-		size_t n);
+/* The same, as it was then where that is remembered and what is there now may
+ * be of another wait. */
+int memory_then(const struct why *y, const struct wait *w, uint64_t addr,
+		void *to, size_t n);
+/* NULL: nothing is remembered of it. */
+const struct why_then *then_find(const struct why *y, pid_t tid);
 /* The text of /proc/PID/rest, or NULL. */
 char *proc_text(pid_t pid, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

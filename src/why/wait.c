@@ -34,7 +34,8 @@ why_free(struct why *y)
 	free(y->sockets);
 	free(y->rows);
 	free(y->opened);
-	free(y->memories);
+	free(y->thens);
+	map_fini(&y->then_of);
 	free(y->members.items);
 	free(y->sharers.pids);
 	map_fini(&y->held);
@@ -305,9 +306,60 @@ understand(struct why *y, struct wait *w, const char *const *functions)
 		take_children(y, w);
 }
 
+/* ---- the moment of its stack --------------------------------------------- */
+
+/* Still the wait that was seen with the stack? A stop leaves it where it was,
+ * but adds to its turns: then by its call. */
+static bool
+is_then(const struct why_then *then, const struct wait *now)
+{
+	if (then->turns)
+		return then->turns == now->turns;
+
+	const long call = then->call == SYS_restart_syscall ? now->call :
+		then->call;
+
+	return now->pc == then->pc && now->sp == then->sp &&
+		now->call == call &&
+		(call < 0 || memcmp(now->args, then->args,
+				    sizeof now->args) == 0);
+}
+
+/* What it waits for now is of no use. Descriptors and children may be others
+ * by now: of such a call the name is known. */
+static void
+take_past(struct why *y, struct wait *w, const struct why_then *then,
+	  const char *const *functions)
+{
+	w->past = true;
+	w->turns = then->turns;
+	w->state = then->state;
+	w->pc = then->pc;
+	w->sp = then->sp;
+	w->call = then->call;
+	memcpy(w->args, then->args, sizeof w->args);
+	find_restarted(w);
+
+	const struct call_row *row = w->call < 0 ? NULL : call_find(w->call);
+
+	w->kind = row && (w->call == SYS_futex || row->kind == WAIT_TIME ||
+			  row->kind == WAIT_SIGNAL || row->kind == WAIT_IPC) ?
+		row->kind : w->call >= 0 ? WAIT_CALL :
+		w->state == 'D' ? WAIT_KERNEL : WAIT_NONE;
+	if (w->state == 'R')
+		w->kind = WAIT_NONE;	/* it ran within the call */
+	else if (w->state == 'T')
+		w->kind = WAIT_STOPPED;
+	if (w->kind == WAIT_FUTEX)
+		futex_look(y, w, functions);
+	w->timeout_ns = -1;	/* memory that tells may be another's by now */
+}
+
 static int
 look_once(struct why *y, const char *const *functions, struct wait *w)
 {
+	const struct why_then *then = then_find(y, w->tid);
+
 	if (!read_state(w))
 		return fail(FAIL_MISSING, "thread %d has ended", (int)w->tid);
 	w->call = -1;
@@ -321,7 +373,10 @@ look_once(struct why *y, const char *const *functions, struct wait *w)
 	if (w->state == 'R')
 		w->call = -1;
 	find_restarted(w);
-	understand(y, w, functions);
+	if (then && !is_then(then, w))
+		take_past(y, w, then, functions);
+	else
+		understand(y, w, functions);
 	return 0;
 }
 
@@ -336,7 +391,7 @@ why_look(struct why *y, pid_t pid, pid_t tid, const char *const *functions,
 		out->tid = tid;
 		if (look_once(y, functions, out) < 0)
 			return -1;
-		if (out->kind == WAIT_NONE ||
+		if (out->kind == WAIT_NONE || out->past ||
 		    read_turns(pid, tid) == out->turns)
 			return 0;
 	}
@@ -354,7 +409,9 @@ why_holds(struct why *y, const struct wait *w)
 	const char *const by_name[] = { w->lock == LOCK_MUTEX ?
 		"pthread_mutex_lock" : NULL, NULL };
 
-	if (read_turns(w->pid, w->tid) != w->turns)
+	if (w->kind == WAIT_NONE && !w->past)
+		return true;
+	if (w->past || read_turns(w->pid, w->tid) != w->turns)
 		return false;
 	if (w->kind != WAIT_FUTEX || w->lock == LOCK_RWLOCK)
 		return true;
