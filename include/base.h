@@ -173,6 +173,10 @@ uint64_t now_ns(void);
 /* CPU time of the calling thread, nanoseconds. */
 uint64_t thread_cpu_ns(void);
 
+enum { BUILD_ID_BYTES_MAX = 64 };	/* libdebuginfod takes no more */
+/* Hex digits of such a number of bytes: what may go into a path or a URL. */
+bool str_is_build_id(const char *text);
+
 /* Read a whole file (also one of /proc, whose size is unknown) relative to
  * dir_fd (AT_FDCWD). The text is NUL-ended; the caller frees it. NULL on
  * failure, with errno kept and no failure recorded. */
@@ -183,9 +187,19 @@ char *file_read(const char *path, size_t *size);
 int file_open_plain(int dir_fd, const char *name);
 /* The same as file_read_at. */
 char *file_read_plain(int dir_fd, const char *name, size_t *size);
-/* A regular file, no link, that is ours and no one else may write: fit to be
- * obeyed. NULL with errno. */
+/* A regular file, no link, that is ours or root's and that no one else may
+ * write, in directories for which the same holds: fit to be obeyed. NULL with
+ * errno; EPERM: others might have written it. */
 FILE *file_open_private(const char *path);
+/* The same of a file that the user may have put elsewhere, behind a link. */
+FILE *file_open_own(const char *path);
+enum trust_for { TRUST_TO_OBEY, TRUST_TO_WRITE };
+/* Can nobody else change what stands in this directory, or put another one in
+ * its place? To write, a sticky directory will do, and one of the user who
+ * called sudo. -1 with errno; EPERM: another user can. */
+int directory_trust(int dir_fd, const char *path, enum trust_for what);
+/* Is it one of the directories of a list with colons, or below one? */
+bool path_is_within(const char *path, const char *list);
 /* Write it all or fail; -1 with errno. Restarts after EINTR. */
 int write_all(int fd, const void *data, size_t n);
 /* Are the numbers of threads here those of the kernel itself? Not so in a PID

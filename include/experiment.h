@@ -221,11 +221,22 @@ int experiment_close(struct experiment *exp, uint64_t time_ns,
 		     const char *how);
 /* `test.N.er` with N one above the highest in use in dir; the caller frees. */
 char *experiment_next_name(const char *dir, const char *stem);
+/* Of this experiment; of one that is kept in memory, that which was written
+ * last. The caller closes it. -1: there is none. */
+int experiment_directory(const struct experiment *exp);
+struct experiment_archiving {
+	int dir_fd;		/* of the experiment, as experiment_directory */
+	const char *path;	/* for people */
+	const char *root;	/* "" or /proc/PID/root */
+	uid_t owner;		/* of the target: what they cannot read is not */
+	gid_t group;		/* copied by a root */
+};
 /* Copy the load objects named by map.xml into archives/ (E4): ON links or
- * describes, COPY copies. root: "" or /proc/PID/root. */
+ * describes, COPY copies. The directory is that of dir_fd, whatever stands at
+ * the path by now. */
 enum archive_mode { ARCHIVE_OFF, ARCHIVE_ON, ARCHIVE_COPY };
-int experiment_archive(const char *path, enum archive_mode mode,
-		       const char *root);
+int experiment_archive(const struct experiment_archiving *a,
+		       enum archive_mode mode);
 /* Name of the archived copy of a path inside archives/; caller frees. */
 char *experiment_archived_name(const char *path);
 /* Build-id of that copy in the experiment; "" unknown. Caller frees. */

@@ -82,27 +82,6 @@ file_read(const char *path, size_t *size)
 	return file_read_at(AT_FDCWD, path, size);
 }
 
-FILE *
-file_open_private(const char *path)
-{
-	const int fd = file_open_plain(AT_FDCWD, path);
-	struct stat st;
-	FILE *file = NULL;
-
-	if (fd < 0)
-		return NULL;
-	/* what was opened is what is looked at: nobody can change it between */
-	if (!handled(HAZARD_RC_FILE) ||
-	    (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
-	     !(st.st_mode & (S_IWGRP | S_IWOTH))))
-		file = fdopen(fd, "r");
-	else
-		errno = EPERM;
-	if (!file)
-		close(fd);
-	return file;
-}
-
 int
 write_all(int fd, const void *data, size_t n)
 {

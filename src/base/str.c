@@ -182,3 +182,11 @@ str_number(const char *s, long long min, long long max, long long *out)
 	*out = n;
 	return true;
 }
+
+bool
+str_is_build_id(const char *text)
+{
+	const size_t n = strspn(text, "0123456789abcdefABCDEF");
+
+	return n > 0 && n % 2 == 0 && n <= 2 * BUILD_ID_BYTES_MAX && !text[n];
+}

@@ -9,7 +9,9 @@
  * a file found by its path must carry the build-id that was recorded.
  *
  * We may be root and read names that a user wrote: only regular ELF files
- * are copied, and no link inside the experiment is followed.
+ * are copied, opened with the rights of the target's owner alone, and no link
+ * inside the experiment is followed. The experiment is the directory that was
+ * made, by its descriptor, and ours.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "as_user.h"
 #include "elf_id.h"
 #include "reader.h"
 
@@ -26,8 +29,7 @@ enum { COPY_BUFFER = 256 << 10, NAMED_MISSING = 8 };
 struct archiving {
 	int dir_fd;		/* archives/ */
 	enum archive_mode mode;
-	const char *root;
-	struct stat owner;	/* of the experiment */
+	const struct experiment_archiving *what;
 	struct map seen;	/* hash of name */
 	struct str missing;
 	unsigned missing_count;
@@ -37,9 +39,10 @@ struct archiving {
 
 /* An open ELF file, or -1. With the build-id known it must be the same. */
 static int
-open_object(const char *path, const char *build_id)
+open_object(const struct experiment_archiving *a, const char *path,
+	    const char *build_id)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const int fd = open_as_user(path, a->owner, a->group);
 	struct stat st;
 	struct str id = { 0 };
 
@@ -60,14 +63,16 @@ open_object(const char *path, const char *build_id)
 
 /* root is /proc/PID/root: the kernel's links to what is mapped there. */
 static int
-open_mapped(const char *root, const struct experiment_map_record *r)
+open_mapped(const struct experiment_archiving *a,
+	    const struct experiment_map_record *r)
 {
+	const char *root = a->root;
 	const struct mapped m = {
 		.start = r->start, .end = r->start + r->size, .path = r->name,
 	};
 	char *proc = xstrndup(root, strlen(root) - strlen("/root"));
 	char *path = mapped_file(AT_FDCWD, proc, &m);
-	const int fd = path ? open_object(path, r->build_id) : -1;
+	const int fd = path ? open_object(a, path, r->build_id) : -1;
 
 	free(path);
 	free(proc);
@@ -75,28 +80,31 @@ open_mapped(const char *root, const struct experiment_map_record *r)
 }
 
 static int
-open_by_path(const char *root, const struct experiment_map_record *r)
+open_by_path(const struct experiment_archiving *a, const char *root,
+	     const struct experiment_map_record *r)
 {
 	char *path = xasprintf("%s%s", root, r->name);
-	const int fd = open_object(path, r->build_id);
+	const int fd = open_object(a, path, r->build_id);
 
 	free(path);
 	return fd;
 }
 
 static int
-find_object(const char *root, const struct experiment_map_record *r)
+find_object(const struct experiment_archiving *a,
+	    const struct experiment_map_record *r)
 {
+	const char *root = a->root;
 	int fd = -1;
 
 	if (str_starts(root, "/proc/") && str_ends(root, "/root"))
-		fd = open_mapped(root, r);
+		fd = open_mapped(a, r);
 	if (fd < 0)
-		fd = open_by_path(root, r);
+		fd = open_by_path(a, root, r);
 	/* The process may be gone, and its root with it. Our own file of that
 	 * path will do when it proves to be the same. */
 	if (fd < 0 && *root && *r->build_id)
-		fd = open_by_path("", r);
+		fd = open_by_path(a, "", r);
 	return fd;
 }
 
@@ -118,9 +126,9 @@ copy_bytes(int from, int to)
 	return n == 0 ? 0 : -1;
 }
 
-/* Time and owner are for people; a file system may refuse them. */
+/* The time is for people; a file system may refuse it. */
 static void
-dress_copy(const struct archiving *a, int from, int to)
+dress_copy(int from, int to)
 {
 	struct stat st;
 
@@ -129,8 +137,6 @@ dress_copy(const struct archiving *a, int from, int to)
 
 		(void)futimens(to, times);
 	}
-	if (a->owner.st_uid != geteuid())
-		(void)!fchown(to, a->owner.st_uid, a->owner.st_gid);
 }
 
 /* The copy appears under its name only when it is whole. */
@@ -145,7 +151,7 @@ copy_object(const struct archiving *a, int from, const char *name)
 	if (to >= 0) {
 		res = copy_bytes(from, to);
 		if (res == 0)
-			dress_copy(a, from, to);
+			dress_copy(from, to);
 		if (close(to) < 0)
 			res = -1;
 		if (res == 0)
@@ -177,7 +183,7 @@ archive_object(struct archiving *a, const struct experiment_map_record *r)
 				     AT_SYMLINK_NOFOLLOW) == 0;
 
 	if (!there || a->mode == ARCHIVE_COPY) {
-		const int fd = find_object(a->root, r);
+		const int fd = find_object(a->what, r);
 
 		if (fd < 0)
 			add_missing(a, r->name, "not found as it was mapped");
@@ -226,34 +232,69 @@ archive_maps(struct archiving *a, const struct maps *maps)
 
 /* ---- the directory --------------------------------------------------- */
 
-/* Descendants use the archives of their founder. */
+/* The directory that is to have archives/: of a descendant its founder. */
+static int
+open_founder(const struct experiment_reader *rd)
+{
+	const char *slash = strrchr(rd->path, '/');
+	int fd = -1;
+
+	if ((slash ? slash[1] : rd->path[0]) == '_')
+		fd = openat(rd->dir_fd, "..", O_RDONLY | O_DIRECTORY |
+			    O_CLOEXEC);
+	if (fd >= 0 && faccessat(fd, "log.xml", F_OK,
+				 AT_SYMLINK_NOFOLLOW) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return fcntl(rd->dir_fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* What we copied must not become another's. */
+static int
+check_owner(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return fail_errno("look at the directory");
+	if (geteuid() != 0 || st.st_uid == 0)
+		return 0;
+	return fail(FAIL_UNSUITABLE, "the directory is of user %u",
+		    (unsigned)st.st_uid);
+}
+
 static int
 open_archives(const struct experiment_reader *rd)
 {
-	const char *slash = strrchr(rd->path, '/');
-	const bool child = (slash ? slash[1] : rd->path[0]) == '_' &&
-		faccessat(rd->dir_fd, "../log.xml", F_OK, 0) == 0;
-	const char *name = child ? "../archives" : "archives";
+	const int founder = open_founder(rd);
+	int fd = -1;
 
-	if (mkdirat(rd->dir_fd, name, 0700) < 0 && errno != EEXIST)
-		return fail_errno("make archives");
-
-	const int fd = openat(rd->dir_fd, name, O_RDONLY | O_DIRECTORY |
-			      O_NOFOLLOW | O_CLOEXEC);
-
-	return fd < 0 ? fail_errno("open archives") : fd;
+	if (founder < 0)
+		return fail_errno("open the directory");
+	if (check_owner(founder) < 0) {
+		close(founder);
+		return -1;
+	}
+	if (mkdirat(founder, "archives", 0700) < 0 && errno != EEXIST)
+		fail_errno("make archives");
+	else if ((fd = openat(founder, "archives", O_RDONLY | O_DIRECTORY |
+			      O_NOFOLLOW | O_CLOEXEC)) < 0)
+		fail_errno("open archives");
+	close(founder);
+	if (fd >= 0 && check_owner(fd) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
 }
 
 static int
 archive_all(struct archiving *a, const struct experiment_reader *rd)
 {
-	if (fstat(rd->dir_fd, &a->owner) < 0)
-		return fail_errno("look at the directory");
 	a->dir_fd = open_archives(rd);
 	if (a->dir_fd < 0)
 		return -1;
-	if (a->owner.st_uid != geteuid())	/* as dress_copy */
-		(void)!fchown(a->dir_fd, a->owner.st_uid, a->owner.st_gid);
 	archive_maps(a, &rd->maps);
 	for (size_t i = 0; i < rd->children.len; i++) {
 		const struct experiment_reader *child = rd->children.items[i];
@@ -269,14 +310,16 @@ archive_all(struct archiving *a, const struct experiment_reader *rd)
 }
 
 int
-experiment_archive(const char *path, enum archive_mode mode, const char *root)
+experiment_archive(const struct experiment_archiving *what,
+		   enum archive_mode mode)
 {
-	struct archiving a = { .mode = mode, .root = root ? root : "" };
+	struct archiving a = { .mode = mode, .what = what };
 
 	if (mode == ARCHIVE_OFF)
 		return 0;
 
-	struct experiment_reader *rd = reader_open_maps(path);
+	struct experiment_reader *rd = reader_open_maps(what->dir_fd,
+							what->path);
 
 	if (!rd)
 		return -1;
@@ -284,7 +327,7 @@ experiment_archive(const char *path, enum archive_mode mode, const char *root)
 	int res = archive_all(&a, rd);
 
 	if (res < 0)
-		res = fail_in("archive the load objects of %s", path);
+		res = fail_in("archive the load objects of %s", what->path);
 	experiment_reader_free(rd);
 	map_fini(&a.seen);
 	str_fini(&a.missing);

@@ -152,7 +152,8 @@ struct experiment *
 experiment_create(const struct experiment_info *info)
 {
 	struct experiment *exp = new_experiment(info);
-	struct place place = { .parent_fd = -1, .old_lock = -1 };
+	struct place place = { .parent_fd = -1, .old_fd = -1,
+		.old_lock = -1 };
 
 	if (check_path(info->path) < 0 ||
 	    place_open(&place, info->path) < 0 ||
@@ -161,7 +162,7 @@ experiment_create(const struct experiment_info *info)
 	    open_files(exp) < 0 || write_header(exp, info) < 0 ||
 	    make_room(exp) < 0) {
 		fail_in("create experiment %s", info->path);
-		place_undo(&place, exp->dir_fd >= 0);
+		place_undo(&place, exp->dir_fd);
 		place_close(&place);
 		(void)writer_free(exp);		/* its files are gone */
 		return NULL;
@@ -180,6 +181,14 @@ const char *
 experiment_path(const struct experiment *exp)
 {
 	return exp->path;
+}
+
+int
+experiment_directory(const struct experiment *exp)
+{
+	const int fd = exp->keep ? exp->keep->written_fd : exp->dir_fd;
+
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
 int

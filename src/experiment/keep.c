@@ -370,6 +370,7 @@ experiment_keep(const struct experiment_info *info, uint64_t span_ns)
 	exp->pid = info->pid;
 	exp->start_ns = exp->last_ns = info->start_ns;
 	exp->clocked = info->interval_ns != 0;
+	k->written_fd = -1;
 	exp->keep = k;
 	k->info = *info;
 	k->info.cwd = k->cwd = xstrdup(info->cwd);
@@ -389,6 +390,8 @@ keep_free(struct keep *k)
 {
 	if (!k)
 		return;
+	if (k->written_fd >= 0)
+		close(k->written_fd);
 	map_fini(&k->used);
 	map_fini(&k->base);
 	map_fini(&k->base_ns);

@@ -18,6 +18,7 @@ struct keep {
 	uint64_t dropped, dropped_cpu_ns;	/* samples */
 	uint64_t dropped_waits;		/* traced ones */
 	bool paused;			/* at cut_ns */
+	int written_fd;			/* directory of the last; -1 */
 	struct map used;		/* FRINFO -> when */
 	struct map base;		/* loss -> samples before cut_ns */
 	struct map base_ns;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "format.h"
 #include "keep.h"
@@ -287,6 +288,9 @@ experiment_write_kept(struct experiment *exp, const char *path,
 	c.to = experiment_create(&k->info);
 	if (!c.to)
 		return -1;
+	if (k->written_fd >= 0)
+		close(k->written_fd);
+	k->written_fd = experiment_directory(c.to);
 	c.to->last_uid = exp->last_uid;
 	c.to->sync_us = exp->sync_us;
 	c.samples = (struct overview_record *)exp->overview.buf;

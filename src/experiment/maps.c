@@ -175,6 +175,12 @@ on_map(struct experiment_reader *rd, const struct xml_tag *tag,
 		return;
 	}
 
+	if (build_id && *build_id && !str_is_build_id(build_id)) {
+		reader_warn(rd, "map.xml: a build-id that is no hex number "
+			    "was ignored");
+		build_id = NULL;
+	}
+
 	struct experiment_map_record r = {
 		.time_ns = time_ns, .until_ns = UINT64_MAX,
 		.start = xml_number(xml_attr(tag, "vaddr")),

@@ -22,6 +22,10 @@
 
 enum { DEPTH_MAX = 16 };	/* of a tree that we would remove */
 
+static const struct place NOWHERE = {
+	.parent_fd = -1, .old_fd = -1, .old_lock = -1,
+};
+
 static struct flock
 whole_file(short type)
 {
@@ -97,7 +101,7 @@ place_open(struct place *pl, const char *path)
 	char *copy = xstrdup(path);
 	size_t len = strlen(copy);
 
-	*pl = (struct place){ .parent_fd = -1, .old_lock = -1 };
+	*pl = NOWHERE;
 	while (len > 1 && copy[len - 1] == '/')
 		copy[--len] = '\0';
 
@@ -128,33 +132,66 @@ place_close(struct place *pl)
 {
 	if (pl->old_lock >= 0)
 		close(pl->old_lock);
+	if (pl->old_fd >= 0)
+		close(pl->old_fd);
 	if (pl->parent_fd >= 0)
 		close(pl->parent_fd);
 	free(pl->name);
 	free(pl->aside);
-	*pl = (struct place){ .parent_fd = -1, .old_lock = -1 };
+	*pl = NOWHERE;
+}
+
+/* Is this name, by now, that of the directory that we hold? */
+static bool
+is_named(int parent_fd, const char *name, int fd)
+{
+	struct stat named, held;
+
+	return fstatat(parent_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+		fstat(fd, &held) == 0 &&
+		named.st_ino == held.st_ino && named.st_dev == held.st_dev;
 }
 
 static int
-remove_tree(int parent_fd, const char *name, int depth)
+remove_inside(int fd, int depth)
 {
-	DIR *dir = depth < DEPTH_MAX ? list_directory(parent_fd, name) : NULL;
+	DIR *dir = depth < DEPTH_MAX ? list_directory(fd, ".") : NULL;
 	const struct dirent *ent;
 	int res = 0;
 
 	if (!dir)
 		return -1;
 	while ((ent = readdir(dir))) {
-		if (strcmp(ent->d_name, ".") == 0 ||
-		    strcmp(ent->d_name, "..") == 0)
+		const char *name = ent->d_name;
+
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+		    unlinkat(fd, name, 0) == 0)
 			continue;
-		if (unlinkat(dirfd(dir), ent->d_name, 0) == 0)
-			continue;
-		if (remove_tree(dirfd(dir), ent->d_name, depth + 1) < 0)
+
+		const int sub = openat(fd, name, O_RDONLY | O_DIRECTORY |
+				       O_NOFOLLOW | O_CLOEXEC);
+
+		if (sub < 0 || remove_inside(sub, depth + 1) < 0 ||
+		    unlinkat(fd, name, AT_REMOVEDIR) < 0)
 			res = -1;
+		if (sub >= 0)
+			close(sub);
 	}
 	closedir(dir);
-	if (unlinkat(parent_fd, name, AT_REMOVEDIR) < 0)
+	return res;
+}
+
+/*
+ * The tree of a directory that we hold. Whoever owns the parent may have put
+ * another one at the name meanwhile: that one stays.
+ */
+static int
+remove_tree(int parent_fd, const char *name, int fd)
+{
+	int res = remove_inside(fd, 0);
+
+	if (!is_named(parent_fd, name, fd) ||
+	    unlinkat(parent_fd, name, AT_REMOVEDIR) < 0)
 		res = -1;
 	return res;
 }
@@ -198,13 +235,24 @@ claim_old(struct place *pl, int dir_fd)
 	return 0;
 }
 
+/* Takes fd, the old one. */
 static int
-move_aside(struct place *pl)
+move_aside(struct place *pl, int fd)
 {
 	pl->aside = xasprintf(".%s.%d", pl->name, (int)getpid());
-	if (renameat(pl->parent_fd, pl->name, pl->parent_fd, pl->aside) == 0)
+	pl->old_fd = fd;
+	if (renameat2(pl->parent_fd, pl->name, pl->parent_fd, pl->aside,
+		      RENAME_NOREPLACE) < 0) {
+		fail_errno("move the old %s aside", pl->name);
+	} else if (!is_named(pl->parent_fd, pl->aside, fd)) {
+		/* not ours to move */
+		(void)renameat2(pl->parent_fd, pl->aside, pl->parent_fd,
+				pl->name, RENAME_NOREPLACE);
+		fail(FAIL_UNSUITABLE, "someone else put another %s there",
+		     pl->name);
+	} else {
 		return 0;
-	fail_errno("move the old %s aside", pl->name);
+	}
 	free(pl->aside);
 	pl->aside = NULL;
 	return -1;
@@ -232,10 +280,28 @@ place_clear(struct place *pl, bool replace)
 		return fail_remedy("give another name, or remove it yourself");
 	}
 
-	const int res = claim_old(pl, fd);
-
+	if (claim_old(pl, fd) == 0)
+		return move_aside(pl, fd);
 	close(fd);
-	return res < 0 ? -1 : move_aside(pl);
+	return -1;
+}
+
+/* It may be another by now: made by us, it is ours and empty. */
+static bool
+is_fresh(int fd)
+{
+	DIR *dir = list_directory(fd, ".");
+	const struct dirent *ent;
+	struct stat st;
+	int n = 0;
+
+	while (dir && (ent = readdir(dir)))
+		n += strcmp(ent->d_name, ".") != 0 &&
+			strcmp(ent->d_name, "..") != 0;
+	if (dir)
+		closedir(dir);
+	return dir && n == 0 && fstat(fd, &st) == 0 &&
+		(geteuid() != 0 || st.st_uid == 0);
 }
 
 int
@@ -253,7 +319,12 @@ place_make(const struct place *pl)
 
 	if (fd < 0) {
 		fail_errno("open the new directory");
-		(void)unlinkat(pl->parent_fd, pl->name, AT_REMOVEDIR);
+	} else if (!is_fresh(fd)) {
+		close(fd);
+		fail(FAIL_UNSUITABLE, "someone else put another directory "
+		     "there, or it cannot be root's");
+		return fail_remedy("record into a directory of your own: "
+				   "-o DIR/NAME.er");
 	}
 	return fd;
 }
@@ -261,16 +332,17 @@ place_make(const struct place *pl)
 int
 place_commit(struct place *pl)
 {
-	return pl->aside ? remove_tree(pl->parent_fd, pl->aside, 0) : 0;
+	return pl->aside ? remove_tree(pl->parent_fd, pl->aside, pl->old_fd) :
+		0;
 }
 
 void
-place_undo(struct place *pl, bool made)
+place_undo(struct place *pl, int made_fd)
 {
 	/* We are failing already; that reason matters more. */
-	if (made)
-		(void)remove_tree(pl->parent_fd, pl->name, 0);
-	if (pl->aside)
-		(void)!renameat(pl->parent_fd, pl->aside, pl->parent_fd,
-				pl->name);
+	if (made_fd >= 0)
+		(void)remove_tree(pl->parent_fd, pl->name, made_fd);
+	if (pl->aside && is_named(pl->parent_fd, pl->aside, pl->old_fd))
+		(void)!renameat2(pl->parent_fd, pl->aside, pl->parent_fd,
+				 pl->name, RENAME_NOREPLACE);
 }

@@ -12,7 +12,8 @@ struct place {
 	int parent_fd;
 	char *name;		/* last component */
 	char *aside;		/* the old experiment's new name, or NULL */
-	int old_lock;		/* held while the old one is aside; -1 */
+	int old_fd;		/* the old one, when it is aside; -1 */
+	int old_lock;		/* held meanwhile; -1 */
 };
 
 /* Find the parent directory; nothing is changed. */
@@ -25,8 +26,8 @@ int place_clear(struct place *pl, bool replace);
 int place_make(const struct place *pl);
 /* It worked: remove the old one. -1: some of it stays, at pl->aside. */
 int place_commit(struct place *pl);
-/* It did not: remove ours, if made, and put the old one back. */
-void place_undo(struct place *pl, bool made);
+/* It did not: remove ours, if made (not -1), and put the old one back. */
+void place_undo(struct place *pl, int made_fd);
 
 /* Take the writers' lock on an open log.xml. Kept until fd is closed. */
 int lock_take(int fd);

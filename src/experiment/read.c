@@ -195,9 +195,11 @@ load_overview(struct experiment_reader *rd)
 /* ---- opening --------------------------------------------------------- */
 
 static int
-open_directory(struct experiment_reader *rd)
+open_directory(struct experiment_reader *rd, int at, const char *name)
 {
-	rd->dir_fd = open(rd->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* within an experiment no link is followed */
+	rd->dir_fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+			    (at == AT_FDCWD ? 0 : O_NOFOLLOW));
 	if (rd->dir_fd >= 0)
 		return 0;
 	if (errno == ENOENT || errno == ENOTDIR)
@@ -260,14 +262,14 @@ enum reader_what { READ_ALL, READ_MAPS };
 static int
 load_maps_only(struct experiment_reader *rd)
 {
-	if (faccessat(rd->dir_fd, "map.xml", R_OK, 0) < 0)
+	if (faccessat(rd->dir_fd, "map.xml", R_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return fail_errno("read %s/map.xml", rd->path);
 	maps_load(rd);
 	return 0;
 }
 
 static struct experiment_reader *
-open_one(const char *path, enum reader_what what)
+open_one(int at, const char *name, const char *path, enum reader_what what)
 {
 	struct experiment_reader *rd = new_reader();
 	size_t len = strlen(path);
@@ -275,7 +277,7 @@ open_one(const char *path, enum reader_what what)
 	while (len > 1 && path[len - 1] == '/')
 		len--;
 	rd->path = xstrndup(path, len);
-	if (open_directory(rd) < 0 ||
+	if (open_directory(rd, at, name) < 0 ||
 	    (what == READ_ALL ? load(rd) : load_maps_only(rd)) < 0) {
 		experiment_reader_free(rd);
 		return NULL;
@@ -310,8 +312,9 @@ open_children(struct experiment_reader *rd, enum reader_what what)
 
 		if (fstatat(rd->dir_fd, names[i]->d_name, &st,
 			    AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)) {
-			struct experiment_reader *child = open_one(path,
-								   what);
+			struct experiment_reader *child =
+				open_one(rd->dir_fd, names[i]->d_name, path,
+					 what);
 
 			if (child)
 				vec_push(&rd->children, child);
@@ -327,7 +330,7 @@ open_children(struct experiment_reader *rd, enum reader_what what)
 struct experiment_reader *
 experiment_open(const char *path)
 {
-	struct experiment_reader *rd = open_one(path, READ_ALL);
+	struct experiment_reader *rd = open_one(AT_FDCWD, path, path, READ_ALL);
 
 	if (rd)
 		open_children(rd, READ_ALL);
@@ -349,9 +352,9 @@ reader_open_log(int dir_fd)
 }
 
 struct experiment_reader *
-reader_open_maps(const char *path)
+reader_open_maps(int dir_fd, const char *path)
 {
-	struct experiment_reader *rd = open_one(path, READ_MAPS);
+	struct experiment_reader *rd = open_one(dir_fd, ".", path, READ_MAPS);
 
 	if (rd)
 		open_children(rd, READ_MAPS);

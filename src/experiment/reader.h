@@ -204,7 +204,7 @@ int reader_tags(struct experiment_reader *rd, const char *name,
 void reader_set(struct experiment_reader *rd, const char *name,
 		const char *value);
 /* Only what is mapped, of an experiment and its descendants. */
-struct experiment_reader *reader_open_maps(const char *path);
+struct experiment_reader *reader_open_maps(int dir_fd, const char *path);
 /* Only what log.xml says, in an open directory. */
 struct experiment_reader *reader_open_log(int dir_fd);
 /* Something happened as late as this, relative to the start. */

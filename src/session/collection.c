@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- what it says of the target ------------------------------------------ */
@@ -97,6 +98,24 @@ may_be_kept(const struct settings *s)
 	return fail_remedy("collector keep off, or without it");
 }
 
+/* The user whose process it is, by the real ids: of a set-uid program the one
+ * who has run it. */
+static void
+note_owner(struct collection *c)
+{
+	char *at = path_of(c->target, "status");
+	char *text = file_read_at(target_proc(c->target), at, NULL);
+	const char *uid = text ? strstr(text, "\nUid:\t") : NULL;
+	const char *gid = text ? strstr(text, "\nGid:\t") : NULL;
+
+	if (uid && gid) {
+		c->owner = (uid_t)strtoul(uid + strlen("\nUid:\t"), NULL, 10);
+		c->group = (gid_t)strtoul(gid + strlen("\nGid:\t"), NULL, 10);
+	}
+	free(text);
+	free(at);
+}
+
 int
 collection_create(struct collection *c, bool attached)
 {
@@ -117,10 +136,37 @@ collection_create(struct collection *c, bool attached)
 		c->exp = experiment_create(&info);
 	else if (may_be_kept(&c->settings) == 0)
 		c->exp = experiment_keep(&info, c->settings.keep_ns);
+	if (c->exp && !c->settings.keep_ns)
+		c->dir_fd = experiment_directory(c->exp);
+	note_owner(c);
 	collection_note_children(c);
 	free(cwd);
 	free(command);
 	return c->exp ? 0 : -1;
+}
+
+/* The directory, unless another one has its name by now. */
+static void
+remove_empty(const struct collection *c)
+{
+	char *parent = xstrdup(c->path);
+	char *slash = strrchr(parent, '/');
+	const char *name = c->path + (slash ? slash + 1 - parent : 0);
+	struct stat ours, named;
+
+	if (slash)
+		slash[slash == parent] = '\0';
+
+	const int fd = open(slash ? parent : ".", O_PATH | O_DIRECTORY |
+			    O_CLOEXEC);
+
+	if (fd >= 0 && fstat(c->dir_fd, &ours) == 0 &&
+	    fstatat(fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)
+		(void)unlinkat(fd, name, AT_REMOVEDIR);
+	if (fd >= 0)
+		close(fd);
+	free(parent);
 }
 
 void
@@ -132,13 +178,9 @@ collection_remove(struct collection *c)
 		"notes", "lock",
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		char *path = xasprintf("%s/%s", c->path, files[i]);
-
-		(void)unlink(path);	/* not every file was made */
-		free(path);
-	}
-	(void)rmdir(c->path);
+	for (size_t i = 0; i < ARRAY_LEN(files) && c->dir_fd >= 0; i++)
+		(void)unlinkat(c->dir_fd, files[i], 0);	/* if it was made */
+	remove_empty(c);
 }
 
 /* ---- how it was recorded ------------------------------------------------- */
@@ -149,17 +191,15 @@ collection_write_notes(struct collection *c)
 	if (!c->settings.notes)
 		return 0;
 
-	char *path = xasprintf("%s/notes", c->path);
-	const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
-			    O_NOFOLLOW, 0666);
+	const int fd = openat(c->dir_fd, "notes", O_WRONLY | O_CREAT | O_EXCL |
+			      O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
 	int result = 0;
 
 	if (fd < 0 ||
 	    write_all(fd, c->settings.notes, strlen(c->settings.notes)) < 0)
-		result = fail_errno("write %s", path);
+		result = fail_errno("write %s/notes", c->path);
 	if (fd >= 0)
 		close(fd);
-	free(path);
 	return result;
 }
 

@@ -26,6 +26,9 @@ struct collection {
 	struct target *target;
 	struct settings settings;
 	char *path;
+	int dir_fd;		/* of the experiment, whatever is at path */
+	uid_t owner;		/* of the target */
+	gid_t group;
 	struct experiment *exp;
 	struct unwind_space *space;
 	struct mapper *mapper;

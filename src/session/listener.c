@@ -24,8 +24,7 @@ control_path(struct sockaddr_un *at, int dir_fd)
 void
 tracer_open_listener(struct tracer *tr)
 {
-	const int dir = open(collection_path(tr->col),
-			     O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	const int dir = collection_directory(tr->col);
 	struct sockaddr_un at;
 
 	if (dir < 0)
@@ -44,21 +43,17 @@ tracer_open_listener(struct tracer *tr)
 		tr->listener = -1;
 	}
 	umask(old);
-	close(dir);
 }
 
 void
-tracer_close_listener(struct tracer *tr, const char *path)
+tracer_close_listener(struct tracer *tr)
 {
 	if (tr->listener < 0)
 		return;
 	close(tr->listener);
 	tr->listener = -1;
-
-	char *name = xasprintf("%s/control", path);
-
-	(void)unlink(name);
-	free(name);
+	/* of the directory that we made, whatever stands at its path */
+	(void)unlinkat(collection_directory(tr->col), "control", 0);
 }
 
 static bool

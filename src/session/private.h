@@ -215,7 +215,7 @@ int tracer_step_off(struct tracer *tr, pid_t only);
 /* ---- listener.c ---------------------------------------------------------- */
 
 void tracer_open_listener(struct tracer *tr);
-void tracer_close_listener(struct tracer *tr, const char *path);
+void tracer_close_listener(struct tracer *tr);
 /* Somebody knocks: one of us, or he is sent away. */
 void tracer_accept_control(struct tracer *tr);
 
@@ -262,6 +262,8 @@ char *collection_write(struct collection *c, const char *name);
 void collection_progress(struct collection *c, struct session_progress *out);
 bool collection_paused(const struct collection *c);
 const char *collection_path(const struct collection *c);
+/* Its descriptor, which stays ours; -1: none. */
+int collection_directory(const struct collection *c);
 /* What CPU time children had that it waited for, while that can be read. */
 void collection_note_children(struct collection *c);
 /* The target was stopped for pause_ns (for the receipt). */

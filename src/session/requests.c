@@ -23,9 +23,7 @@ look_now(const struct tracer *tr)
 void
 tracer_close_collection(struct tracer *tr, const char *how, const char *look)
 {
-	char *path = xstrdup(collection_path(tr->col));
-
-	tracer_close_listener(tr, path);
+	tracer_close_listener(tr);
 	free(tr->last_receipt);
 
 	bool partial;
@@ -33,7 +31,6 @@ tracer_close_collection(struct tracer *tr, const char *how, const char *look)
 	tr->last_receipt = collection_close(tr->col, how, look, &partial);
 	tr->partial |= partial;
 	tr->col = NULL;
-	free(path);
 }
 
 void

@@ -80,6 +80,8 @@ free_collection(struct collection *c)
 	usage_switches_fini(&c->switches);
 	offspring_fini(&c->offspring);
 	str_fini(&c->trouble);
+	if (c->dir_fd >= 0)
+		close(c->dir_fd);
 	free(c->path);
 	free(c);
 }
@@ -99,6 +101,8 @@ collection_start(struct target *t, const struct settings *s,
 	c->look = look;
 	c->standing = way == AT_START;
 	c->path = collection_choose_path(s);
+	c->dir_fd = -1;
+	c->owner = c->group = 65534;	/* if it ends before it is asked */
 	c->start_ns = now_ns();
 	c->marks = *target_marks(t);
 	c->drain_ns = FIRST_DRAIN_NS;
@@ -305,10 +309,24 @@ static void
 archive(const struct collection *c, const char *path)
 {
 	char *root = root_of(c);
+	const struct experiment_archiving what = {
+		.dir_fd = c->dir_fd, .path = path, .root = root,
+		.owner = c->owner, .group = c->group,
+	};
 
-	(void)experiment_archive(path, (enum archive_mode)c->settings.archive,
-				 root);
+	if (c->dir_fd >= 0)
+		(void)experiment_archive(&what, (enum archive_mode)
+					 c->settings.archive);
 	free(root);
+}
+
+/* The directory of what is kept and was written just now. */
+static void
+take_written(struct collection *c)
+{
+	if (c->dir_fd >= 0)
+		close(c->dir_fd);
+	c->dir_fd = experiment_directory(c->exp);
 }
 
 /* test.1.er has test.1.kept1.er beside it. */
@@ -352,6 +370,7 @@ collection_write(struct collection *c, const char *name)
 		free(path);
 		return NULL;
 	}
+	take_written(c);
 	archive(c, path);
 	return path;
 }
@@ -366,6 +385,12 @@ const char *
 collection_path(const struct collection *c)
 {
 	return c->path;
+}
+
+int
+collection_directory(const struct collection *c)
+{
+	return c->dir_fd;
 }
 
 void
@@ -506,6 +531,8 @@ collection_close(struct collection *c, const char *how, const char *look,
 	char *text = receipt_text(&p, look, str_text(&c->trouble), how,
 				  c->path, lost);
 
+	if (c->settings.keep_ns)
+		take_written(c);
 	if (experiment_close(c->exp, end, how ? how : "ended by us") < 0)
 		*partial = true;
 	if (c->settings.keep_ns && !lost)

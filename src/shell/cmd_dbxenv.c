@@ -126,6 +126,22 @@ set_io(struct shell *sh, const char *value)
 	return set_either(value, "pty", "stdio", &sh->run_pty);
 }
 
+static char *
+get_safe_path(const struct shell *sh)
+{
+	return xstrdup(sh->safe_path);
+}
+
+static enum set_result
+set_safe_path(struct shell *sh, const char *value)
+{
+	if (*value && value[0] != '/')
+		return NO_VALUE;
+	free(sh->safe_path);
+	sh->safe_path = xstrdup(value);
+	return IS_SET;
+}
+
 static const struct variable variables[] = {
 	{ "call_timeout", "SECONDS", "those that call waits for its function",
 	  get_call, set_call },
@@ -135,6 +151,8 @@ static const struct variable variables[] = {
 	  get_autostart, set_autostart },
 	{ "run_io", "stdio|pty", "run: on our terminal, or on its own",
 	  get_io, set_io },
+	{ "safe_path", "/DIR[:/DIR ...]", "where, and below, ./.sonderc is "
+	  "obeyed", get_safe_path, set_safe_path },
 	{ "stack_max_size", "FRAMES", "what where prints of a stack; 0: all",
 	  get_stack, set_stack },
 	{ .name = NULL },

@@ -8,9 +8,9 @@
 #include "private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char head[] = "#analyzer experiment group";
 
@@ -24,20 +24,25 @@ group_path(const struct shell *sh)
 		xstrdup(sh->group) : xasprintf("%s/%s", dir, sh->group);
 }
 
+static int
+refuse(const char *path)
+{
+	fail(FAIL_UNSUITABLE, "%s is not an experiment group", path);
+	return fail_remedy("collector store group OTHER.erg");
+}
+
 /* Others' files are not touched. -1: it is one. */
 static int
 check_head(const char *path, char **text)
 {
-	*text = access(path, F_OK) < 0 && errno == ENOENT ? NULL :
-		file_read(path, NULL);
+	*text = file_read_plain(AT_FDCWD, path, NULL);
 	if (!*text && errno == ENOENT)
 		return 0;
 	if (!*text)
 		return fail_errno("read group %s", path);
 	if (str_starts(*text, head))
 		return 0;
-	fail(FAIL_UNSUITABLE, "%s is not an experiment group", path);
-	return fail_remedy("collector store group OTHER.erg");
+	return refuse(path);
 }
 
 int
@@ -73,12 +78,15 @@ static int
 append(const char *path, const char *experiment)
 {
 	char *text, *name = member_name(path, experiment);
-	FILE *file = check_head(path, &text) < 0 ? NULL : fopen(path, "ae");
+	FILE *file = outward_append(path, &text);
 	int rc = -1;
 
-	if (!file && !text)
+	if (!file) {
 		fail_errno("write group %s", path);
-	if (file) {
+	} else if (text && !str_starts(text, head)) {
+		refuse(path);
+		fclose(file);
+	} else {
 		if (!text)
 			fprintf(file, "%s\n", head);
 		else if (*text && !str_ends(text, "\n"))
@@ -131,7 +139,8 @@ collecting_start(struct shell *sh)
 	if (name)
 		settings.experiment = name;
 
-	const int rc = sh->group && group_check(sh) < 0 ? -1 :
+	const int rc = outward_check(sh, settings.experiment) < 0 ||
+		(sh->group && group_check(sh) < 0) ? -1 :
 		session_enable(sh->session, &settings);
 
 	free(name);

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <readline/history.h>
 #include <readline/readline.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -57,6 +58,11 @@ history_file(void)
 		*slash = '/';
 	}
 	(void)mkdir(dir, 0700);
+	/* sudo may leave a root the home of another */
+	if (directory_trust(AT_FDCWD, dir, TRUST_TO_OBEY) < 0) {
+		free(dir);
+		return NULL;
+	}
 
 	char *file = xasprintf("%s/history", dir);
 

@@ -8,6 +8,7 @@
 #include "private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <locale.h>
 #include <poll.h>
@@ -165,11 +166,17 @@ wants_color(void)
 
 /* ---- configuration ------------------------------------------------------- */
 
+/* Frees path. */
 static void
 run_if_there(struct shell *sh, char *path)
 {
-	if (access(path, R_OK) == 0)
-		(void)shell_run_file(sh, path);
+	FILE *file = sh->quitting ? NULL : file_open_own(path);
+
+	if (file)
+		(void)shell_run_open_file(sh, file, path);
+	else if (!sh->quitting && errno == EPERM)
+		shell_note(sh, "%s is not read: others may write it or a "
+			   "directory above it; -s %s reads it", path, path);
 	free(path);
 }
 
@@ -179,8 +186,36 @@ is_here(const char *directory)
 {
 	struct stat there, here;
 
-	return stat(directory, &there) == 0 && stat(".", &here) == 0 &&
-	       there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+	return directory && *directory && stat(directory, &there) == 0 &&
+	       stat(".", &here) == 0 && there.st_dev == here.st_dev &&
+	       there.st_ino == here.st_ino;
+}
+
+/* A directory brings commands of whoever filled it: a checkout, an archive. */
+static void
+run_here(struct shell *sh)
+{
+	const bool safe = path_is_within(".", sh->safe_path);
+	FILE *file = safe ? file_open_private(".sonderc") : NULL;
+
+	if (file) {
+		(void)shell_run_open_file(sh, file, "./.sonderc");
+	} else if (faccessat(AT_FDCWD, ".sonderc", F_OK,
+			     AT_SYMLINK_NOFOLLOW) < 0) {
+		return;		/* there is none */
+	} else if (safe) {
+		shell_note(sh, "./.sonderc is not read: it is a link or not "
+			   "yours, or others may write it or a directory above "
+			   "it; -s ./.sonderc reads it");
+	} else {
+		char *here = realpath(".", NULL);
+
+		shell_note(sh, "./.sonderc is not read: its directory is not "
+			   "declared safe; put `dbxenv safe_path %s' into "
+			   "~/.sonderc, or give -s ./.sonderc",
+			   here ? here : "DIR");
+		free(here);
+	}
 }
 
 /* false: the file that was asked for failed. */
@@ -188,7 +223,6 @@ static bool
 run_configuration(struct shell *sh, const struct options *o)
 {
 	const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	FILE *file;
 
 	if (!o->batch)
 		rc_read(sh);
@@ -200,14 +234,10 @@ run_configuration(struct shell *sh, const struct options *o)
 		run_if_there(sh, xasprintf("%s/sonde/config", base));
 	else if (home && *home)
 		run_if_there(sh, xasprintf("%s/.config/sonde/config", home));
-	if (home && *home && !sh->quitting && !is_here(home))
+	if (home && *home)
 		run_if_there(sh, xasprintf("%s/.sonderc", home));
-	file = sh->quitting ? NULL : file_open_private(".sonderc");
-	if (file)
-		(void)shell_run_open_file(sh, file, "./.sonderc");
-	else if (!sh->quitting && access(".sonderc", F_OK) == 0)
-		shell_note(sh, "./.sonderc is not read: it is not yours, or "
-			   "others may write it; -s ./.sonderc reads it");
+	if (!sh->quitting && !is_here(home))
+		run_here(sh);
 	return true;
 }
 

@@ -129,6 +129,8 @@ struct shell {
 	int list_line, list_first;	/* next; the first that was listed */
 	char *group;		/* of experiments to come (.erg), or NULL */
 	bool autostart;		/* cont runs what does not run yet */
+	bool anywhere;		/* root records where others may write */
+	char *safe_path;	/* where ./.sonderc is obeyed: /DIR:/DIR */
 	unsigned call_seconds;	/* that a called function may run */
 	size_t frames_max;	/* of a stack that where prints; 0: all */
 	bool armed;		/* collect from the next run on */
@@ -539,6 +541,17 @@ void dbxenv_each(const char *of, offer_fn *offer, const char *typed);
 int collecting_start(struct shell *sh);
 /* -1: that file is something else. */
 int group_check(const struct shell *sh);
+
+/* ---- outward.c ------------------------------------------------------------ */
+
+/* May an experiment of this name (NULL: one of ours) be written there? Not by
+ * root where others may write, unless told to. */
+int outward_check(const struct shell *sh, const char *name);
+/* To append to a regular file that has no other name, or a new one. text: what
+ * it has, NULL if it is new. NULL with errno. */
+FILE *outward_append(const char *path, char **text);
+/* A new file; with replace, instead of what has that name. */
+FILE *outward_create(const char *path, bool replace);
 
 /* ---- system.c ------------------------------------------------------------ */
 

@@ -8,6 +8,7 @@
  */
 #include "private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -190,10 +191,13 @@ read_file(struct rc *rc, FILE *file, const char *name)
 static void
 read_path(struct rc *rc, const char *path)
 {
-	FILE *file = fopen(path, "re");
+	FILE *file = file_open_own(path);
 
 	if (file)
 		read_file(rc, file, path);
+	else if (errno == EPERM)
+		shell_note(rc->sh, "%s is not read: others may write it or a "
+			   "directory above it", path);
 }
 
 /* In the home directory it has been read already. */
@@ -216,7 +220,7 @@ read_here(struct rc *rc)
 		read_file(rc, file, "./.er.rc");
 	else if (access(".er.rc", F_OK) == 0)
 		shell_note(rc->sh, "./.er.rc is not read: it is not yours, or "
-			   "others may write it");
+			   "others may write it or a directory above it");
 }
 
 void

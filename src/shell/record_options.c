@@ -88,6 +88,9 @@ take_option(struct recording *r, int letter, const char *value)
 	case 'q':
 		r->sh->quiet = true;
 		return 0;
+	case 'A':
+		r->sh->anywhere = true;
+		return 0;
 	case 'S':
 		s->seed = (unsigned)strtoul(value, NULL, 0);
 		return 0;
@@ -116,6 +119,7 @@ record_options(struct recording *r, int argc, char **argv)
 		{ "trace-wait", required_argument, NULL, 'W' },
 		{ "last", required_argument, NULL, 'L' },
 		{ "quiet", no_argument, NULL, 'q' },
+		{ "anywhere", no_argument, NULL, 'A' },
 		{ "donor-seed", required_argument, NULL, 'S' },
 		{ 0 }
 	};

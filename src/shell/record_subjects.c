@@ -96,7 +96,7 @@ static int
 write_group(const struct recording *r, const char *stem)
 {
 	char *name = in_directory(r, stem, ".erg");
-	FILE *file = fopen(name, r->sh->settings.overwrite ? "we" : "wxe");
+	FILE *file = outward_create(name, r->sh->settings.overwrite);
 	int result = 0;
 
 	if (!file && errno == EEXIST) {
@@ -230,6 +230,10 @@ record_launch(struct recording *r)
 		.argv = r->program,
 		.preload = session_wants_preload(&r->sh->settings),
 	};
+
+	if (outward_check(r->sh, r->sh->settings.experiment) < 0)
+		return -1;
+
 	struct subject *s = add_subject(r, 0, NULL);
 
 	s->session = session_launch(&launch);
@@ -248,7 +252,8 @@ record_launch(struct recording *r)
 static int
 start_listed(struct recording *r)
 {
-	if (add_listed(r) < 0)
+	if (outward_check(r->sh, r->sh->settings.experiment) < 0 ||
+	    add_listed(r) < 0)
 		return -1;
 	for (size_t i = 0; i < r->count; i++)
 		if (attach_one(&r->subjects[i]) < 0)

@@ -35,6 +35,7 @@ shell_init(struct shell *sh)
 	*sh = (struct shell){
 		.out = stdout, .main_out = stdout,
 		.next_handler = 1, .program_status = -1, .call = -1,
+		.safe_path = xstrdup(""),
 		.call_seconds = 30,
 		.interactive = isatty(STDIN_FILENO),
 		.viewer = viewer_new(),
@@ -63,6 +64,7 @@ shell_fini(struct shell *sh)
 	unstarted_free(sh);
 	debuggee_free(sh);
 	free(sh->list_file);
+	free(sh->safe_path);
 	shell_set_program(sh, 0, NULL);
 	settings_fini(&sh->settings);
 	viewer_free(sh->viewer);

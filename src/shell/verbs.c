@@ -171,7 +171,7 @@ const struct verb verb_table[] = {
 	  "         [--engine auto|ring|inject|remote] [--depth FRAMES[,KB]]\n"
 	  "         [--no-states] [--creators] [--heap[=BYTES]]\n"
 	  "         [--sync[=all|MICROSECONDS]] [--io] [--trace-wait MS]\n"
-	  "         [--last 10s] [-q]",
+	  "         [--last 10s] [--anywhere] [-q]",
 	  "profile a running process, or a program from its start",
 	  "  -p PID         the process; several with commas, or its name\n"
 	  "  --children     its children too\n"
@@ -193,6 +193,7 @@ const struct verb verb_table[] = {
 	  "  --trace-wait   how many ms such a call may wait where records\n"
 	  "                 find no room (20; 0: never, they are counted)\n"
 	  "  --last 10s     keep only the last 10 s, in memory; written at the end\n"
+	  "  --anywhere     as root, write also where other users may write\n"
 	  "  -q             only failures are told\n"
 	  "  for example: sonde record -p 4711 -d 10s\n"
 	  "  then:        sonde report test.1.er -functions\n",

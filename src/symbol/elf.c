@@ -223,7 +223,7 @@ read_build_id(struct symfile *sf)
 	const ssize_t n = dwelf_elf_gnu_build_id(sf->main.elf, &bits);
 	struct str hex = {0};
 
-	for (ssize_t i = 0; i < n; i++)
+	for (ssize_t i = 0; n <= BUILD_ID_BYTES_MAX && i < n; i++)
 		str_addf(&hex, "%02x", ((const unsigned char *)bits)[i]);
 	sf->build_id = hex.data ? str_take(&hex) : xstrdup("");
 }

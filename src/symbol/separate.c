@@ -70,7 +70,7 @@ try_file(struct symfile *sf, const char *path, const GElf_Word *checksum)
 static bool
 by_build_id(struct symfile *sf, const char *root)
 {
-	if (strlen(sf->build_id) < 4)
+	if (strlen(sf->build_id) < 4 || !str_is_build_id(sf->build_id))
 		return false;
 
 	char *path = xasprintf("%s%s/.build-id/%.2s/%s.debug", root,

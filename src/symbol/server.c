@@ -312,7 +312,8 @@ server_fetch(struct symbol_server *s, enum server_file file,
 {
 	char *path = NULL;
 
-	if (!s || s->trouble || !*build_id || !ready(s))
+	if (!s || s->trouble || !str_is_build_id(build_id) ||
+	    !ready(s))
 		return -1;
 	s->shown = strrchr(shown, '/') ? strrchr(shown, '/') + 1 : shown;
 

@@ -7,8 +7,10 @@
  * `gprofng display text` prints must be it to the last digit. The program's
  * file is gone by then: its copy in archives/ has to do.
  */
+#include <fcntl.h>
 #include <link.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "experiment-help.h"
 
@@ -43,6 +45,22 @@ static struct place {
 	{ .name = "<Truncated-stack>" },
 	{ .name = "<Stack-unwind-failed>" },
 };
+
+/* As the recorder does, by a descriptor. */
+static int
+archive_of(const char *path, enum archive_mode mode)
+{
+	const struct experiment_archiving what = {
+		.dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		.path = path, .root = "",
+	};
+	const int r = what.dir_fd < 0 && mode != ARCHIVE_OFF ?
+		fail_errno("open %s", path) : experiment_archive(&what, mode);
+
+	if (what.dir_fd >= 0)
+		close(what.dir_fd);
+	return r;
+}
 
 static uint64_t
 next_random(void)
@@ -468,7 +486,7 @@ main(void)
 	program = xasprintf("%s/program", dir);
 	copy_program(program);
 	write_experiment("judge.er");
-	check(experiment_archive("judge.er", ARCHIVE_ON, "") == 0,
+	check(archive_of("judge.er", ARCHIVE_ON) == 0,
 	      "archive: %s", fail_last()->reason);
 	check(unlink(program) == 0, "the program's file stays");
 	test_functions("judge.er");

@@ -10,8 +10,31 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "experiment-help.h"
+
+/* As the recorder does, by a descriptor. */
+static int
+archive_at(const char *path, enum archive_mode mode, const char *root)
+{
+	const struct experiment_archiving what = {
+		.dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		.path = path, .root = root,
+	};
+	const int r = what.dir_fd < 0 && mode != ARCHIVE_OFF ?
+		fail_errno("open %s", path) : experiment_archive(&what, mode);
+
+	if (what.dir_fd >= 0)
+		close(what.dir_fd);
+	return r;
+}
+
+static int
+archive_of(const char *path, enum archive_mode mode)
+{
+	return archive_at(path, mode, "");
+}
 
 static size_t
 entries(const char *dir)
@@ -305,17 +328,17 @@ test_archive(const char *dir)
 
 	copy_file("/bin/true", program);
 	record_program("a.er", program, 0x400000, 0x1000, NULL);
-	check(experiment_archive("a.er", ARCHIVE_OFF, "") == 0 &&
+	check(archive_of("a.er", ARCHIVE_OFF) == 0 &&
 	      access("a.er/archives", F_OK) < 0, "OFF does something");
-	check(experiment_archive("a.er", ARCHIVE_ON, "") == 0, "archive: %s",
+	check(archive_of("a.er", ARCHIVE_ON) == 0, "archive: %s",
 	      fail_last()->reason);
 	check(is_archived("a.er", program, program), "no copy");
 	check_number("archived", entries("a.er/archives"), 1);
 	/* again, with the program gone: nothing to do */
 	unlink(program);
-	check(experiment_archive("a.er", ARCHIVE_ON, "") == 0, "again: %s",
+	check(archive_of("a.er", ARCHIVE_ON) == 0, "again: %s",
 	      fail_last()->reason);
-	check(experiment_archive("a.er", ARCHIVE_COPY, "") < 0 &&
+	check(archive_of("a.er", ARCHIVE_COPY) < 0 &&
 	      fail_last()->kind == FAIL_PARTIAL &&
 	      strstr(fail_last()->reason, program), "it does not say what is "
 	      "missing");
@@ -324,14 +347,14 @@ test_archive(const char *dir)
 	/* what is no program is not copied */
 	spill(program, "secret", 6);
 	record_program("b.er", program, 0x400000, 0x1000, NULL);
-	check(experiment_archive("b.er", ARCHIVE_ON, "") < 0,
+	check(archive_of("b.er", ARCHIVE_ON) < 0,
 	      "a text was archived");
 	check_number("archived", entries("b.er/archives"), 0);
 	unlink(program);
 	/* the right name, but another build */
 	copy_file("/bin/true", program);
 	record_program("c.er", program, 0x400000, 0x1000, "00112233");
-	check(experiment_archive("c.er", ARCHIVE_ON, "") < 0,
+	check(archive_of("c.er", ARCHIVE_ON) < 0,
 	      "another build was archived");
 	unlink(program);
 	free(program);
@@ -368,7 +391,7 @@ test_deleted(const char *dir)
 
 	char *root = xasprintf("/proc/%d/root", (int)pid);
 
-	check(experiment_archive("d.er", ARCHIVE_ON, root) == 0, "archive: %s",
+	check(archive_at("d.er", ARCHIVE_ON, root) == 0, "archive: %s",
 	      fail_last()->reason);
 	check(is_archived("d.er", program, "/bin/sleep"),
 	      "the archived copy is not the program that ran");
@@ -388,12 +411,12 @@ test_family(const char *dir)
 	copy_file("/bin/sleep", two);
 	record_program("f.er", one, 0x400000, 0x1000, NULL);
 	record_program("f.er/_f1.er", two, 0x400000, 0x1000, NULL);
-	check(experiment_archive("f.er/_f1.er", ARCHIVE_ON, "") == 0,
+	check(archive_of("f.er/_f1.er", ARCHIVE_ON) == 0,
 	      "descendant: %s", fail_last()->reason);
 	check(is_archived("f.er", two, two), "not in the founder");
 	check(access("f.er/_f1.er/archives", F_OK) < 0, "archives of its own");
 	unlink(two);
-	check(experiment_archive("f.er", ARCHIVE_ON, "") == 0, "founder: %s",
+	check(archive_of("f.er", ARCHIVE_ON) == 0, "founder: %s",
 	      fail_last()->reason);
 	check(is_archived("f.er", one, one), "the founder's own is missing");
 	free(one);
