@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 enum {
-	ROOM = 256 << 10, PATIENCE_MS = 400, PATIENCE_LEAST_MS = 10,
+	ROOM = 256 << 10, PATIENCE_MS = 200, PATIENCE_LEAST_MS = 10,
 	LATE_MAX = 6, SULK_S = 2, GIVEN_UP_MAX = 16, STEP = 4096,
 };
 
