@@ -9,6 +9,7 @@
 #define SONDE_BASE_H
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -232,6 +233,30 @@ void origin_keep(void);
 bool origin_ignores(int signal);
 /* In a child that is about to execute a program: as it was. */
 void origin_restore(void);
+
+/* ---- pages.c: another process's memory; no read waits for a page for ever.
+ * pid: whose page map (a thread's number serves), tid: by whom it is read. */
+
+struct iovec;
+/* As process_vm_readv(2). It ends at a page that nobody serves in time, too;
+ * the first one gives ETIMEDOUT. */
+ssize_t pages_readv(pid_t pid, pid_t tid, const struct iovec *to,
+		    const struct iovec *from, size_t n);
+ssize_t pages_read(pid_t pid, pid_t tid, uint64_t addr, void *buf, size_t n);
+/* As a read of /proc/TID/mem, which goes by no protection; slow. */
+ssize_t pages_force(pid_t tid, uint64_t addr, void *buf, size_t n);
+bool pages_are_there(pid_t pid, uint64_t addr, size_t n);
+/* Before they are written: have them there. false with errno. */
+bool pages_fetch(pid_t pid, pid_t tid, uint64_t addr, size_t n);
+/* Start what reads pages that are not there: at leisure, not in a stop. */
+void pages_prepare(void);
+/* Where another process sees who reads: one that stays in a read for seconds,
+ * in state D, waits for what never comes. */
+struct page_watch {
+	_Atomic unsigned begun;
+	_Atomic pid_t reader;		/* 0: nobody */
+};
+void pages_watched(struct page_watch *w);
 
 /* Raise the soft limit of descriptors; more where we are allowed to. */
 void descriptors_raise(void);

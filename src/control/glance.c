@@ -81,11 +81,9 @@ waited(const struct glance *g, const struct asked *a,
 static void
 copy_stack(struct glance *g, struct snapshot_thread *th)
 {
-	const struct iovec to = { th->stack, g->max_stack };
-	const struct iovec from = { (void *)(uintptr_t)th->stack_base,
-				    g->max_stack };
 	/* it ends where the stack's memory ends */
-	const ssize_t n = process_vm_readv(th->tid, &to, 1, &from, 1, 0);
+	const ssize_t n = pages_read(g->t->pid, th->tid, th->stack_base,
+				     th->stack, g->max_stack);
 
 	th->stack_size = n > 0 ? (size_t)n & ~(size_t)7 : 0;
 }

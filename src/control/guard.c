@@ -88,6 +88,8 @@ guard_start(void)
 	}
 
 	page->tracer = getpid();
+	if (guard_count == 0)
+		pages_watched(&page->reads);
 
 	const pid_t pid = fork();
 

@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_S = 2 };
+enum { LOOK_S = 2, LOOKS_MAX = 3 };
 
 /* And write it once, with what is there: what is touched for the first
  * time, here and in the kernel, costs as much as all the rest. */
@@ -125,6 +125,25 @@ heir(struct guard_page *page, int mem)
 	_exit(0);
 }
 
+/*
+ * The tracer waits for a page that nobody serves: it was there a moment before
+ * (pages.c), so only a hostile process, or luck, gets so far. No signal but
+ * SIGKILL ends that wait, and a thread of the target may stand.
+ */
+static void
+end_endless_read(const struct guard_page *page)
+{
+	static unsigned begun, looks;
+	const unsigned now = atomic_load(&page->reads.begun);
+	const pid_t tid = atomic_load(&page->reads.reader);
+
+	looks = tid && now == begun && thread_state(page->tracer, tid) == 'D' ?
+		looks + 1 : 0;
+	begun = now;
+	if (looks >= LOOKS_MAX && getppid() == page->tracer)
+		(void)kill(page->tracer, SIGKILL);
+}
+
 /* Robust locks are only as good as their owner's memory: now and then it sees
  * for itself whether there is anybody to guard for. */
 static int
@@ -143,6 +162,7 @@ await_turn(struct guard_page *page, int turn)
 			return r;
 		if (getppid() != page->tracer)
 			return EOWNERDEAD;
+		end_endless_read(page);
 	}
 }
 

@@ -78,9 +78,12 @@ close_mem(int fd, int result)
 }
 
 static int
-mem_read(int proc_fd, pid_t tid, uint64_t addr, void *buf, size_t n)
+mem_read(const struct target *t, pid_t tid, uint64_t addr, void *buf, size_t n)
 {
-	const int fd = open_mem(proc_fd, tid, O_RDONLY);
+	if (!pages_are_there(t->pid, addr, n))
+		return pages_force(tid, addr, buf, n) == (ssize_t)n ? 0 : -1;
+
+	const int fd = open_mem(t->proc_fd, tid, O_RDONLY);
 
 	return fd < 0 ? -1 : close_mem(fd, read_all(fd, addr, buf, n));
 }
@@ -106,6 +109,11 @@ memory_failed(struct target *t, const char *verb, uint64_t addr, size_t n)
 		return fail(FAIL_MISSING, "%s %zu bytes at %#llx: process %d "
 			    "has ended", verb, n, (unsigned long long)addr,
 			    (int)t->pid);
+	if (errno == ETIMEDOUT)
+		return fail(FAIL_GENERAL, "%s %zu bytes at %#llx of process %d: "
+			    "a page there is not served in time (userfaultfd, "
+			    "FUSE or a network file system)", verb, n,
+			    (unsigned long long)addr, (int)t->pid);
 	return fail_errno("%s %zu bytes at %#llx of process %d", verb, n,
 			  (unsigned long long)addr, (int)t->pid);
 }
@@ -128,11 +136,11 @@ live_thread_lately(struct target *t)
 static int
 memory_read(struct target *t, pid_t tid, uint64_t addr, void *buf, size_t n)
 {
-	const struct iovec to = { buf, n };
-	const struct iovec from = { (void *)(uintptr_t)addr, n };
-
-	return process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)n ? 0 :
-		mem_read(t->proc_fd, tid, addr, buf, n);
+	if (pages_read(t->pid, tid, addr, buf, n) == (ssize_t)n)
+		return 0;
+	if (errno == ETIMEDOUT)
+		return -1;
+	return mem_read(t, tid, addr, buf, n);
 }
 
 int
@@ -163,6 +171,8 @@ target_write(struct target *t, uint64_t addr, const void *buf, size_t n)
 	const struct iovec from = { (void *)(uintptr_t)buf, n };
 	const struct iovec to = { (void *)(uintptr_t)addr, n };
 
+	if (!pages_fetch(t->pid, tid, addr, n))
+		return memory_failed(t, "write", addr, n);
 	if (process_vm_writev(tid, &from, 1, &to, 1, 0) == (ssize_t)n ||
 	    memory_poke(t->proc_fd, tid, addr, buf, n) == 0)
 		return 0;
@@ -173,11 +183,8 @@ bool
 memory_load(struct target *t, uint64_t addr, void *buf, size_t n)
 {
 	const pid_t tid = live_thread_lately(t);
-	const struct iovec to = { buf, n };
-	const struct iovec from = { (void *)(uintptr_t)addr, n };
-
 	return tid > 0 &&
-		process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)n;
+		pages_read(t->pid, tid, addr, buf, n) == (ssize_t)n;
 }
 
 bool
@@ -187,7 +194,7 @@ memory_store(struct target *t, uint64_t addr, const void *buf, size_t n)
 	const struct iovec from = { (void *)(uintptr_t)buf, n };
 	const struct iovec to = { (void *)(uintptr_t)addr, n };
 
-	return tid > 0 &&
+	return tid > 0 && pages_fetch(t->pid, tid, addr, n) &&
 		process_vm_writev(tid, &from, 1, &to, 1, 0) == (ssize_t)n;
 }
 

@@ -25,24 +25,23 @@ enum {
 
 /* From there as far as there is memory: the stack's end cuts it. */
 static ssize_t
-copy_upwards(pid_t tid, uint64_t base, unsigned char *to, size_t n)
+copy_upwards(const struct target *t, pid_t tid, uint64_t base,
+	     unsigned char *to, size_t n)
 {
-	const struct iovec local = { to, n };
-	const struct iovec remote = { (void *)(uintptr_t)base, n };
-
-	return process_vm_readv(tid, &local, 1, &remote, 1, 0);
+	return pages_read(t->pid, tid, base, to, n);
 }
 
 static ssize_t
-copy_stack(pid_t tid, uint64_t base, unsigned char *to, size_t max)
+copy_stack(const struct target *t, pid_t tid, uint64_t base, unsigned char *to,
+	   size_t max)
 {
 	const size_t first = max < FIRST ? max : FIRST;
-	const ssize_t n = copy_upwards(tid, base, to, first);
+	const ssize_t n = copy_upwards(t, tid, base, to, first);
 
 	if (n < (ssize_t)first || first == max)
 		return n;
 
-	const ssize_t more = copy_upwards(tid, base + first, to + first,
+	const ssize_t more = copy_upwards(t, tid, base + first, to + first,
 					  max - first);
 
 	return more > 0 ? n + more : n;
@@ -89,7 +88,7 @@ peek(struct target *t, pid_t tid, int schedstat, size_t max_stack,
 			    max_stack);
 	out->stack_base = out->facts.sp & ~UINT64_C(7);
 
-	const ssize_t n = copy_stack(tid, out->stack_base, t->arena, max_stack);
+	const ssize_t n = copy_stack(t, tid, out->stack_base, t->arena, max_stack);
 
 	if (n < 0)
 		return fail_errno("read the stack of thread %d", (int)tid);

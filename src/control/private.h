@@ -105,7 +105,8 @@ bool descriptor_waits(struct target *t, pid_t tid, int fd);
 bool under_is_there(const struct target *t, struct snapshot_thread *th,
 		    const unsigned char *stack);
 /* While nothing of it can change; th has its size. */
-void under_read(struct snapshot_thread *th, unsigned char *copy, size_t most);
+void under_read(const struct target *t, struct snapshot_thread *th,
+		unsigned char *copy, size_t most);
 /* All of it, into memory of its own. */
 /* Memory around that word, within its page: where, and how much. */
 void snapshot_note_futex(struct snapshot_thread *th, uint64_t word);

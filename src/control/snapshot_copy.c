@@ -114,12 +114,12 @@ copy_registers(struct shot *s, const struct hold *h, size_t *listed,
  * again.
  */
 static void
-read_batch(pid_t tid, const struct iovec *to, const struct iovec *from,
-	   struct snapshot_thread *const *of, size_t n)
+read_batch(pid_t pid, pid_t tid, const struct iovec *to,
+	   const struct iovec *from, struct snapshot_thread *const *of, size_t n)
 {
 	for (size_t i = 0; i < n;) {
-		ssize_t got = process_vm_readv(tid, to + i, n - i, from + i,
-					       n - i, 0);
+		ssize_t got = pages_readv(pid, tid, to + i, from + i,
+						n - i);
 
 		got = got < 0 ? 0 : got;
 		while (i < n && (size_t)got >= to[i].iov_len)
@@ -150,11 +150,11 @@ copy_stacks(struct shot *s)
 		of[n++] = th;
 		s->end += th->stack_size;
 		if (n == BATCH) {
-			read_batch(tid, to, from, of, n);
+			read_batch(s->t->pid, tid, to, from, of, n);
 			n = 0;
 		}
 	}
-	read_batch(tid, to, from, of, n);
+	read_batch(s->t->pid, tid, to, from, of, n);
 }
 
 /* Whoever gets no room has no stack. */
@@ -198,7 +198,7 @@ copy_interrupted(struct shot *s)
 		if (!target_arena(s->t, s->end + most))
 			continue;
 		s->under_at[i] = s->end;
-		under_read(th, s->t->arena + s->end, most);
+		under_read(s->t, th, s->t->arena + s->end, most);
 		s->end += th->under_size;
 	}
 }
@@ -232,10 +232,10 @@ shot_forget_ended(struct shot *s)
 
 /* Who was read in part, and those behind, is not known. */
 static void
-read_words(pid_t tid, const struct iovec *to, const struct iovec *from,
-	   struct snapshot_thread *const *of, size_t n)
+read_words(pid_t pid, pid_t tid, const struct iovec *to,
+	   const struct iovec *from, struct snapshot_thread *const *of, size_t n)
 {
-	ssize_t got = n ? process_vm_readv(tid, to, n, from, n, 0) : 0;
+	ssize_t got = n ? pages_readv(pid, tid, to, from, n) : 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (got < (ssize_t)to[i].iov_len)
@@ -263,11 +263,11 @@ shot_copy_words(struct shot *s)
 					  th->futex_size };
 		of[n++] = th;
 		if (n == BATCH) {
-			read_words(tid, to, from, of, n);
+			read_words(s->t->pid, tid, to, from, of, n);
 			n = 0;
 		}
 	}
-	read_words(tid, to, from, of, n);
+	read_words(s->t->pid, tid, to, from, of, n);
 }
 
 void

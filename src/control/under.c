@@ -82,12 +82,12 @@ under_is_there(const struct target *t, struct snapshot_thread *th,
 }
 
 void
-under_read(struct snapshot_thread *th, unsigned char *copy, size_t most)
+under_read(const struct target *t, struct snapshot_thread *th,
+	   unsigned char *copy, size_t most)
 {
-	const struct iovec to = { copy, most };
-	const struct iovec from = { (void *)(uintptr_t)th->under_base, most };
 	/* it ends where the stack's memory ends */
-	const ssize_t n = process_vm_readv(th->tid, &to, 1, &from, 1, 0);
+	const ssize_t n = pages_read(t->pid, th->tid, th->under_base, copy,
+				     most);
 
 	th->under_size = n > 0 ? (size_t)n & ~(size_t)7 : 0;
 }
@@ -99,7 +99,7 @@ under_copy(const struct target *t, struct snapshot_thread *th,
 	if (!under_is_there(t, th, stack))
 		return;
 	th->under = xmalloc(max_stack);
-	under_read(th, th->under, max_stack);
+	under_read(t, th, th->under, max_stack);
 	th->under = xrealloc(th->under, th->under_size + 1);
 }
 

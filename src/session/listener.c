@@ -66,18 +66,26 @@ may_control(int fd)
 	       (who.uid == 0 || who.uid == geteuid());
 }
 
+/* One that says nothing is in nobody's way: the last place is anybody's. An
+ * answer that nobody takes is waited for no longer than this. */
 void
 tracer_accept_control(struct tracer *tr)
 {
 	const int fd = accept4(tr->listener, NULL, NULL, SOCK_CLOEXEC);
+	const struct timeval limit = { .tv_sec = 1 };
+	int i = 0;
 
 	if (fd < 0)
 		return;
-	for (int i = 0; i < CONTROLS_MAX && may_control(fd); i++) {
-		if (tr->controls[i] < 0) {
-			tr->controls[i] = fd;
-			return;
-		}
+	if (!may_control(fd) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0) {
+		close(fd);
+		return;
 	}
-	close(fd);
+	while (i < CONTROLS_MAX - 1 && tr->controls[i] >= 0)
+		i++;
+	if (tr->controls[i] >= 0)
+		close(tr->controls[i]);
+	tr->controls[i] = fd;
 }

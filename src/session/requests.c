@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* ---- collecting --------------------------------------------------------- */
 
@@ -287,11 +288,24 @@ tracer_shell_speaks(const struct tracer *tr)
 	return poll(&shell, 1, 0) > 0;
 }
 
+/* Whoever says half a request would hold us and the target: those of outside
+ * are short, and come whole. */
+static bool
+comes_whole(int fd)
+{
+	struct { uint32_t kind, last; } head;
+
+	return recv(fd, &head, sizeof head, MSG_PEEK | MSG_DONTWAIT) ==
+		(ssize_t)sizeof head && head.last;
+}
+
 bool
 request_serve(struct tracer *tr, int fd, bool outside)
 {
 	struct wire_message in, out;
 
+	if (outside && !comes_whole(fd))
+		return false;
 	if (wire_recv(fd, &in) != 1) {
 		wire_fini(&in);
 		return false;

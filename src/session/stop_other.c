@@ -8,10 +8,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+enum { SAY_S = 5, ANSWER_S = 120 };
 
 /* A link would lead to a socket of somebody else. */
 static bool
@@ -23,6 +27,25 @@ is_socket(int dir, const char *name)
 		return false;
 	errno = ENOENT;
 	return S_ISSOCK(st.st_mode) || !handled(HAZARD_PLANTED_LINK);
+}
+
+/* Whoever listens gets our trust and our time: nobody but us, and root. */
+static bool
+is_ours(int fd, const char *path)
+{
+	struct ucred who;
+	socklen_t len = sizeof who;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 &&
+	    (who.uid == 0 || who.uid == geteuid()))
+		return true;
+	fail(FAIL_DENIED, "the control socket of %s is user %u's", path,
+	     (unsigned)who.uid);
+	(void)fail_remedy("stop it as that user: setpriv --reuid %u "
+			  "--clear-groups sonde stop %s", (unsigned)who.uid,
+			  path);
+	close(fd);
+	return false;
 }
 
 static int
@@ -40,10 +63,15 @@ connect_control(const char *path)
 	}
 
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	const struct timeval limit = { .tv_sec = SAY_S };
 
 	snprintf(at.sun_path, sizeof at.sun_path,
 		 "/proc/self/fd/%d/control", dir);
-	if (fd < 0 || !is_socket(dir, "control") ||
+	/* a full queue of a listener that accepts nobody */
+	if (fd < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) < 0 ||
+	    !is_socket(dir, "control") ||
 	    connect(fd, (void *)&at, sizeof at) < 0) {
 		if (errno == ENOENT || errno == ECONNREFUSED) {
 			fail(FAIL_MISSING, "experiment %s is not being "
@@ -59,22 +87,57 @@ connect_control(const char *path)
 		return -1;
 	}
 	close(dir);
-	return fd;
+	return is_ours(fd, path) ? fd : -1;
+}
+
+/*
+ * The answer comes when the experiment is whole: an archive takes its time. A
+ * recorder that says anything but one answer is none.
+ */
+static int
+take_receipt(int fd, struct wire_message *answer)
+{
+	struct pollfd said = { fd, POLLIN, 0 };
+	const int r = poll(&said, 1, ANSWER_S * 1000);
+
+	wire_init(answer, WIRE_FAILED);
+	if (r < 0)
+		return fail_errno("wait for the recorder's answer");
+	if (r == 0) {
+		fail(FAIL_GENERAL, "the recorder has not answered for %d s",
+		     ANSWER_S);
+		return fail_remedy("see whether it is stopped: "
+				   "ps -C sonde,sonde-tracer -o pid,stat");
+	}
+	if (wire_recv(fd, answer) != 1 || answer->kind == WIRE_EVENT)
+		return fail(FAIL_GENERAL, "what listens there does not answer "
+			    "as a recorder does");
+	return client_judge(answer);
 }
 
 int
 session_stop_experiment(const char *path, char **receipt)
 {
-	struct session s = { .fd = connect_control(path) };
+	const int fd = connect_control(path);
 	struct wire_message request;
 
-	if (s.fd < 0)
+	*receipt = NULL;
+	if (fd < 0)
 		return -1;
 	wire_init(&request, WIRE_STOP_RECORDING);
 
-	const int result = client_ask_text(&s, &request, receipt);
+	struct wire_message answer;
+	int result = wire_send(fd, &request);
 
-	close(s.fd);
-	vec_free_items(&s.events);
+	wire_fini(&request);
+	wire_init(&answer, WIRE_FAILED);
+	result = result < 0 ? -1 : take_receipt(fd, &answer);
+	if (result == 0) {
+		const char *text = wire_take_text(&answer);
+
+		*receipt = xstrdup(text ? text : "");
+	}
+	wire_fini(&answer);
+	close(fd);
 	return result;
 }

@@ -367,6 +367,7 @@ tracer_main(int socket)
 	close_inherited(socket);
 	all = tracer_new(socket, open_signals());
 	all->siblings = &all;
+	pages_prepare();
 	if (guard_start() < 0)
 		fail_clear();	/* breakpoints go unguarded */
 	if (all->signals >= 0)

@@ -128,10 +128,9 @@ copy_more(struct copy *c, pid_t tid, uint64_t base, size_t had, size_t n)
 {
 	c->bytes = xgrow(c->bytes, &c->cap, n, 1);
 
-	const struct iovec to = { c->bytes + had, n - had };
-	const struct iovec from = { (void *)(uintptr_t)(base + had), n - had };
 	/* it ends where the stack's memory ends */
-	const ssize_t got = process_vm_readv(tid, &to, 1, &from, 1, 0);
+	const ssize_t got = pages_read(tid, tid, base + had, c->bytes + had,
+				       n - had);
 
 	return had + (got > 0 ? (size_t)got & ~(size_t)7 : 0);
 }

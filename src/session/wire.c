@@ -143,6 +143,17 @@ wire_send(int fd, const struct wire_message *m)
 	return 0;
 }
 
+/* All parts but the last are as long as can be; else a message could have
+ * parts without end. */
+static bool
+is_short_part(const char *packet, size_t n)
+{
+	struct part_head head;
+
+	memcpy(&head, packet, sizeof head);
+	return !head.last && n != sizeof head + PART_MAX;
+}
+
 int
 wire_recv(int fd, struct wire_message *m)
 {
@@ -157,7 +168,8 @@ wire_recv(int fd, struct wire_message *m)
 			head.last = 0;
 			continue;
 		}
-		if (n < (ssize_t)sizeof head || m->body.len > MESSAGE_MAX) {
+		if (n < (ssize_t)sizeof head || m->body.len > MESSAGE_MAX ||
+		    is_short_part(buffer, (size_t)n)) {
 			wire_fini(m);
 			return n < 0 && errno != ECONNRESET ?
 				fail_errno("receive from the other side") : 0;

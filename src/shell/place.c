@@ -3,12 +3,14 @@
  * Where a thread stands: the function, the row of the line table, and the text
  * of that line.
  */
+#include "foreign.h"
 #include "private.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct rows {
 	uint64_t vaddr;
@@ -147,13 +149,17 @@ place_function(const struct place *p)
 char *
 source_line(const char *path, int line)
 {
-	FILE *file = fopen(path, "re");
+	const int fd = foreign_open(path, FOREIGN_SOURCE_MAX);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	char *text = NULL;
 	size_t cap = 0;
 	ssize_t len = -1;
 
-	if (!file)
+	if (!file) {
+		if (fd >= 0)
+			close(fd);
 		return NULL;
+	}
 	for (int i = 0; i < line; i++)
 		if ((len = getline(&text, &cap, file)) < 0)
 			break;

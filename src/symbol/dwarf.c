@@ -160,6 +160,50 @@ lines_elf(struct symfile *sf)
 	return elf && !image_has_lines(elf) ? symfile_debug_elf(sf) : elf;
 }
 
+/* What one byte of a compressed section may become. Real ones become 10 at
+ * most; zlib can do 1000, and each of those becomes a row of 40 in memory. */
+enum { INFLATE_RATIO = 32, INFLATE_FREE = 8 << 20 };
+
+static uint64_t
+inflated_size(Elf_Scn *scn, const GElf_Shdr *shdr, const char *name)
+{
+	GElf_Chdr chdr;
+	uint64_t size = 0;
+
+	if (shdr->sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(scn, &chdr) ? chdr.ch_size : UINT64_MAX;
+	if (!name || strncmp(name, ".zdebug", strlen(".zdebug")) != 0)
+		return 0;
+
+	const Elf_Data *data = elf_rawdata(scn, NULL);
+	const unsigned char *b = data ? data->d_buf : NULL;
+
+	if (!b || data->d_size < 12 || memcmp(b, "ZLIB", 4) != 0)
+		return 0;
+	for (int i = 4; i < 12; i++)
+		size = size << 8 | b[i];
+	return size;
+}
+
+/* dwarf_begin_elf unpacks all of them. */
+static bool
+inflates_soundly(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	size_t names = 0;
+
+	(void)elf_getshdrstrndx(elf, &names);
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &shdr) &&
+		    shdr.sh_type != SHT_NOBITS &&
+		    inflated_size(scn, &shdr,
+				  elf_strptr(elf, names, shdr.sh_name)) >
+		    INFLATE_FREE + shdr.sh_size * INFLATE_RATIO)
+			return false;
+	return true;
+}
+
 static struct lines *
 lines_of(struct symfile *sf)
 {
@@ -169,7 +213,7 @@ lines_of(struct symfile *sf)
 
 	Elf *elf = lines_elf(sf);
 
-	if (elf)
+	if (elf && inflates_soundly(elf))
 		sf->lines->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	sf->lines->readable = sf->lines->dwarf && strings_end(elf);
 	if (sf->lines->readable)

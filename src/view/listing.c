@@ -3,6 +3,7 @@
  * What the listings of source and of instructions share: a table whose rows
  * are lines of a text, most of them without a cost, the hot ones marked.
  */
+#include "foreign.h"
 #include "listing.h"
 
 #include <inttypes.h>
@@ -19,7 +20,8 @@ text_read(struct source_text *text, const char *path)
 	size_t size, cap = 0;
 
 	*text = (struct source_text){0};
-	text->data = path ? file_read(path, &size) : NULL;
+	text->data = path ?
+		foreign_read(path, FOREIGN_SOURCE_MAX, &size) : NULL;
 	if (!text->data)
 		return;
 	for (char *at = text->data; at < text->data + size;) {

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_LAST = 1 << 24 };	/* larger numbers are damage */
-
 void
 page_grow(struct page *p, int line)
 {

@@ -19,6 +19,8 @@ struct inlined {		/* a function, into a line of the file */
 	const char *name;	/* linkage */
 };
 
+enum { LINE_LAST = 1 << 24 };	/* larger numbers are damage */
+
 struct page {
 	struct viewer *v;
 	const struct subject *subject;

@@ -39,14 +39,14 @@ static void
 place_costs(struct page *p)
 {
 	for (size_t i = 0; i < p->costs_len; i++)
-		if (p->costs[i].line > 0)
+		if (p->costs[i].line > 0 && p->costs[i].line <= LINE_LAST)
 			page_grow(p, p->costs[i].line);
 	p->at = xcalloc(p->lines + 1, sizeof *p->at);
 	p->parts = xcalloc(p->costs_len + 1, sizeof *p->parts);
 	for (size_t i = 0; i < p->costs_len; i++)
 		if (is_elsewhere(&p->costs[i]))
 			p->parts[p->parts_len++] = &p->costs[i];
-		else
+		else if (p->costs[i].line <= LINE_LAST)
 			p->at[p->costs[i].line] = &p->costs[i].cost;
 	if (p->parts_len)
 		qsort(p->parts, p->parts_len, sizeof *p->parts, by_place);
@@ -113,8 +113,8 @@ list_line(struct page *p, struct listing *l, const struct source_text *text,
 		list_elsewhere(p, l, &p->entries[*entry]);
 	}
 	list_called(p, l, line);
-	/* without the text only what has code is worth a line */
-	if (text->len || has_code || cost)
+	/* without its text only what has code is worth a line */
+	if ((size_t)line <= text->len || has_code || cost)
 		listing_source(l, line, text_line(text, line),
 			       cost ? cost : has_code ? &zero : NULL);
 }
@@ -130,6 +130,11 @@ list_page(struct page *p, struct listing *l, const struct source_text *text)
 		listing_flags(l, p->subject->object, p->subject->unit);
 	for (size_t line = 1; line < last; line++)
 		list_line(p, l, text, (int)line, &entry);
+	for (size_t i = 0; i < p->costs_len; i++)
+		if (p->costs[i].line > LINE_LAST && !is_elsewhere(&p->costs[i]))
+			listing_index(l, xasprintf("<line %d: no such line>",
+						   p->costs[i].line),
+				      &p->costs[i].cost);
 }
 
 static void

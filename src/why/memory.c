@@ -17,11 +17,7 @@ enum { MEMBERS_AGE_MS = 20 };
 int
 memory_read(pid_t tid, uint64_t addr, void *to, size_t n)
 {
-	const struct iovec here = { to, n };
-	const struct iovec there = { (void *)(uintptr_t)addr, n };
-
-	return process_vm_readv(tid, &here, 1, &there, 1, 0) == (ssize_t)n ?
-		0 : -1;
+	return pages_read(tid, tid, addr, to, n) == (ssize_t)n ? 0 : -1;
 }
 
 void
