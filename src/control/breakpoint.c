@@ -281,6 +281,9 @@ refuse_if_off(struct target *t, const struct breakpoint *bp)
 		fail(FAIL_UNSUITABLE, "%u bytes at %#llx of %s (%d) cannot be "
 		     "watched: %s", bp->data, (unsigned long long)bp->addr,
 		     t->name, (int)t->pid, bp->why);
+		if (!t->signal)
+			return fail_remedy("data cannot be watched here: print "
+					   "it at breakpoints instead");
 		return fail_remedy("the processor has four registers for all "
 				   "breakpoints and data: delete what you can "
 				   "spare");
