@@ -199,6 +199,8 @@ void reader_warn(const struct experiment_reader *rd, const char *fmt, ...)
  * unless it is still being written. */
 void reader_damage(const struct experiment_reader *rd, const char *name,
 		   const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Compare files with what the log says of their sizes. */
+void reader_check_sizes(const struct experiment_reader *rd);
 /* A whole text file, kept until the reader is freed; NULL with errno. */
 char *reader_text(struct experiment_reader *rd, const char *name,
 		  size_t *size);
