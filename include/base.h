@@ -110,10 +110,25 @@ void str_add_grouped(struct str *s, uint64_t n);
 void str_add_quoted(struct str *s, const char *word);
 char *str_quoted(const char *word);
 
-/* For people's eyes: what a terminal would obey in it becomes '?', in place;
- * lines and tabs stay. Everything that others name passes through here before
- * it is shown. Returns text. */
+/* ---- tame.c: text that others wrote ------------------------------------ */
+
+/* For people's eyes: what a terminal would obey, hide or turn round in it, and
+ * what is no UTF-8, becomes '?', in place. Everything that others name passes
+ * through here before it is shown. Returns text. str_tame: a name, which stays
+ * in its line; str_tame_lines: text whose lines and tabs stay. */
 char *str_tame(char *text);
+char *str_tame_lines(char *text);
+/* A tame copy; NULL is "". The caller frees it. */
+char *str_tamed(const char *text);
+bool str_is_tame(const char *text);
+/* A copy that is UTF-8: other bytes become U+FFFD. The caller frees it. */
+char *str_utf8(const char *text);
+/* Bytes of the character there, 0: it is no UTF-8; its number; is it one that
+ * nobody sees as itself? */
+size_t utf8_length(const char *text);
+uint32_t utf8_code(const char *text, size_t n);
+bool utf8_hidden(uint32_t code);
+
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 /* Is the path that, or does it end so behind a slash? n bytes of end. */

@@ -324,6 +324,10 @@ uint64_t experiment_duration_ns(const struct experiment_reader *rd);
 const char *experiment_notes(const struct experiment_reader *rd); /* or "" */
 size_t experiment_warning_count(const struct experiment_reader *rd);
 const char *experiment_warning(const struct experiment_reader *rd, size_t i);
+/* Files that are not what was written into them: missing, cut, overwritten.
+ * None while it is being recorded. Reading on may find more. */
+size_t experiment_damaged_count(const struct experiment_reader *rd);
+const char *experiment_damaged(const struct experiment_reader *rd, size_t i);
 size_t experiment_child_count(const struct experiment_reader *rd);
 const struct experiment_reader *
 experiment_child(const struct experiment_reader *rd, size_t i);

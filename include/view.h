@@ -69,6 +69,8 @@ int viewer_set_descendants(struct viewer *v, const char *which);
  * be (a load object without symbols, a damaged experiment), one line each with
  * the remedy; every line once in the viewer's life. */
 void viewer_notes(struct viewer *v, FILE *err);
+/* Is a file of an experiment damaged? Then what was shown is incomplete. */
+bool viewer_damaged(const struct viewer *v);
 
 /* The view that people want after this one, with its words, and why; NULL for
  * none, or when it has been told. The caller frees it. */

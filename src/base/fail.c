@@ -26,7 +26,7 @@ set(enum fail_kind kind, char *reason)
 	free(last.reason);
 	free(last.remedy);
 	last.kind = kind;
-	last.reason = reason ? str_tame(reason) : NULL;
+	last.reason = reason ? str_tame_lines(reason) : NULL;
 	last.remedy = NULL;
 }
 
@@ -83,7 +83,7 @@ fail_in(const char *fmt, ...)
 	char *reason = xasprintf("%s: %s", words, fail_last()->reason);
 	free(words);
 	free(last.reason);
-	last.reason = str_tame(reason);
+	last.reason = str_tame_lines(reason);
 	if (last.kind == FAIL_NONE)
 		last.kind = FAIL_GENERAL;
 	return -1;
@@ -96,7 +96,7 @@ fail_remedy(const char *fmt, ...)
 
 	va_start(ap, fmt);
 	free(last.remedy);
-	last.remedy = str_tame(xvasprintf(fmt, ap));
+	last.remedy = str_tame_lines(xvasprintf(fmt, ap));
 	va_end(ap);
 	return -1;
 }

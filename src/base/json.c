@@ -11,41 +11,33 @@
 
 enum { LINES_TO_DEPTH = 4 };
 
-/* Bytes of the character at s, 0: it is no UTF-8. */
-static size_t
-character(const unsigned char *s)
+/* Hidden characters are escaped, too: people look at JSON in terminals. */
+static void
+put_character(FILE *out, const char *s, size_t n)
 {
-	const size_t n = *s < 0x80 ? 1 : *s >= 0xc2 && *s < 0xe0 ? 2 :
-		*s >= 0xe0 && *s < 0xf0 ? 3 : *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
+	const uint32_t code = utf8_code(s, n);
 
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	/* too long for what they say, surrogates, beyond the last */
-	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
-	    (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
+	if (*s == '"' || *s == '\\')
+		fprintf(out, "\\%c", *s);
+	else if (!utf8_hidden(code))
+		fwrite(s, 1, n, out);
+	else if (code < 0x10000)
+		fprintf(out, "\\u%04x", code);
+	else
+		fprintf(out, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10),
+			0xdc00 + (code & 0x3ff));
 }
 
 static void
-put_string(FILE *out, const char *text)
+put_string(FILE *out, const char *s)
 {
-	const unsigned char *s = (const unsigned char *)text;
-
 	fputc('"', out);
-	while (*s) {
-		const size_t n = character(s);
-
-		if (n == 0)
-			fputs("\\ufffd", out);
-		else if (*s < 0x20 || *s == 0x7f)
-			fprintf(out, "\\u%04x", *s);
-		else if (*s == '"' || *s == '\\')
-			fprintf(out, "\\%c", *s);
+	for (size_t n; *s; s += n ? n : 1) {
+		n = utf8_length(s);
+		if (n)
+			put_character(out, s, n);
 		else
-			fwrite(s, 1, n, out);
-		s += n ? n : 1;
+			fputs("\\ufffd", out);
 	}
 	fputc('"', out);
 }

@@ -3,7 +3,6 @@
  * Growing strings, and the few questions we ask of strings.
  */
 #include "base.h"
-#include "hazard.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -105,45 +104,6 @@ str_take(struct str *s)
 	char *text = s->data ? s->data : xstrdup("");
 
 	*s = (struct str){0};
-	return text;
-}
-
-/*
- * How long the character at p is; 0: a terminal obeys it. Bytes that are no
- * UTF-8 are letters of some older alphabet, but for 0x80 to 0x9f, which are
- * controls there, as U+0080 to U+009F are here.
- */
-static size_t
-tame_length(const unsigned char *p)
-{
-	const size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 :
-		p[0] >= 0xc2 ? 2 : 1;
-
-	if (p[0] < 0x80)
-		return (p[0] >= ' ' && p[0] != 0x7f) || p[0] == '\n' ||
-			p[0] == '\t';
-	if (p[0] < 0xa0 || (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0))
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 1;
-	return n;
-}
-
-char *
-str_tame(char *text)
-{
-	unsigned char *p = (unsigned char *)text;
-
-	if (!handled(HAZARD_ESCAPES))
-		return text;
-	while (*p) {
-		const size_t n = tame_length(p);
-
-		if (!n)
-			*p = '?';
-		p += n ? n : 1;
-	}
 	return text;
 }
 

@@ -63,8 +63,7 @@ read_state(const struct target *t, pid_t tid, struct thread_facts *f)
 	f->state = st.state;
 	if (!f->state || f->state == 'X')
 		return fail(FAIL_MISSING, "thread %d has ended", (int)tid);
-	st.name[strcspn(st.name, "\n")] = '\0';
-	(void)snprintf(f->name, sizeof f->name, "%s", str_tame(st.name));
+	(void)snprintf(f->name, sizeof f->name, "%s", st.name);
 	return 0;
 }
 

@@ -244,7 +244,6 @@ take_facts(const struct sweep_slot *slot, const struct user_regs_struct *regs,
 	f->state = state_of(slot->state);
 	memcpy(f->name, slot->name, sizeof f->name);
 	f->name[sizeof f->name - 1] = '\0';
-	(void)str_tame(f->name);
 }
 
 /* Is all of it of one moment of sleep? */

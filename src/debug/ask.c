@@ -24,7 +24,7 @@ print_line(struct debug *d, struct value *v, char format, struct str *out)
 	fail_clear();
 	print_whole(&p, v);
 	if (out->len > before)
-		(void)str_tame(out->data + before);
+		(void)str_tame_lines(out->data + before);
 	str_add(out, "\n");
 	return 0;
 }
@@ -253,15 +253,16 @@ debug_frame_text(struct debug *d, size_t n, struct str *out)
 	char *name = frame.function ? name_display(frame.function,
 						   NAME_SHORT) : NULL;
 
-	if (name)
-		(void)str_tame(name);
+	char *where = str_tamed(frame.file ? frame.file : frame.object);
+
 	str_add(out, name ? name : "??");
 	free(name);
 	add_arguments(d, f, out);
 	if (frame.file)
-		str_addf(out, " at %s:%d", frame.file, frame.line);
+		str_addf(out, " at %s:%d", where, frame.line);
 	else if (frame.object)
-		str_addf(out, " from %s", frame.object);
+		str_addf(out, " from %s", where);
+	free(where);
 	str_add(out, "\n");
 	return 0;
 }

@@ -230,12 +230,35 @@ experiment_exec(struct experiment *exp, uint64_t time_ns, const char *lineage,
 	exp->replaced = true;
 }
 
+/* So that a file that is cut or gone later is seen to be. The log ends with
+ * its exit. */
+static void
+say_sizes(struct experiment *exp, uint64_t time_ns)
+{
+	const struct sink *const sinks[] = { &exp->map, &exp->frames,
+		&exp->profile, &exp->overview, &exp->calls[CALL_HEAP],
+		&exp->calls[CALL_SYNC], &exp->calls[CALL_IO] };
+
+	for (size_t i = 0; i < ARRAY_LEN(sinks); i++) {
+		char size[24];
+		const char *const attrs[] = { "name", sinks[i]->name,
+					      "size", size, NULL };
+
+		if (sinks[i]->fd < 0)
+			continue;
+		(void)snprintf(size, sizeof size, "%llu",
+			       (unsigned long long)sinks[i]->size);
+		experiment_event(exp, time_ns, "sonde_file", attrs);
+	}
+}
+
 static void
 say_end(struct experiment *exp, uint64_t time_ns, const char *how)
 {
 	const char *const attrs[] = { "how", how, NULL };
 
 	experiment_comment(exp, time_ns, how);
+	say_sizes(exp, time_ns);
 	/* an exec has ended it already, and readers take the last word */
 	if (!exp->replaced)
 		experiment_event(exp, time_ns, "exit", attrs);

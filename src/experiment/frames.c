@@ -192,13 +192,13 @@ follow_links(struct experiment_reader *rd, const char *name)
 	const uint64_t circles = cut_circles(&rd->frames);
 
 	if (lost && !rd->recording)
-		reader_warn(rd, "%s: links of stacks that lead to nothing: "
-			    "%llu; what is above them is cut off", name,
-			    (unsigned long long)lost);
+		reader_damage(rd, name, "links of stacks that lead to nothing: "
+			      "%llu; what is above them is cut off",
+			      (unsigned long long)lost);
 	if (circles)
-		reader_warn(rd, "%s: links of stacks that lead back to "
-			    "themselves: %llu; what is above them is cut off",
-			    name, (unsigned long long)circles);
+		reader_damage(rd, name, "links of stacks that lead back to "
+			      "themselves: %llu; what is above them is cut off",
+			      (unsigned long long)circles);
 }
 
 void
@@ -213,8 +213,8 @@ frames_load(struct experiment_reader *rd)
 	if (rd->foreign)
 		return;		/* the data files have said so */
 	if (stream_open(&st, rd->dir_fd, name) < 0) {
-		reader_warn(rd, "%s: %s; no stacks are known", name,
-			    strerror(errno));
+		reader_damage(rd, name, "%s; no stacks are known",
+			      strerror(errno));
 		return;
 	}
 	while ((p = stream_next(&st, &head)))
@@ -225,8 +225,8 @@ frames_load(struct experiment_reader *rd)
 	stream_warn(rd, name, &st);
 	stream_close(&st);
 	if (damaged)
-		reader_warn(rd, "%s: %llu damaged stacks", name,
-			    (unsigned long long)damaged);
+		reader_damage(rd, name, "%llu damaged stacks",
+			      (unsigned long long)damaged);
 	follow_links(rd, name);
 	take_marks(&rd->frames);
 }

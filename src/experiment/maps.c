@@ -170,8 +170,8 @@ on_map(struct experiment_reader *rd, const struct xml_tag *tag,
 	const char *funcname = xml_attr(tag, "funcname");
 
 	if (!object || !name) {
-		reader_warn(rd, "map.xml: a mapping without a name was "
-			    "ignored");
+		reader_damage(rd, "map.xml", "a mapping without a name was "
+			      "ignored");
 		return;
 	}
 
@@ -233,8 +233,8 @@ void
 maps_load(struct experiment_reader *rd)
 {
 	if (reader_tags(rd, "map.xml", visit_tag) < 0)
-		reader_warn(rd, "map.xml: %s; no address can be named",
-			    strerror(errno));
+		reader_damage(rd, "map.xml", "%s; no address can be named",
+			      strerror(errno));
 
 	struct maps *m = &rd->maps;
 

@@ -144,14 +144,13 @@ stream_warn(const struct experiment_reader *rd, const char *name,
 	const unsigned long long at = stream_offset(st);
 
 	if (st->state == STREAM_DAMAGED)
-		reader_warn(rd, "%s: damaged at byte %llu; the rest is not "
-			    "read", name, at);
+		reader_damage(rd, name, "damaged at byte %llu; the rest is not "
+			      "read", at);
 	else if (st->state == STREAM_UNREADABLE)
-		reader_warn(rd, "%s: cannot be read beyond byte %llu", name,
-			    at);
+		reader_damage(rd, name, "cannot be read beyond byte %llu", at);
 	else if (st->state == STREAM_CUT && !rd->recording)
-		reader_warn(rd, "%s: the last record is incomplete and was "
-			    "ignored", name);
+		reader_damage(rd, name, "the last record is incomplete and "
+			      "was ignored");
 }
 
 void
@@ -169,7 +168,9 @@ data_file_open(const struct experiment_reader *rd, struct data_file *file)
 	}
 	if (stream_open(&st, rd->dir_fd, file->name) < 0) {
 		/* nothing recorded of that kind, or its file is lost */
-		if (errno != ENOENT || !rd->recording)
+		if (errno != ENOENT)
+			reader_damage(rd, file->name, "%s", strerror(errno));
+		else if (!rd->recording)
 			reader_warn(rd, "%s: %s", file->name, strerror(errno));
 		return;
 	}
@@ -267,9 +268,9 @@ visit_file(const struct experiment_reader *rd, struct data_file *file,
 		}
 	}
 	if (doubtful)
-		reader_warn(rd, "%s: %llu records say that more time passed "
-			    "than since the start; totals may be wrong",
-			    file->name, doubtful);
+		reader_damage(rd, file->name, "%llu records say that more time "
+			      "passed than since the start; totals may be wrong",
+			      doubtful);
 	close_data(rd, file, &st);
 	return true;
 }

@@ -78,6 +78,20 @@ experiment_warning(const struct experiment_reader *rd, size_t i)
 }
 
 size_t
+experiment_damaged_count(const struct experiment_reader *rd)
+{
+	for (size_t i = 0; i < rd->files.len; i++)
+		data_file_scan(rd, rd->files.items[i]);
+	return rd->damaged->len;
+}
+
+const char *
+experiment_damaged(const struct experiment_reader *rd, size_t i)
+{
+	return rd->damaged->items[i];
+}
+
+size_t
 experiment_child_count(const struct experiment_reader *rd)
 {
 	return rd->children.len;

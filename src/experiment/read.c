@@ -23,6 +23,7 @@ new_reader(void)
 	struct experiment_reader *rd = xcalloc(1, sizeof *rd);
 
 	rd->warnings = xcalloc(1, sizeof *rd->warnings);
+	rd->damaged = xcalloc(1, sizeof *rd->damaged);
 	rd->dir_fd = -1;
 	return rd;
 }
@@ -96,6 +97,8 @@ reader_tags(struct experiment_reader *rd, const char *name,
 	if (!text)
 		return -1;
 	xml_scan_init(&scan, text, size);
+	/* names of files are opened: they stay what they are */
+	scan.whole = strcmp(name, "map.xml") == 0;
 	for (;;) {
 		const enum xml_result res = xml_next(&scan, &tag);
 
@@ -109,7 +112,7 @@ reader_tags(struct experiment_reader *rd, const char *name,
 			break;
 	}
 	if (damaged && !rd->recording)
-		reader_warn(rd, "%s: half-written lines were ignored", name);
+		reader_damage(rd, name, "half-written lines were ignored");
 	return 0;
 }
 
@@ -167,11 +170,27 @@ next_label(const struct experiment_reader *rd, size_t *at)
 	return "<unknown>";
 }
 
+/* Times are in order, and none of them is longer than the last is late. */
+static bool
+is_sample(const struct overview_record *in, uint64_t last_ns)
+{
+	const struct overview_time *const times[] = {
+		&in->time, &in->user, &in->system, &in->wait, &in->sleep,
+		&in->lock, &in->text_fault, &in->data_fault, &in->stop,
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(times); i++)
+		if (times[i]->ns > 999999999u || times[i]->s > INT32_MAX)
+			return false;
+	return in->count >= 0 && ns_of(&in->time) >= last_ns;
+}
+
 static void
 load_overview(struct experiment_reader *rd)
 {
 	const size_t record = sizeof(struct overview_record);
 	size_t size, at = 0;
+	uint64_t last_ns = 0;
 
 	if (rd->foreign || rd->words32)
 		return;		/* laid out differently */
@@ -181,13 +200,19 @@ load_overview(struct experiment_reader *rd)
 	if (!data)
 		return;		/* without it there are no sample points */
 	if (size % record && !rd->recording)
-		reader_warn(rd, "overview: the last record is incomplete and "
-			    "was ignored");
+		reader_damage(rd, "overview", "the last record is incomplete "
+			      "and was ignored");
 	rd->samples = xcalloc(size / record + 1, sizeof *rd->samples);
 	for (size_t i = 0; i + record <= size; i += record) {
 		struct overview_record in;
 
 		memcpy(&in, data + i, record);
+		if (!is_sample(&in, last_ns)) {
+			reader_damage(rd, "overview", "damaged at byte %zu; "
+				      "the rest is not read", i);
+			break;
+		}
+		last_ns = ns_of(&in.time);
 		take_sample(rd, &in, next_label(rd, &at));
 	}
 }
@@ -226,8 +251,8 @@ load(struct experiment_reader *rd)
 			    "oldest that can be read is %d", rd->path, version,
 			    OLDEST_VERSION);
 	if (!rd->started)
-		reader_warn(rd, "log.xml: it does not say when the target was "
-			    "started; times are wrong");
+		reader_damage(rd, "log.xml", "it does not say when the target "
+			      "was started; times are wrong");
 	data_files_sort(rd);
 	for (size_t i = 0; i < rd->files.len; i++) {
 		data_file_open(rd, rd->files.items[i]);
@@ -239,6 +264,9 @@ load(struct experiment_reader *rd)
 	maps_load(rd);
 	load_overview(rd);
 	rd->notes = reader_text(rd, "notes", NULL);
+	if (!rd->notes && errno != ENOENT)
+		reader_damage(rd, "notes", "%s", strerror(errno));
+	reader_check_sizes(rd);
 	return 0;
 }
 
@@ -374,6 +402,8 @@ experiment_reader_free(struct experiment_reader *rd)
 	vec_free_items(&rd->files);
 	vec_free_items(&rd->event_attrs);
 	vec_free_items(rd->warnings);
+	vec_free_items(rd->damaged);
+	free(rd->damaged);
 	free(rd->warnings);
 	vec_free_items(&rd->texts);
 	free(rd->properties);

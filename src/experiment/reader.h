@@ -163,6 +163,7 @@ struct experiment_reader {
 	int dir_fd;
 	struct vec texts;	/* buffers that strings point into */
 	struct vec *warnings;	/* reading on may find more */
+	struct vec *damaged;	/* names of files, so far */
 	struct vec children;
 
 	struct property *properties;
@@ -194,6 +195,12 @@ struct experiment_reader {
 
 void reader_warn(const struct experiment_reader *rd, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* As reader_warn, with the name in front; the file is not what was written,
+ * unless it is still being written. */
+void reader_damage(const struct experiment_reader *rd, const char *name,
+		   const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Compare files with what the log says of their sizes. */
+void reader_check_sizes(const struct experiment_reader *rd);
 /* A whole text file, kept until the reader is freed; NULL with errno. */
 char *reader_text(struct experiment_reader *rd, const char *name,
 		  size_t *size);

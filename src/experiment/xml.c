@@ -13,11 +13,25 @@
 
 /* ---- writing --------------------------------------------------------- */
 
+/* All of its bytes, and p is at the last of them. XML has no U+FFFE. */
+static void
+add_character(struct str *out, const char **p, size_t n)
+{
+	const uint32_t code = utf8_code(*p, n);
+
+	for (size_t i = 0; i < n && (code == 0xfffe || code == 0xffff); i++)
+		str_addf(out, "%%%02x%%", (unsigned char)(*p)[i]);
+	if (code != 0xfffe && code != 0xffff)
+		str_addn(out, *p, n);
+	*p += n - 1;
+}
+
 void
 xml_escape(struct str *out, const char *text)
 {
 	for (const char *p = text; *p; p++) {
 		const unsigned char c = (unsigned char)*p;
+		const size_t n = utf8_length(p);
 
 		if (c == '<')
 			str_add(out, "&lt;");
@@ -29,10 +43,10 @@ xml_escape(struct str *out, const char *text)
 			str_add(out, "&quot;");
 		else if (c == '\'')
 			str_add(out, "&apos;");
-		else if (c < ' ' || c == '%' || c == 0x7f)
+		else if (c < ' ' || c == '%' || c == 0x7f || !n)
 			str_addf(out, "%%%02x%%", c);
 		else
-			str_addn(out, p, 1);
+			add_character(out, &p, n);
 	}
 }
 
@@ -117,7 +131,7 @@ unescape_one(const char *p, const char *end, char *out)
 static void
 unescape(char *p, char *end)
 {
-	char *const start = p, *to = p;
+	char *to = p;
 
 	while (p < end) {
 		char c;
@@ -129,7 +143,6 @@ unescape(char *p, char *end)
 		*to++ = c;
 	}
 	*to = '\0';
-	(void)str_tame(start);
 }
 
 void
@@ -199,6 +212,8 @@ scan_value(struct xml_scan *scan, char **value)
 	if (scan->at >= scan->end)
 		return XML_CUT;
 	unescape(*value, scan->at);
+	if (!scan->whole)
+		(void)str_tame(*value);
 	scan->at++;
 	return XML_TAG;
 }
@@ -268,6 +283,8 @@ scan_text(struct xml_scan *scan, struct xml_tag *tag)
 	while (end > text && is_padding(end[-1]))
 		end--;
 	unescape(text, end);
+	if (!scan->whole)
+		(void)str_tame_lines(text);
 	tag->text = text;
 	return XML_TAG;
 }

@@ -47,6 +47,7 @@ enum xml_result {
 struct xml_scan {
 	char *at, *end;
 	bool in_tag;		/* the '<' at at[-1] is eaten already */
+	bool whole;		/* values are not made tame */
 };
 
 void xml_scan_init(struct xml_scan *scan, char *text, size_t size);

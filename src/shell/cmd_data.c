@@ -15,7 +15,7 @@ enum result
 say(struct shell *sh, struct str *out, int r)
 {
 	if (out->len) {
-		fputs(str_tame(out->data), sh->out);
+		fputs(str_tame_lines(out->data), sh->out);
 		if (out->data[out->len - 1] != '\n')
 			fputc('\n', sh->out);
 	}

@@ -342,9 +342,13 @@ cmd_file(struct shell *sh, size_t n, char **words)
 	} else if (!(stands_nowhere(sh) ? list_file(sh) : sh->list_file) &&
 		   !selected(sh, &f))
 		return FAILED;
-	if (n == 1)
-		fprintf(sh->out, "%s\n", sh->list_file ? sh->list_file :
-			f.file ? f.file : "no file is known");
+	if (n == 1) {
+		char *name = str_tamed(sh->list_file ? sh->list_file :
+				       f.file ? f.file : "no file is known");
+
+		fprintf(sh->out, "%s\n", name);
+		free(name);
+	}
 	return DONE;
 }
 
@@ -418,7 +422,8 @@ cmd_dump(struct shell *sh, size_t n, char **words)
 	if (n == 2 && select_function(d, words[1]) < 0)
 		return FAILED;
 	r = debug_dump(d, &out);
-	fputs(str_text(&out), sh->out);
+	if (out.data)
+		fputs(str_tame_lines(out.data), sh->out);
 	str_fini(&out);
 	(void)debug_select(d, before);
 	return r < 0 ? FAILED : DONE;

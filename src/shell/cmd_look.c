@@ -102,7 +102,7 @@ print_directory(struct shell *sh)
 		return FAILED;
 	}
 	path[n] = '\0';
-	fprintf(sh->out, "%s\n", path);
+	fprintf(sh->out, "%s\n", str_tame(path));
 	return DONE;
 }
 
@@ -117,7 +117,7 @@ cmd_proc(struct shell *sh, size_t n, char **words)
 	if (strcmp(what, "-map") == 0) {
 		if (!(text = session_maps(sh->session)))
 			return FAILED;
-		fputs(text, sh->out);
+		fputs(str_tame_lines(text), sh->out);
 		free(text);
 		return DONE;
 	}

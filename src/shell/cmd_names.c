@@ -154,8 +154,11 @@ cmd_module(struct shell *sh, size_t n, char **words)
 		return FAILED;
 	file = live_find(live_of(sh), f.pc, &p) ?
 		symfile_unit_file(p.sf, symfile_unit_at(p.sf, p.vaddr)) : NULL;
-	fprintf(sh->out, "%s\n", file ? file : f.object ? f.object :
-		"none is known");
+	char *name = str_tamed(file ? file : f.object ? f.object :
+			       "none is known");
+
+	fprintf(sh->out, "%s\n", name);
+	free(name);
 	return DONE;
 }
 
@@ -217,8 +220,12 @@ print_local(struct shell *sh, struct debug *d, const char *name)
 	if (!local)
 		return false;
 	function = f.function ? name_display(f.function, NAME_SHORT) : NULL;
-	fprintf(sh->out, "variable:\t`%s`%s`%s`%s\n", f.object ? f.object : "",
-		f.file ? f.file : "", function ? function : "", name);
+	char *object = str_tamed(f.object), *file = str_tamed(f.file);
+
+	fprintf(sh->out, "variable:\t`%s`%s`%s`%s\n", object, file,
+		function ? function : "", name);
+	free(object);
+	free(file);
 	free(function);
 	return true;
 }
@@ -242,7 +249,8 @@ cmd_which(struct shell *sh, size_t n, char **words)
 			fail_remedy("funcs PATTERN, whereis NAME");
 		return FAILED;
 	}
-	fputs(str_text(&out), sh->out);
+	if (out.data)
+		fputs(str_tame_lines(out.data), sh->out);
 	str_fini(&out);
 	return DONE;
 }

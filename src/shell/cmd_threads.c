@@ -49,7 +49,7 @@ print_thread(struct shell *sh, const struct session_thread *th,
 			       th->state, (double)th->cpu_ns / 1e9,
 			       *wait ? 17 : 0, th->name, wait);
 
-	people_print(sh, line);
+	people_print(sh, str_tame(line));
 	free(line);
 	free(wait);
 }
@@ -115,7 +115,7 @@ cmd_lwps(struct shell *sh, size_t n, char **words)
 			session_pid(sh->session);
 
 		fprintf(sh->out, "%cl@%d %c %s\n", th[i].tid == now ? '>' :
-			' ', th[i].tid, th[i].state, th[i].name);
+			' ', th[i].tid, th[i].state, str_tame(th[i].name));
 	}
 	free(th);
 	return DONE;
@@ -197,7 +197,7 @@ show(struct shell *sh, enum what what, pid_t tid)
 		found = true;
 		if (what == CHOOSE || what == INFO)
 			fprintf(sh->out, "thread %d (%s), state %c, %.3f s "
-				"CPU%s\n", th[i].tid, th[i].name, th[i].state,
+				"CPU%s\n", th[i].tid, str_tame(th[i].name), th[i].state,
 				(double)th[i].cpu_ns / 1e9,
 				is_hidden(sh, th[i].tid) ? ", hidden" : "");
 	}

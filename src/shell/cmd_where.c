@@ -94,7 +94,7 @@ where_verbose(struct shell *sh, const struct where *w)
 		if (debug_frame_text(d, i, &out) < 0)
 			r = FAILED;
 		else
-			fprintf(sh->out, "#%-3zu %s%s", i, str_tame(out.data),
+			fprintf(sh->out, "#%-3zu %s%s", i, str_tame_lines(out.data),
 				out.data[out.len - 1] == '\n' ? "" : "\n");
 		str_fini(&out);
 	}

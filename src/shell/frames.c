@@ -51,13 +51,7 @@ frames_free(struct frames *f)
 static char *
 shown_name(const char *linkage)
 {
-	return str_tame(name_display(linkage, NAME_LONG));
-}
-
-static char *
-shown_file(const char *file)
-{
-	return file ? str_tame(xstrdup(file)) : NULL;
+	return name_display(linkage, NAME_LONG);
 }
 
 /* The function of the code itself is the last of its list. */
@@ -104,9 +98,9 @@ look_up(const struct live_place *p, struct frame_list *list)
 		struct frame *out = &list->items[i];
 
 		out->inlined = i < n;
-		out->object = str_tame(xstrdup(p->path));
+		out->object = xstrdup(p->path);
 		out->object_address = p->vaddr;
-		out->file = shown_file(file);
+		out->file = file ? xstrdup(file) : NULL;
 		out->line = file ? line : 0;
 		if (i == n)
 			break;
@@ -145,6 +139,15 @@ base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static void
+print_base(const char *before, const char *path, const char *behind, FILE *out)
+{
+	char *name = str_tamed(base_name(path));
+
+	fprintf(out, "%s%s%s", before, name, behind);
+	free(name);
+}
+
 /* "work+0x1f (spin) at spin.c:12" */
 void
 frame_print(const struct frame *f, FILE *out)
@@ -153,9 +156,11 @@ frame_print(const struct frame *f, FILE *out)
 	if (f->function && !f->inlined)
 		fprintf(out, "+0x%llx", (unsigned long long)f->offset);
 	if (f->object)
-		fprintf(out, " (%s)", base_name(f->object));
-	if (f->file)
-		fprintf(out, " at %s:%d", base_name(f->file), f->line);
+		print_base(" (", f->object, ")", out);
+	if (f->file) {
+		print_base(" at ", f->file, ":", out);
+		fprintf(out, "%d", f->line);
+	}
 }
 
 /* Of libc and the like, which wait on behalf of others. */

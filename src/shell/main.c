@@ -356,6 +356,8 @@ run_shell(struct shell *sh, struct options *o)
 	}
 	if (o->as_program && !sh->exit_status && sh->program_status >= 0)
 		return status_of_program(sh->program_status);
+	if (!sh->exit_status && sh->viewer && viewer_damaged(sh->viewer))
+		return status_of_failure(FAIL_PARTIAL);
 	return sh->exit_status;
 }
 

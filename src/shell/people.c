@@ -171,6 +171,7 @@ people_suggest(struct shell *sh, const struct view *view, const char *before,
 		return;
 	if (!(next = viewer_next(sh->viewer, view, &why)))
 		return;
-	fprintf(stderr, "next: %s%s%s   (%s)\n", before, dash, next, why);
+	fprintf(stderr, "next: %s%s%s   (%s)\n", before, dash, str_tame(next),
+		why);
 	free(next);
 }

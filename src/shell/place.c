@@ -170,7 +170,7 @@ source_line(const char *path, int line)
 	}
 	if (len > 0 && text[len - 1] == '\n')
 		text[len - 1] = '\0';
-	return str_tame(text);
+	return str_tame_lines(text);
 }
 
 void
@@ -200,12 +200,13 @@ place_print(struct shell *sh, const struct place *p)
 {
 	char *function = innermost_function(p);
 	const char *slash = p->file ? strrchr(p->file, '/') : NULL;
+	char *file = str_tamed(slash ? slash + 1 : p->file);
 
 	sh->place_told = true;
 	fprintf(sh->out, "stopped in %s at ", function);
 	if (p->file)
 		fprintf(sh->out, "line %d in file \"%s\"\n", p->line,
-			slash ? slash + 1 : p->file);
+			file);
 	else
 		fprintf(sh->out, "0x%llx\n", (unsigned long long)p->pc);
 	if (p->file) {
@@ -213,6 +214,7 @@ place_print(struct shell *sh, const struct place *p)
 		list_around(sh, p->file, p->line);
 	}
 	free(function);
+	free(file);
 	displays_show(sh);
 }
 

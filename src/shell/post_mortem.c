@@ -114,7 +114,7 @@ print_stack(struct shell *sh, long long first, long long count)
 			str_add(&out, "\n");
 	}
 	if (out.len)
-		fputs(str_tame(out.data), sh->out);
+		fputs(str_tame_lines(out.data), sh->out);
 	str_fini(&out);
 	return r < 0 ? FAILED : DONE;
 }
@@ -131,7 +131,7 @@ post_mortem_frame(struct shell *sh)
 		str_fini(&out);
 		return FAILED;
 	}
-	fprintf(sh->out, "#0  %s%s", str_tame(out.data),
+	fprintf(sh->out, "#0  %s%s", str_tame_lines(out.data),
 		out.data[out.len - 1] == '\n' ? "" : "\n");
 	str_fini(&out);
 	if (debug_frame(d, 0, &f) == 0 && f.file)

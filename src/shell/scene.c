@@ -177,11 +177,13 @@ scene_print(struct scene *l, FILE *out)
 	for (size_t i = 0; i < l->stacks.len; i++) {
 		const struct session_stack *st = &l->stacks.items[i];
 		struct wait w;
+		char *name = str_tamed(st->name);
 
 		fprintf(out, "%sthread %d (%s), state %c%s\n", i ? "\n" : "",
-			st->tid, st->name, st->state, st->complete ? "" :
+			st->tid, name, st->state, st->complete ? "" :
 			st->len ? ", the stack could not be walked to its end"
 			: ", its stack could not be looked at");
+		free(name);
 		if (scene_wait(l, st, &w)) {
 			char *text = why_text(l->why, &w);
 

@@ -157,7 +157,7 @@ shell_note(struct shell *sh, const char *fmt, ...)
 		return;
 	fflush(sh->out);
 	va_start(ap, fmt);
-	text = str_tame(xvasprintf(fmt, ap));
+	text = str_tame_lines(xvasprintf(fmt, ap));
 	va_end(ap);
 	tell_whose(sh, text);
 	fprintf(stderr, "%s\n", text);

@@ -297,5 +297,7 @@ verb_report(struct shell *sh, int argc, char **argv)
 	if (!r.has_view && !shell_run_text(sh, default_view(&r)))
 		return sh->exit_status;
 	suggest(sh);
-	return fflush(sh->out) == 0 ? 0 : 1;
+	if (fflush(sh->out) != 0)
+		return 1;
+	return viewer_damaged(sh->viewer) ? status_of_failure(FAIL_PARTIAL) : 0;
 }

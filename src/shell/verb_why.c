@@ -23,13 +23,16 @@ struct answer {
 static void
 print_who(const struct answer *a, const struct wait *w)
 {
+	char *name = str_tamed(w->name);
+
 	if (w->pid == a->pid)
-		fprintf(a->out, "thread %d (%s)", (int)w->tid, w->name);
+		fprintf(a->out, "thread %d (%s)", (int)w->tid, name);
 	else if (w->pid == w->tid)
-		fprintf(a->out, "process %d (%s)", (int)w->pid, w->name);
+		fprintf(a->out, "process %d (%s)", (int)w->pid, name);
 	else
 		fprintf(a->out, "thread %d (%s) of process %d", (int)w->tid,
-			w->name, (int)w->pid);
+			name, (int)w->pid);
+	free(name);
 }
 
 /* Where in the program: the first place that is not libc's. */

@@ -76,15 +76,17 @@ print_finding(void *arg, bool ok, const char *subject, const char *text)
 	const struct findings *f = arg;
 	const struct shell *sh = f->sh;
 	const char *mark = ok ? "ok" : "no";
+	char *shown = str_tamed(text);
 
 	if (strcmp(subject, "fix") == 0)
-		fprintf(sh->out, "    %*s: %s\n", f->width, subject, text);
+		fprintf(sh->out, "    %*s: %s\n", f->width, subject, shown);
 	else if (sh->color)
 		fprintf(sh->out, "\033[%sm%s\033[0m  %-*s  %s\n",
-			ok ? "32" : "31", mark, f->width, subject, text);
+			ok ? "32" : "31", mark, f->width, subject, shown);
 	else
 		fprintf(sh->out, "%s  %-*s  %s\n", mark, f->width, subject,
-			text);
+			shown);
+	free(shown);
 }
 
 static int

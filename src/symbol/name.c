@@ -8,7 +8,6 @@
 #include "base.h"
 #include "symbol.h"
 
-#include <ctype.h>
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -220,15 +219,6 @@ add_plain(struct str *out, const char *name)
 	add_clones(out, tail, false);
 }
 
-static void
-mask_controls(char *text)
-{
-	(void)str_tame(text);
-	for (; *text; text++)
-		if (iscntrl((unsigned char)*text))
-			*text = '?';
-}
-
 char *
 name_display(const char *linkage_name, enum name_form form)
 {
@@ -237,7 +227,7 @@ name_display(const char *linkage_name, enum name_form form)
 	const char *mark = "";
 
 	if (form == NAME_MANGLED) {
-		mask_controls(name);
+		(void)str_tame(name);
 		return name;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
@@ -254,6 +244,6 @@ name_display(const char *linkage_name, enum name_form form)
 
 	char *text = out.data ? str_take(&out) : xstrdup("");
 
-	mask_controls(text);
+	(void)str_tame(text);
 	return text;
 }

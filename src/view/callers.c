@@ -194,11 +194,16 @@ view_callers(struct viewer *v, size_t n, const char *const *words, FILE *out)
 		return -1;
 	if (viewer_exports(v))
 		return viewer_export(v, out);
-	if (nothing_to_show(v, out))
-		return 0;
 
 	struct panes p = { .v = v, .specs = specs_folded(v, ATTRIBUTED),
 			   .sort = sort_flavored(v, ATTRIBUTED) };
+
+	if (nothing_to_show(v, out)) {
+		list_write_headings(v, &p.specs, &p.sort, out);
+		specs_fini(&p.specs);
+		return 0;
+	}
+
 	const size_t edges = profile_edges(v->prof, &p.edges);
 	const size_t functions = profile_function_count(v->prof);
 	char *by = sort_title(v, &v->sort), *attr_by = sort_title(v, &p.sort);

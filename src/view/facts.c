@@ -99,6 +99,10 @@ facts_experiment(const struct viewer *v, size_t e)
 	panel_count(&p, "Missing stacks", ends.missing);
 	add_losses(&p, v, e);
 	add_children(&p, profile_experiment(v->prof, e));
+	if (experiment_damaged_count(rd))
+		panel_list(&p, "Damaged files");
+	for (size_t i = 0; i < experiment_damaged_count(rd); i++)
+		panel_item(&p, experiment_damaged(rd, i));
 	facts_write(v, &p);
 }
 

@@ -36,7 +36,7 @@ print_seconds(FILE *out, uint64_t ns)
 static void
 print_notes(const struct experiment_reader *rd, FILE *out)
 {
-	char *notes = str_tame(xstrdup(experiment_notes(rd)));
+	char *notes = str_tame_lines(xstrdup(experiment_notes(rd)));
 
 	if (!*notes) {
 		free(notes);

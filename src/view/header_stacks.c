@@ -177,8 +177,14 @@ print_losses(const struct viewer *v, size_t e, FILE *out)
 	const size_t n = profile_losses(v->prof, e, &losses);
 
 	const uint64_t missing = profile_stack_ends(v->prof, e).missing;
+	const struct experiment_reader *rd = profile_experiment(v->prof, e);
+	const size_t damaged = experiment_damaged_count(rd);
 
-	fputs(n || missing ? "Lost, by cause:\n" : "Lost: nothing\n", out);
+	fputs(n || missing || damaged ? "Lost, by cause:\n" :
+	      "Lost: nothing\n", out);
+	for (size_t i = 0; i < damaged; i++)
+		fprintf(out, "  damaged file %s: an unknown number of "
+			"records\n", experiment_damaged(rd, i));
 	if (missing)
 		fprintf(out, "  stacks that data.frameinfo does not have: %"
 			PRIu64 " records, in <Total> alone\n", missing);

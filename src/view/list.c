@@ -19,6 +19,7 @@ title_write(const struct viewer *v, FILE *out, const char *fmt, ...)
 	va_start(ap, fmt);
 	text = xvasprintf(fmt, ap);
 	va_end(ap);
+	(void)str_tame(text);
 	if (v->report)
 		report_title(v->report, text);
 	else
@@ -277,6 +278,21 @@ add_item(struct table *t, struct viewer *v, const struct specs *specs,
 }
 
 void
+list_write_headings(struct viewer *v, const struct specs *specs,
+		    const struct sort *sort, FILE *out)
+{
+	const struct cost total = profile_total(v->prof);
+	struct table t = { .color = v->color };
+
+	if (!viewer_is_delimited(v))
+		return;
+	table_columns(&t, v, specs, total.incl);
+	table_sorted(&t, specs, sort);
+	table_write(&t, 0, out);
+	table_fini(&t);
+}
+
+void
 list_write_specs(struct viewer *v, const char *what,
 		 const struct specs *specs, const struct sort *sort,
 		 struct item *items, size_t n, FILE *out)
@@ -285,6 +301,7 @@ list_write_specs(struct viewer *v, const char *what,
 	struct table t = { .color = v->color };
 
 	if (nothing_to_show(v, out)) {
+		list_write_headings(v, specs, sort, out);
 		free_items(items, n);
 		return;
 	}

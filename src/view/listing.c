@@ -38,7 +38,7 @@ text_read(struct source_text *text, const char *path)
 		at = end + 1;
 	}
 	for (size_t i = 0; i < text->len; i++)
-		str_tame(text->lines[i]);
+		str_tame_lines(text->lines[i]);
 }
 
 void
@@ -233,12 +233,13 @@ listing_fini(struct listing *l)
 static void
 write_fact(const char *key, const char *value, const char *found, FILE *out)
 {
-	char *text = str_tame(xasprintf("%s: %s", key, value));
+	const bool elsewhere = found && *found && strcmp(found, value);
+	char *text = str_tame(xasprintf("%s: %s%s%s%s", key, value,
+					elsewhere ? " (found as " : "",
+					elsewhere ? found : "",
+					elsewhere ? ")" : ""));
 
-	if (found && *found && strcmp(found, value))
-		fprintf(out, "%s (found as %s)\n", text, found);
-	else
-		fprintf(out, "%s\n", text);
+	fprintf(out, "%s\n", text);
 	free(text);
 }
 

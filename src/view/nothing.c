@@ -6,6 +6,7 @@
 #include "private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool
 is_zero(const struct viewer *v)
@@ -31,12 +32,9 @@ is_recording(const struct viewer *v)
 static const char recipe[] =
 	"record with `sonde record -p PID` or `sonde record -- PROGRAM`";
 
-bool
-nothing_to_show(const struct viewer *v, FILE *out)
+static void
+say_why(const struct viewer *v, FILE *out)
 {
-	if (v->slots && !is_zero(v))
-		return false;
-
 	char *filter = viewer_filter(v);
 
 	fputs("Nothing to show: ", out);
@@ -60,5 +58,38 @@ nothing_to_show(const struct viewer *v, FILE *out)
 			"none of its threads was sampled; `header` tells what "
 			"was lost; %s.\n", recipe);
 	free(filter);
+}
+
+/* A spreadsheet has the headings; the sentence would be a row of it. */
+static void
+note_why(struct viewer *v)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		die("a note");
+	say_why(v, out);
+	fclose(out);
+	text[strcspn(text, "\n")] = '\0';
+	viewer_note(v, text);
+}
+
+bool
+nothing_to_show(struct viewer *v, FILE *out)
+{
+	if (v->slots && !is_zero(v))
+		return false;
+	if (viewer_is_delimited(v))
+		note_why(v);
+	else
+		say_why(v, out);
 	return true;
+}
+
+bool
+viewer_is_delimited(const struct viewer *v)
+{
+	return v->format == VIEW_CSV || v->format == VIEW_DELIMITED;
 }

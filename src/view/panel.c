@@ -142,7 +142,8 @@ write_texts(const struct pair *pair, FILE *out)
 		fputs(" (unknown)", out);
 	for (size_t i = 0; i < pair->len; i++)
 		if (pair->texts[i][0])
-			fprintf(out, "%s %s", i ? "," : "", pair->texts[i]);
+			fprintf(out, "%s %s", i ? "," : "",
+				str_tame(pair->texts[i]));
 }
 
 static void
@@ -169,10 +170,14 @@ write_panel(const struct viewer *v, const struct panel *p, FILE *out)
 
 	if (v->report && report_panel(v->report, p))
 		return;
-	if (v->report)
-		fprintf(out, "%s\n", p->name);
-	else
+	if (v->report) {
+		char *name = str_tamed(p->name);
+
+		fprintf(out, "%s\n", name);
+		free(name);
+	} else {
 		title_write(v, out, "%s", p->name);
+	}
 	for (size_t i = 0; i < p->len; i++)
 		write_pair(&p->pairs[i], keys, numbers, out);
 	putc('\n', out);

@@ -74,13 +74,15 @@ put_message(struct str *s, unsigned field, struct str *message)
 static uint64_t
 string(struct encoder *e, const char *text)
 {
-	uint64_t *slot = map_slot_of(&e->string_of,
-				     hash_bytes(text, strlen(text), 0));
+	char *utf8 = str_utf8(text);	/* readers refuse anything else */
+	const size_t n = strlen(utf8);
+	uint64_t *slot = map_slot_of(&e->string_of, hash_bytes(utf8, n, 0));
 
 	if (!*slot) {
-		put_bytes(&e->strings, PROFILE_STRING, text, strlen(text));
+		put_bytes(&e->strings, PROFILE_STRING, utf8, n);
 		*slot = ++e->strings_len;
 	}
+	free(utf8);
 	return *slot - 1;
 }
 

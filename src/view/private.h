@@ -213,7 +213,9 @@ bool sort_by(struct viewer *v, const struct spec *want, bool reverse);
 /* ---- nothing.c ------------------------------------------------------- */
 
 /* Nothing has any cost: the sentence that says so has been written. */
-bool nothing_to_show(const struct viewer *v, FILE *out);
+/* Is its output fields with a character between them? */
+bool viewer_is_delimited(const struct viewer *v);
+bool nothing_to_show(struct viewer *v, FILE *out);
 
 /* ---- header_stacks.c --------------------------------------------------- */
 

@@ -51,14 +51,57 @@ table_fini(struct table *t)
 	*t = (struct table){0};
 }
 
+/* Others gave the names: one row stays one row. Columns of source keep their
+ * tabs. */
+static void
+tame_cells(const struct table *t)
+{
+	for (size_t i = 0; i < t->cells_len; i++)
+		if (t->cells[i].text)
+			(void)str_tame(t->cells[i].text);
+}
+
+static char *
+tame_name(const char *name)
+{
+	char *shown = str_tame_lines(xstrdup(name));
+
+	for (char *c = shown; (c = strchr(c, '\n'));)
+		*c = '?';
+	return shown;
+}
+
+static void
+write_tame(const struct table *t, size_t rows, FILE *out)
+{
+	struct table shown = *t;
+	struct vec names = {0};
+
+	tame_cells(t);
+	shown.rows = xcalloc(rows + 1, sizeof *shown.rows);
+	for (size_t i = 0; i < rows; i++) {
+		shown.rows[i] = t->rows[i];
+		if (str_is_tame(t->rows[i].name))
+			continue;
+		vec_push(&names, tame_name(t->rows[i].name));
+		shown.rows[i].name = names.items[names.len - 1];
+	}
+	if (t->v && t->v->report)
+		report_table(t->v->report, &shown, rows);
+	else
+		text_writer.table(&shown, rows, out);
+	vec_free_items(&names);
+	free(shown.rows);
+}
+
 void
 table_write(const struct table *t, size_t limit, FILE *out)
 {
 	const size_t rows = limit && limit < t->rows_len ? limit : t->rows_len;
-	struct report *r = t->v ? t->v->report : NULL;
 
-	if (r)
-		report_table(r, t, rows);
+	/* JSON says any name whole */
+	if (t->v && t->v->report && t->v->format == VIEW_JSON)
+		report_table(t->v->report, t, rows);
 	else
-		text_writer.table(t, rows, out);
+		write_tame(t, rows, out);
 }

@@ -166,6 +166,9 @@ void list_write_flavored(struct viewer *v, const char *what,
 void list_write_specs(struct viewer *v, const char *what,
 		      const struct specs *specs, const struct sort *sort,
 		      struct item *items, size_t n, FILE *out);
+/* For formats of fields: the headings of a table that has no rows. */
+void list_write_headings(struct viewer *v, const struct specs *specs,
+			 const struct sort *sort, FILE *out);
 /* Rows are in this order: mark the column. */
 void table_sorted(struct table *t, const struct specs *specs,
 		  const struct sort *sort);

@@ -157,11 +157,16 @@ view_calltree(struct viewer *v, size_t n, const char *const *words, FILE *out)
 		return -1;
 	if (viewer_exports(v))
 		return viewer_export(v, out);
-	if (nothing_to_show(v, out))
-		return 0;
 
 	struct drawing d = { .v = v, .specs = specs_folded(v, ATTRIBUTED),
 			     .sort = sort_flavored(v, ATTRIBUTED) };
+
+	if (nothing_to_show(v, out)) {
+		list_write_headings(v, &d.specs, &d.sort, out);
+		specs_fini(&d.specs);
+		return 0;
+	}
+
 	const size_t count = profile_tree(v->prof, v->creators, &d.nodes);
 	struct table t = { .color = v->color, .is_tree = true,
 			   .print_prefix = print_rails, .arg = &d };

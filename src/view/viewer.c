@@ -349,6 +349,16 @@ viewer_notes(struct viewer *v, FILE *err)
 		     "sonde report -header tells", err);
 }
 
+bool
+viewer_damaged(const struct viewer *v)
+{
+	for (size_t e = 0; v->prof && e < profile_experiment_count(v->prof);
+	     e++)
+		if (experiment_damaged_count(profile_experiment(v->prof, e)))
+			return true;
+	return false;
+}
+
 void
 viewer_each_function(struct viewer *v,
 		     bool (*visit)(void *arg, const char *name), void *arg)

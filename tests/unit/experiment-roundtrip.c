@@ -236,6 +236,9 @@ check_attr(const struct experiment_reader *rd, const char *kind, size_t nth,
 static const char odd[] = "100% <of> \"it\" & 'that'\n\ttab \x7f %41% \xc3\xa4";
 /* ... comes back as it was, but for what a terminal would obey */
 static const char tamed[] = "100% <of> \"it\" & 'that'\n\ttab ? %41% \xc3\xa4";
+/* an attribute is one line of a report */
+static const char tamed_line[] =
+	"100% <of> \"it\" & 'that'??tab ? %41% \xc3\xa4";
 
 static void
 write_events(struct experiment *exp)
@@ -269,7 +272,7 @@ check_samples(const struct experiment_reader *rd)
 
 	const struct experiment_sample_record *s = experiment_sample_at(rd, 1);
 
-	check_text("label", s->label, tamed);
+	check_text("label", s->label, tamed_line);
 	check_number("sample time", s->time_ns, 5 * MS);
 	check_number("user", s->use.user_ns, 1500000001);
 	check_number("system", s->use.system_ns, 7);
@@ -331,10 +334,10 @@ test_events(void)
 		   info.engine_why);
 	check_text("attached", experiment_property(rd, "attached"), "1");
 	check_text("version", experiment_property(rd, "version"), "12.4");
-	check_text("end", experiment_property(rd, "end"), tamed);
+	check_text("end", experiment_property(rd, "end"), tamed_line);
 	check(!experiment_property(rd, "nothing"), "a property from nowhere");
 	check_attr(rd, "pause", 0, "name", "API");
-	check_attr(rd, "sonde_odd", 0, "who", tamed);
+	check_attr(rd, "sonde_odd", 0, "who", tamed_line);
 	check_attr(rd, "sonde_odd", 0, "n", "12");
 	check(find_event(rd, "resume", 0)->time_ns == 3 * MS, "resume's time");
 	/* the first comment is the header's own */
