@@ -81,7 +81,6 @@ enum hazard {
 	HAZARD_STRAY_STACK,	/* holes between a stack and what is above */
 	HAZARD_SWEPT_RUNS,	/* who wakes while its stack is read */
 	HAZARD_TAKEN_NUMBER,	/* its own file at the number of a descriptor of ours */
-	HAZARD_SIGNAL_SEEN,	/* ticks that wait for a thread, and are seen */
 	HAZARD_TICK_CALLS,	/* ticks in a thread that seccomp confines */
 	HAZARD_TICK_RETURN,	/* the call by which a handler returns */
 	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */

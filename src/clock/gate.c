@@ -10,7 +10,6 @@
  */
 #include "bpf.h"
 #include "control.h"
-#include "hazard.h"
 #include "signals.h"
 
 #include <errno.h>
@@ -129,7 +128,7 @@ gate_open(struct gate *g, int signo)
 	uint32_t blocked;
 
 	*g = (struct gate){ .program = -1, .map = -1, .signo = signo };
-	if (!handled(HAZARD_SIGNAL_SEEN) || !kernel_can() ||
+	if (!kernel_can() ||
 	    !pids_are_the_kernels() ||
 	    kernel_member("task_struct", "blocked", &blocked) < 0)
 		return -1;
