@@ -96,6 +96,13 @@ need_sonde()
 	[ -x "$SONDE" ] || broken "$SONDE is not built"
 }
 
+# need_watches: this test is about breakpoints that the processor keeps
+need_watches()
+{
+	"$BUILD/tests/tools/watches" ||
+		skip "the debug registers of this machine have no effect"
+}
+
 # small_files COMMAND...: writes no file of more than 1 GB. The core of a program
 # with sanitizers has the shadow of all memory: it would fill the disk.
 small_files()

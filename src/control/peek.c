@@ -64,13 +64,13 @@ snapshot_note_futex(struct snapshot_thread *th, uint64_t word)
 
 /* While it sleeps: what it waits at is of the moment of its stack. */
 static void
-copy_word(struct snapshot_thread *th)
+copy_word(const struct target *t, struct snapshot_thread *th)
 {
 	if (th->facts.syscall != SYS_futex)
 		return;
 	snapshot_note_futex(th, th->facts.args[0]);
 	if (th->futex_size &&
-	    copy_upwards(th->tid, th->futex_at, th->futex, th->futex_size) !=
+	    copy_upwards(t, th->tid, th->futex_at, th->futex, th->futex_size) !=
 	    (ssize_t)th->futex_size)
 		th->futex_size = 0;
 }
@@ -94,7 +94,7 @@ peek(struct target *t, pid_t tid, int schedstat, size_t max_stack,
 		return fail_errno("read the stack of thread %d", (int)tid);
 	out->stack_size = (size_t)n & ~(size_t)7;
 	under_copy(t, out, t->arena, max_stack);
-	copy_word(out);
+	copy_word(t, out);
 	if (facts_read_switches(t, tid, schedstat, &after) < 0 ||
 	    after.switches != out->facts.switches ||
 	    after.cpu_ns != out->facts.cpu_ns)

@@ -8,6 +8,7 @@
 #include "base.h"
 #include "symbol.h"
 
+#include <ctype.h>
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdlib.h>

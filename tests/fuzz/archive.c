@@ -7,6 +7,9 @@
  */
 #include "fuzz-experiment.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #define ROOT "root"
 
 static void
@@ -19,13 +22,28 @@ forget_copies(void)
 }
 
 static void
+archive_from(const char *root, enum archive_mode mode)
+{
+	const struct experiment_archiving what = {
+		.dir_fd = open(FUZZ_EXPERIMENT, O_RDONLY | O_DIRECTORY |
+			       O_CLOEXEC),
+		.path = FUZZ_EXPERIMENT, .root = root,
+		.owner = getuid(), .group = getgid(),
+	};
+
+	if (what.dir_fd < 0)
+		fuzz_broken(FUZZ_EXPERIMENT);
+	(void)experiment_archive(&what, mode);
+	close(what.dir_fd);
+}
+
+static void
 archive(void)
 {
-	(void)experiment_archive(FUZZ_EXPERIMENT, ARCHIVE_OFF, ROOT);
-	(void)experiment_archive(FUZZ_EXPERIMENT, ARCHIVE_ON, ROOT);
-	(void)experiment_archive(FUZZ_EXPERIMENT, ARCHIVE_COPY, ROOT);
-	(void)experiment_archive(FUZZ_EXPERIMENT, ARCHIVE_ON,
-				 "/proc/self/root");
+	archive_from(ROOT, ARCHIVE_OFF);
+	archive_from(ROOT, ARCHIVE_ON);
+	archive_from(ROOT, ARCHIVE_COPY);
+	archive_from("/proc/self/root", ARCHIVE_ON);
 	fail_clear();
 }
 

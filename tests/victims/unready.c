@@ -6,7 +6,6 @@
  * seccomp filter ends the program for rt_sigreturn. Ends with status 0 and
  * "whole" when nothing came that it did not make.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
