@@ -206,8 +206,7 @@ is_object(const struct experiment_map_record *r)
 
 	if (r->is_function || !(r->prot & 1) || r->name[0] != '/')
 		return false;
-	if (r->build_id[0] || str_starts(r->name, "/dev/shm/") ||
-	    str_starts(r->name, "/memfd:"))
+	if (r->build_id[0] || str_starts(r->name, "/dev/shm/"))
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
 		if (str_starts(r->name, others[i]))

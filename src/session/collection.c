@@ -136,13 +136,15 @@ collection_create(struct collection *c, bool attached)
 		c->exp = experiment_create(&info);
 	else if (may_be_kept(&c->settings) == 0)
 		c->exp = experiment_keep(&info, c->settings.keep_ns);
-	if (c->exp && !c->settings.keep_ns)
+	free(cwd);
+	free(command);
+	if (!c->exp)
+		return -1;
+	if (!c->settings.keep_ns)
 		c->dir_fd = experiment_directory(c->exp);
 	note_owner(c);
 	collection_note_children(c);
-	free(cwd);
-	free(command);
-	return c->exp ? 0 : -1;
+	return 0;
 }
 
 /* The directory, unless another one has its name by now. */

@@ -19,7 +19,7 @@ title_write(const struct viewer *v, FILE *out, const char *fmt, ...)
 	va_start(ap, fmt);
 	text = xvasprintf(fmt, ap);
 	va_end(ap);
-	(void)str_tame(text);
+	(void)str_tame_lines(text);
 	if (v->report)
 		report_title(v->report, text);
 	else
