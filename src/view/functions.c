@@ -50,7 +50,11 @@ write_troubles(const struct object_cost *costs, size_t n, FILE *out)
 	for (size_t i = 0; i < n; i++) {
 		if (!costs[i].object->trouble)
 			continue;
-		fprintf(out, "note: %s\n", costs[i].object->trouble);
+
+		char *trouble = str_tamed(costs[i].object->trouble);
+
+		fprintf(out, "note: %s\n", trouble);
+		free(trouble);
 		any = true;
 	}
 	if (any)

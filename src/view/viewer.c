@@ -208,8 +208,10 @@ viewer_set_width(struct viewer *v, size_t columns)
 static void
 write_note(const struct viewer *v, const char *line, FILE *err)
 {
-	char *text = xasprintf("note: %s\n", line);
+	char *one = str_tamed(line);
+	char *text = xasprintf("note: %s\n", one);
 
+	free(one);
 	if (v->width && isatty(fileno(err)))
 		text_wrap(text, v->width, err);
 	else

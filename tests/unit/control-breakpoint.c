@@ -402,5 +402,5 @@ body(void)
 int
 main(void)
 {
-	return run_both(body, 120);
+	return run_both_if_watched(body, 120);
 }

@@ -367,5 +367,5 @@ body(void)
 int
 main(void)
 {
-	return run_both(body, 240);
+	return run_both_if_watched(body, 240);
 }

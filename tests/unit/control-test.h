@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../tools/watches.h"
 #include "base.h"
 #include "control.h"
 
@@ -234,6 +235,16 @@ run_both(void (*body)(void), unsigned seconds)
 	if (mine || geteuid() != 0)
 		return mine;
 	return run_as(true, body, seconds);
+}
+
+/* Of a test about breakpoints that the processor keeps. */
+static inline int
+run_both_if_watched(void (*body)(void), unsigned seconds)
+{
+	if (processor_watches())
+		return run_both(body, seconds);
+	printf("the debug registers of this machine have no effect\n");
+	return SKIPPED;
 }
 
 #endif
