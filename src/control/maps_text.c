@@ -64,8 +64,10 @@ read_link(struct target *t, const char *line, char *to, size_t size)
 	(void)snprintf(name, sizeof name, "../%d/map_files/%llx-%llx",
 		       (int)t->live_tid, start, end);
 
-	const ssize_t n = readlinkat(t->proc_fd, name, to, size - 1);
+	ssize_t n = readlinkat(t->proc_fd, name, to, size - 1);
 
+	if (n < 0)		/* not permitted: perhaps it is the program */
+		n = readlinkat(t->proc_fd, "exe", to, size - 1);
 	to[n > 0 ? n : 0] = '\0';
 }
 
@@ -102,6 +104,17 @@ encode(struct str *out, const char *path, bool deleted)
 		str_add(out, mark);
 }
 
+/* Would maps write the name of that link so? */
+static bool
+is_written_as(const char *link, const char *plain)
+{
+	char *also = with_newlines(link);
+	const bool same = strcmp(also, plain) == 0;
+
+	free(also);
+	return same;
+}
+
 /* Takes written, as maps has it; *deleted: it has a mark. */
 static char *
 true_name(struct target *t, const char *line, char *written, uint64_t inode,
@@ -111,8 +124,11 @@ true_name(struct target *t, const char *line, char *written, uint64_t inode,
 	char *plain = with_newlines(written);
 
 	read_link(t, line, link, sizeof link);
-	if (strcmp(plain, written) != 0 && strcmp(link, written) != 0 &&
-	    (strcmp(link, plain) == 0 || !names_inode(t, written, inode))) {
+	if (*link && is_written_as(link, plain)) {
+		free(written);
+		written = xstrdup(link);
+	} else if (strcmp(plain, written) != 0 &&
+		   !names_inode(t, written, inode)) {
 		free(written);
 		written = plain;
 		plain = NULL;
