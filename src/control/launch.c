@@ -134,12 +134,33 @@ child_prepare(struct child *c, const struct launch *l, char *const *envp)
 	return 0;
 }
 
+/*
+ * Shells run a file without #! only where it is text: no zero byte in its
+ * first line. A program for another machine is none.
+ */
+static bool
+is_text(const char *path)
+{
+	char head[128];
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head);
+
+	if (fd >= 0)
+		(void)close(fd);
+	if (n < 0)
+		return false;
+
+	const char *newline = memchr(head, '\n', (size_t)n);
+
+	return !memchr(head, 0, newline ? (size_t)(newline - head) : (size_t)n);
+}
+
 static void
 exec_program(const struct child *c, const struct launch *l,
 	     char *const *envp)
 {
 	(void)execve(c->path, l->argv, envp);
-	if (errno == ENOEXEC) {		/* a script without #!, as in execvp */
+	if (errno == ENOEXEC && is_text(c->path)) {
 		size_t n = 0;
 
 		while (l->argv[n])
