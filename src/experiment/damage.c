@@ -71,6 +71,33 @@ said_again(const struct experiment_reader *rd, size_t at, const char *name)
 	return false;
 }
 
+/* The log goes on after what it says about itself; NULs behind the end, which
+ * file systems leave after a crash, are no records for anybody. */
+static bool
+may_be_longer(const struct experiment_reader *rd, const char *name,
+	      uint64_t size)
+{
+	enum { NULS_MAX = 1 << 20 };	/* one may be made without end */
+	static const unsigned char zeros[4096];
+	const uint64_t most = size + NULS_MAX;
+	unsigned char buf[sizeof zeros];
+	ssize_t n = -1;
+
+	if (strcmp(name, "log.xml") == 0)
+		return true;
+
+	const int fd = file_open_plain(rd->dir_fd, name);
+
+	for (; fd >= 0 && size < most; size += (uint64_t)n) {
+		n = pread(fd, buf, sizeof buf, (off_t)size);
+		if (n <= 0 || memcmp(buf, zeros, (size_t)n) != 0)
+			break;
+	}
+	if (fd >= 0)
+		close(fd);
+	return n == 0;
+}
+
 /* What of an experiment is not a file of the length that it had. */
 static bool
 has_size(const struct experiment_reader *rd, const char *name, uint64_t size)
@@ -78,11 +105,9 @@ has_size(const struct experiment_reader *rd, const char *name, uint64_t size)
 	struct stat st;
 	const bool there = fstatat(rd->dir_fd, name, &st,
 				   AT_SYMLINK_NOFOLLOW) == 0;
-	/* the log goes on after what it says about itself */
-	const bool longer = strcmp(name, "log.xml") == 0;
 
 	if (there && S_ISREG(st.st_mode) && (uint64_t)st.st_size >= size &&
-	    (longer || (uint64_t)st.st_size == size))
+	    ((uint64_t)st.st_size == size || may_be_longer(rd, name, size)))
 		return true;
 	if (is_warned_of(rd, name))
 		mark_damaged(rd, name);
