@@ -48,8 +48,8 @@ void waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns);
 /* Who there is, also after the end until the next beginning. NULL: w is. */
 struct roll;
 const struct roll *waits_roll(const struct waits *w);
-/* Time by state since the first beginning, what is pending too. */
-void waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT]);
+/* Time by state from the first beginning until then, what is pending too. */
+void waits_sum(const struct waits *w, uint64_t now, uint64_t sum[MSTATE_COUNT]);
 /* Of that, waits of threads that nobody told of and no look has met. */
 uint64_t waits_guessed_ns(const struct waits *w);
 
