@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Which experiments a profile is made of: those named, the members of groups
- * (group.c), and the descendants of each. What their logs say is kept with them.
+ * (group.c), and the descendants of each. What their logs say is kept with
+ * them.
  */
 #include "calls.h"
 #include "reading.h"
