@@ -179,6 +179,15 @@ struct unit {			/* a compilation unit */
 	bool split_sought;
 	struct bodies *bodies;	/* NULL: not listed yet */
 };
+/* ---- go.c, name.c -------------------------------------------------------- */
+
+/* Of an object that Go has made, once its functions are known. */
+void go_note_names(struct symfile *sf);
+/* Does a name, that is not mangled, look like that of a copy (f.cold)? */
+bool name_is_copy(const char *name);
+/* It is none: its dots are its own. */
+void name_note_dots(const char *name);
+
 /* ---- operands.c --------------------------------------------------------- */
 
 void operands_free(struct operands *ops);
