@@ -278,6 +278,15 @@ waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo)
 		th->run_frinfo = frinfo;
 }
 
+void
+waits_note_stood(struct waits *w, pid_t tid)
+{
+	struct waiter *th = w ? roll_find(&w->roll, tid) : NULL;
+
+	if (th)
+		th->outs.stood++;
+}
+
 bool
 waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns)
 {

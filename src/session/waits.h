@@ -42,6 +42,8 @@ void waits_count(struct waits *w);
 
 /* A stack that the thread had on a processor. */
 void waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo);
+/* We let it stand for a moment: that was no sleep of its own. */
+void waits_note_stood(struct waits *w, pid_t tid);
 /* Exact times, where somebody tells them. */
 /* Births: true where it is another thread of a number that was known. */
 bool waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns);
@@ -126,6 +128,7 @@ struct waiter {			/* a thread */
 		 * what was counted at the last reading */
 		double willing, lost;
 		uint64_t willing_then, lost_then, turns_then, read_at;
+		uint64_t stood;	/* for us, since then */
 		bool known;
 	} outs;
 	bool woke;		/* it was blocked, and waits since then */
