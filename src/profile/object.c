@@ -186,7 +186,8 @@ try_archive(struct object *obj, const struct source *src)
 
 	free(name);
 	free(dir);
-	if (plain)
+	if (plain && experiment_archived_sound(src->reader, src->founder,
+					       obj->path))
 		return try_file(obj, path, "");
 	free(path);
 	return FOUND_NONE;

@@ -10,6 +10,7 @@
  *	prog args	X.er; the program keeps the terminal, and its exit
  *			status is ours
  */
+#include "experiment.h"
 #include "recording.h"
 
 #include <errno.h>
@@ -39,6 +40,20 @@ tell_start(const struct recording *r)
 	}
 }
 
+/* Many processes are mostly of one program. */
+static void
+share_archives(const struct recording *r)
+{
+	const char **paths = xcalloc(r->count, sizeof *paths);
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		if (r->subjects[i].session)
+			paths[n++] = session_experiment(r->subjects[i].session);
+	experiment_share_archives(paths, n);
+	free(paths);
+}
+
 static void
 finish(struct recording *r)
 {
@@ -60,6 +75,8 @@ finish(struct recording *r)
 		r->partial |= s->session && session_partial(s->session);
 	}
 	if (r->group) {
+		share_archives(r);
+
 		char *word = str_quoted(r->group);
 
 		shell_note(r->sh, "all of them: sonde report %s -functions",
