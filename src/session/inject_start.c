@@ -11,8 +11,8 @@
 
 enum {
 	WINDOWS_MIN = 32, WINDOWS_MAX = 4096,
-	/* half a second of 1 ms ticks with 60 frames; less with many threads */
-	WINDOW_BYTES = 256 * 1024,
+	/* a second of 1 ms ticks with 60 frames; less with many threads */
+	WINDOW_BYTES = 512 * 1024,
 	WINDOWS_BYTES_MAX = 64 << 20,
 	TABLE_MARGIN = 4 << 20,
 };

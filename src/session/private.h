@@ -516,6 +516,8 @@ void recorder_clock(struct recorder *rec, bool on, uint64_t cpu_ns);
 void recorder_stopped(struct recorder *rec, uint64_t pause_ns);
 void recorder_stops(struct recorder *rec, unsigned n, uint64_t total_ns,
 		    uint64_t longest_ns);
+/* It was this thread that stood, and runs. */
+void recorder_stood(struct recorder *rec, pid_t tid);
 const struct recorder_options *recorder_get_options(const struct recorder *r);
 
 struct recorder_counts {

@@ -130,6 +130,12 @@ recorder_stops(struct recorder *rec, unsigned n, uint64_t total_ns,
 }
 
 void
+recorder_stood(struct recorder *rec, pid_t tid)
+{
+	waits_note_stood(rec->waits, tid);
+}
+
+void
 recorder_stopped(struct recorder *rec, uint64_t pause_ns)
 {
 	recorder_stops(rec, 1, pause_ns, pause_ns);

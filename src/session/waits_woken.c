@@ -87,14 +87,19 @@ read_woken(const struct accounts *a, struct waiter *th, uint64_t now,
 
 		o->woken = all ? (double)willing / (double)all : 0;
 	} else {
-		o->willing += (double)(willing - o->willing_then);
-		o->lost += (double)(lost - o->lost_then);
+		/* a stop of ours takes the processor where it runs */
+		const uint64_t all = willing - o->willing_then;
+		const uint64_t ours = o->stood < all ? o->stood : all;
+
+		o->willing += (double)(all - ours);
+		o->lost += (double)(lost - o->lost_then + ours);
 		use_up(o, (double)(t->switches - o->turns_then), th->blocked);
 	}
 	o->known = true;
 	o->willing_then = willing;
 	o->lost_then = lost;
 	o->turns_then = t->switches;
+	o->stood = 0;
 	o->read_at = now;
 }
 

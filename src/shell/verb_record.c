@@ -267,6 +267,18 @@ wait_for_program(struct recording *r)
 	}
 }
 
+/* A receipt says so; without one the status would be a riddle. */
+static int
+status_of_early_end(const struct recording *r)
+{
+	if (r->sh->quiet) {
+		(void)fail(FAIL_ENDED, "record -d: the target ended before %.3g "
+			   "s were over", (double)r->duration_ns / 1e9);
+		shell_print_failure(r->sh);
+	}
+	return status_of_failure(FAIL_ENDED);
+}
+
 /* As env(1) for a program; wrong words are wrong words everywhere. */
 static int
 status_of_start(const struct recording *r)
@@ -314,7 +326,7 @@ verb_record(struct shell *sh, int argc, char **argv)
 	else if (r.partial)
 		status = status_of_failure(FAIL_PARTIAL);
 	else if (!r.program && r.duration_ns && all_ended(&r))
-		status = status_of_failure(FAIL_ENDED);
+		status = status_of_early_end(&r);
 	free_subjects(&r);
 	return status;
 }
