@@ -151,10 +151,6 @@ int signal_clock_signal(struct signal_clock *c, int signo,
 /* Begin or cease to send to a thread. Its clock counts on. */
 void signal_clock_send(struct signal_clock *c, pid_t tid, bool on);
 int signal_clock_enable(struct signal_clock *c, bool on);
-/* A thread that blocks the signal in the moment of a tick gets none: so it is
- * for root, since Linux 6.10. How many were held back; tid 0: of all. */
-bool signal_clock_is_gated(const struct signal_clock *c);
-uint64_t signal_clock_held_back(const struct signal_clock *c, pid_t tid);
 size_t signal_clock_pollfds(const struct signal_clock *c, struct pollfd *fds,
 			    size_t max);
 /* Side-band records (fork, exit, mmap, exec, comm); opens new threads. */

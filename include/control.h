@@ -57,8 +57,6 @@ void target_doctor(struct target *t,
 void host_doctor(void (*visit)(void *arg, bool ok, const char *subject,
 			       const char *text),
 		 void *arg);
-/* Where a member of a struct of the running kernel is, in bytes. */
-int kernel_member(const char *type, const char *name, uint32_t *offset);
 
 /* Called once by whoever sees it end (pidfd, perf, wait). status: a wait
  * status, or -1 when nobody may tell us. While we hold threads the pidfd does

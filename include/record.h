@@ -9,8 +9,8 @@
  *     | ring x windows | table half 0 | table half 1 ]
  *
  * One window belongs to one thread at a time and has one writer (whoever has
- * set `busy`, until the thread is seen to have left that handler for good) and
- * one reader (the tracer): a ring of whole records, `head` written by the guest with a release
+ * set `busy`; all signals are masked in the handler) and one reader (the
+ * tracer): a ring of whole records, `head` written by the guest with a release
  * store after the record is complete, `tail` by the tracer. A record never
  * wraps; a filler takes the rest of a ring. `tail` moves on when what was read
  * is in the experiment's files: what has not got there when we are killed is
@@ -143,9 +143,7 @@ struct record_area {
 	uint64_t table_bytes;	/* of one half */
 	uint64_t tickers_at;	/* uint32_t x RECORD_TICKERS */
 	uint64_t memo_at;	/* step_memo x STEP_MEMO; the guest's */
-	uint32_t fs_readable;	/* 1: the base of %fs, by an instruction */
-	uint32_t keyed;		/* 1: memory may have protection keys */
-	uint64_t constant_pad[4];
+	uint64_t constant_pad[5];
 
 	/* Written by the tracer. */
 	uint32_t on;		/* 0: handlers pass through */

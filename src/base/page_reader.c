@@ -26,7 +26,8 @@
 #include <unistd.h>
 
 enum {
-	ROOM = 256 << 10, PATIENCE_MS = 200, PATIENCE_LEAST_MS = 10,
+	ROOM = 256 << 10, PATIENCE_MS = 1000, PATIENCE_LEAST_MS = 10,
+	BUSY_MS = 50, BUSY_MAX_MS = 10 * 1000,
 	LATE_MAX = 6, SULK_S = 2, GIVEN_UP_MAX = 16, STEP = 4096,
 };
 
@@ -199,12 +200,15 @@ patience_ms(void)
 	return ms > PATIENCE_LEAST_MS ? ms : PATIENCE_LEAST_MS;
 }
 
-/* true: it answered. */
+/*
+ * true: it answered. A reader that is runnable waits for a processor, not for
+ * the page: on a busy machine that takes longer than a page may.
+ */
 static bool
 await_answer(void)
 {
-	const uint64_t until = now_ns() +
-		(uint64_t)patience_ms() * UINT64_C(1000000);
+	const uint64_t ms = UINT64_C(1000000), begun = now_ns();
+	uint64_t until = begun + (uint64_t)patience_ms() * ms;
 	struct pollfd fd = { .fd = reader.fd, .events = POLLIN };
 	char byte;
 
@@ -216,8 +220,14 @@ await_answer(void)
 
 		if (r > 0)
 			return recv(reader.fd, &byte, 1, MSG_DONTWAIT) == 1;
-		if (r == 0 || errno != EINTR)
+		if (r < 0 && errno != EINTR)
 			return false;
+		if (r < 0)
+			continue;
+		if (thread_state(reader.pid, reader.pid) != 'R' ||
+		    now_ns() - begun > BUSY_MAX_MS * ms)
+			return false;
+		until = now_ns() + BUSY_MS * ms;
 	}
 }
 

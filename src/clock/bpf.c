@@ -7,10 +7,10 @@
  * one, ids are compared in the target's own namespace instead, which both
  * sides can name by its device and inode.
  */
-#include "bpf.h"
 #include "perf.h"
 
 #include <errno.h>
+#include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,27 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-int
-bpf_load(const struct bpf_insn *code, size_t n)
+#define CALL(f)		{ .code = BPF_JMP | BPF_CALL, .imm = (f) }
+#define MOVE(d, s)	{ .code = BPF_ALU64 | BPF_MOV | BPF_X, \
+			  .dst_reg = (d), .src_reg = (s) }
+#define SET(d, n)	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, \
+			  .dst_reg = (d), .imm = (n) }
+#define ADD(d, n)	{ .code = BPF_ALU64 | BPF_ADD | BPF_K, \
+			  .dst_reg = (d), .imm = (n) }
+#define SHIFT(d, n)	{ .code = BPF_ALU64 | BPF_RSH | BPF_K, \
+			  .dst_reg = (d), .imm = (n) }
+#define SKIP_UNLESS(d, n, to)	{ .code = BPF_JMP | BPF_JNE | BPF_K, \
+				  .dst_reg = (d), .off = (to), .imm = (n) }
+/* a 64-bit constant takes two instructions */
+#define SET64(d, n)	{ .code = BPF_LD | BPF_DW | BPF_IMM, \
+			  .dst_reg = (d), .imm = (int)(uint32_t)(n) }, \
+			{ .imm = (int)(uint32_t)((uint64_t)(n) >> 32) }
+#define LOAD32(d, s, at)	{ .code = BPF_LDX | BPF_W | BPF_MEM, \
+				  .dst_reg = (d), .src_reg = (s), .off = (at) }
+#define END		{ .code = BPF_JMP | BPF_EXIT }
+
+static int
+load(const struct bpf_insn *code, size_t n)
 {
 	union bpf_attr a;
 
@@ -45,7 +64,7 @@ load_by_tgid(pid_t pid)
 		END,
 	};
 
-	return bpf_load(code, ARRAY_LEN(code));
+	return load(code, ARRAY_LEN(code));
 }
 
 /* struct bpf_pidns_info is { pid, tgid }; it stays zero in other namespaces. */
@@ -66,7 +85,7 @@ load_by_namespace(uint64_t device, uint64_t inode, pid_t pid)
 		END,
 	};
 
-	return bpf_load(code, ARRAY_LEN(code));
+	return load(code, ARRAY_LEN(code));
 }
 
 /* The process id in the innermost namespace: the last word of NSpid. */

@@ -18,7 +18,6 @@
 #include "signals.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -127,7 +126,6 @@ signal_clock_open(pid_t pid, uint64_t interval_ns, int signo, pid_t except_tid)
 	c->except = except_tid;
 	c->interval_ns = interval_ns;
 	c->signo = signo;
-	(void)gate_open(&c->gate, signo ? signo : SIGURG);
 	descriptors_raise();
 	if (open_all(c) < 0) {
 		signal_clock_close(c);
@@ -154,7 +152,6 @@ signal_clock_close(struct signal_clock *c)
 	if (c->sides)
 		fds_close(c->sides, c->sides_len);
 	rings_close(&c->rings);
-	gate_close(&c->gate);
 	free(c);
 }
 
@@ -183,11 +180,6 @@ signal_clock_signal(struct signal_clock *c, int signo,
 {
 	int done = 0;
 
-	if (c->gate.program >= 0 && signo != c->gate.signo) {
-		gate_close(&c->gate);
-		if (gate_open(&c->gate, signo) < 0)
-			return fail_errno("make a gate for the ticks");
-	}
 	c->signo = signo;
 	c->wanted = wanted;
 	c->wanted_arg = arg;
@@ -211,18 +203,6 @@ signal_clock_send(struct signal_clock *c, pid_t tid, bool on)
 	if (map_get(&c->by_tid, (uint64_t)tid, &at) &&
 	    c->tickers[at].fd >= 0)
 		(void)ticker_set_sending(c->tickers[at].fd, on);
-}
-
-bool
-signal_clock_is_gated(const struct signal_clock *c)
-{
-	return c->gate.program >= 0;
-}
-
-uint64_t
-signal_clock_held_back(const struct signal_clock *c, pid_t tid)
-{
-	return gate_held_back(&c->gate, tid);
 }
 
 size_t

@@ -16,14 +16,7 @@ struct ticker {
 	struct tick_times times;
 };
 
-/* Before its signals: gate.c. */
-struct gate {
-	int program, map;	/* -1: there is none */
-	int signo;
-};
-
 struct signal_clock {
-	struct gate gate;
 	pid_t pid, except;
 	uint64_t interval_ns;
 	int signo;		/* 0: not told yet */
@@ -58,15 +51,5 @@ int ticker_send_to(const struct signal_clock *c, int fd, pid_t tid);
 int ticker_set_sending(int fd, bool on);
 /* CPU time of the thread so far, ns. */
 uint64_t ticker_cpu(const struct ticker *t);
-
-/* ---- gate.c -------------------------------------------------------------- */
-
-/* -1: the kernel has none for us, or for this user. */
-int gate_open(struct gate *g, int signo);
-void gate_close(struct gate *g);
-/* An event, before its first signal. -1 with errno. */
-int gate_put(const struct gate *g, int fd);
-/* Ticks of a thread that were none; 0: of all threads. */
-uint64_t gate_held_back(const struct gate *g, pid_t tid);
 
 #endif

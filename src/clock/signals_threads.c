@@ -46,8 +46,7 @@ ticker_send_to(const struct signal_clock *c, int fd, pid_t tid)
 
 	if (!c->signo)
 		return 0;
-	if (gate_put(&c->gate, fd) < 0 ||
-	    fcntl(fd, F_SETSIG, c->signo) < 0 ||
+	if (fcntl(fd, F_SETSIG, c->signo) < 0 ||
 	    fcntl(fd, F_SETOWN_EX, &owner) < 0)
 		return -1;
 	return ticker_set_sending(fd, !c->wanted ||

@@ -3,12 +3,13 @@
  * The action of the signal that ticks: the program's own comes first, and is
  * what it was when we have gone.
  */
+#include "hazard.h"
 #include "private.h"
 
 #include <asm/unistd.h>
 #include <errno.h>
 
-enum { MASK_BYTES = 8, NODEFER = 0x40000000, RESTORER = 0x04000000 };
+enum { MASK_BYTES = 8 };
 
 static int64_t
 disposition_swap(uint32_t signo, const struct disposition *set,
@@ -16,6 +17,16 @@ disposition_swap(uint32_t signo, const struct disposition *set,
 {
 	return sys4(__NR_rt_sigaction, signo, (uint64_t)set, (uint64_t)old,
 		    MASK_BYTES);
+}
+
+/*
+ * Nothing of the program runs on top of our handler: one of its handlers that
+ * left by siglongjmp would leave us inside for ever.
+ */
+static uint64_t
+handler_mask(void)
+{
+	return handled(HAZARD_SIGNAL_MASK) ? ~UINT64_C(0) : 0;
 }
 
 /* The program may choose an action of its own in the moment between our look
@@ -35,16 +46,14 @@ disposition_change(uint32_t signo, const void *expected,
 
 /* Only where the default is in place: a program that has an action of its own
  * uses the signal, and so does one that ignores it, for whom it starts. */
-/* Its mask is empty, and not even the signal itself is blocked: then no call is
- * needed to have the mask back (hot_sample.c). */
 int64_t
 handler_in(uint32_t signo)
 {
 	const struct disposition ours = {
 		.handler = (void *)hot_signal,
-		.flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | NODEFER |
-			RESTORER,
+		.flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
 		.restorer = (void *)hot_restorer,
+		.mask = handler_mask(),
 	};
 	struct disposition now;
 	int64_t r;

@@ -171,9 +171,10 @@ void hot_trace_renew(struct trace_area *a, uint64_t now);
 static inline struct trace_thread *
 hot_trace_thread(void)
 {
-	const uint64_t pointer = thread_pointer();
 	struct trace_thread *th;
+	uint64_t pointer;
 
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
 	th = &hot_threads[hot_trace_hash(pointer)];
 	return th->pointer == pointer ? th : hot_trace_claim(pointer);
 }

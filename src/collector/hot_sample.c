@@ -5,12 +5,7 @@
  * program's, whose action was the default when we came: nothing is done.
  *
  * It makes no system call, but for one where no filter is: a program may
- * confine itself by seccomp at any moment, and would end for it; a thread may
- * have its calls dispatched to itself (PR_SET_SYSCALL_USER_DISPATCH), that of
- * the return from a signal, too. So the mask is left as it is, and the way back
- * is hot_signal's own, in user mode, wherever the kernel has nothing to put
- * back (hot_return.c). A handler of the program may come on top of ours, and
- * leave it for good: hot_visit.c finds that out. The signal
+ * confine itself by seccomp at any moment, and would end for it. The signal
  * tells the thread, the vDSO the time of the kernel's last tick: a finer
  * clock is the TSC, which the kernel takes away in strict mode. (Who reads the
  * record knows better: src/clock/ticks.c.) And no library call, so errno
@@ -19,7 +14,10 @@
 #include "private.h"
 
 #include <asm/unistd.h>
+#include <errno.h>
+#include <string.h>
 #include <time.h>
+#include <ucontext.h>
 
 #include "hazard.h"
 
@@ -28,6 +26,19 @@ enum {
 	PERF_POLL_HUP = 6,
 	COARSE = 6,		/* CLOCK_MONOTONIC_COARSE */
 };
+
+/* The very bytes by which unwinders know a signal frame. */
+__asm__(
+"	.text\n"
+"	.balign 16\n"
+"	nop\n"
+"	.globl hot_restorer\n"
+"	.hidden hot_restorer\n"
+"	.type hot_restorer, @function\n"
+"hot_restorer:\n"
+"	movq	$15, %rax\n"
+"	syscall\n"
+);
 
 static uint64_t
 now(void)
@@ -93,18 +104,6 @@ count(uint64_t *counter, uint64_t n)
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
 
-static void
-count32(uint32_t *counter, uint32_t n)
-{
-	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
-}
-
-static uint32_t
-take(uint32_t *counter)
-{
-	return __atomic_exchange_n(counter, 0, __ATOMIC_RELAXED);
-}
-
 /* Our time is our own: only whether the beat moved is asked. */
 static bool
 lease_holds(struct record_area *area, uint64_t time)
@@ -136,10 +135,67 @@ disarm(const struct record_area *area, const siginfo_t *info)
 		   (uint64_t)never, 0);
 }
 
+static bool
+was_blocked(const void *context)
+{
+	/* the kernel's mask, not libc's */
+	const uint64_t *mask = (const uint64_t *)
+		&((const ucontext_t *)context)->uc_sigmask;
+
+	return guest.signo && *mask >> (guest.signo - 1) & 1;
+}
+
+/* Calls that let signals in for their time, and say EINTR to any. */
+static bool
+lets_in(uint32_t nr)
+{
+	return nr == __NR_ppoll || nr == __NR_pselect6 ||
+		nr == __NR_epoll_pwait || nr == __NR_epoll_pwait2 ||
+		nr == __NR_io_pgetevents || nr == __NR_rt_sigsuspend;
+}
+
+/*
+ * The call that a late tick has ended begins again: nothing has come for the
+ * program. Compilers put the call's number right before it.
+ */
+static void
+begin_again(void *context)
+{
+	enum { PAGE_MASK = 4095, MOV_EAX = 0xb8, CALL_BYTES = 2, BYTES = 7 };
+	greg_t *g = ((ucontext_t *)context)->uc_mcontext.gregs;
+	const unsigned char *pc = (const unsigned char *)g[REG_RIP];
+	uint32_t nr;
+
+	if (g[REG_RAX] != -EINTR || ((uint64_t)pc & PAGE_MASK) < BYTES ||
+	    pc[-7] != MOV_EAX || pc[-2] != 0x0f || pc[-1] != 0x05)
+		return;
+	memcpy(&nr, pc - 6, sizeof nr);
+	if (!handled(HAZARD_LATE_TICK) || !lets_in(nr))
+		return;
+	g[REG_RIP] -= CALL_BYTES;
+	g[REG_RAX] = nr;
+}
+
+/*
+ * Where a system call has returned to, or is about to begin again, rcx and r11
+ * are what the instruction has left there (the kernel keeps them so for who
+ * interrupts it). Code that has run on has something else in them.
+ */
+static bool
+was_in_call(const void *context)
+{
+	enum { CALL_BYTES = 2 };
+	const greg_t *g = ((const ucontext_t *)context)->uc_mcontext.gregs;
+	const uint64_t behind = (uint64_t)g[REG_RCX];
+	const uint64_t pc = (uint64_t)g[REG_RIP];
+
+	return (behind == pc || behind == pc + CALL_BYTES) &&
+		g[REG_R11] == g[REG_EFL];
+}
+
 static void
 write_record(struct record_area *area, struct record_window *w, uint32_t tid,
-	     uint32_t weight, uint64_t time, const void *context,
-	     uint32_t *reading)
+	     uint32_t weight, uint64_t time, const void *context)
 {
 	uint32_t most;
 	struct record *rec = hot_ring_reserve(area, w, &most), *again;
@@ -153,14 +209,14 @@ write_record(struct record_area *area, struct record_window *w, uint32_t tid,
 	rec->weight = weight;
 	rec->time_ns = time;
 	rec->cpu = processor();
-	rec->late = hot_was_blocked(context);
-	rec->in_call = hot_was_in_call(context);
-	hot_stack_walk(area, context, rec, most, reading);
+	rec->late = was_blocked(context);
+	rec->in_call = was_in_call(context);
+	hot_stack_walk(area, context, rec, most);
 	/* rare: what is deeper than the end of the ring is long */
 	if (rec->end == RECORD_TOO_DEEP &&
 	    (again = hot_ring_more(area, w, rec, &most))) {
 		rec = again;
-		hot_stack_walk(area, context, rec, most, reading);
+		hot_stack_walk(area, context, rec, most);
 	}
 	count(&area->ends[rec->end], 1);
 	count(&area->samples, 1);
@@ -169,12 +225,11 @@ write_record(struct record_area *area, struct record_window *w, uint32_t tid,
 
 static void
 tick(struct record_area *area, uint32_t tid, const siginfo_t *info,
-     const void *context, struct visit *v, bool lowest)
+     const void *context)
 {
 	const uint32_t weight = info->si_code == SI_TIMER &&
 		info->si_overrun > 0 ? 1 + (uint32_t)info->si_overrun : 1;
 	struct record_window *w;
-	uint32_t more;
 	uint64_t time;
 
 	if (is_late(info) || !__atomic_load_n(&area->on, __ATOMIC_ACQUIRE)) {
@@ -189,62 +244,35 @@ tick(struct record_area *area, uint32_t tid, const siginfo_t *info,
 	}
 	if (!handled(HAZARD_TICK_CALLS))
 		(void)sys4(__NR_getpid, 0, 0, 0, 0);
-	if (!lowest) {		/* it takes this one with it */
-		count32(&v->more, weight);
-		return;
-	}
 	w = hot_ring_window(area, tid);
 	if (!w) {
 		count(&area->lost[RECORD_LOST_WINDOW], weight);
 		return;
 	}
-	if (v)
-		v->window = w;
-	/* and those that came on top of us meanwhile */
-	for (more = weight; more; more = v ? take(&v->more) : 0)
-		write_record(area, w, tid, more, time, context,
-			     v ? &v->reading : NULL);
-	if (v)
-		v->window = NULL;
+	write_record(area, w, tid, weight, time, context);
 	hot_ring_leave(w);
-	if (hot_was_blocked(context))
+	if (was_blocked(context))
 		disarm(area, info);	/* the tracer takes it back */
 }
 
-/* From COLLECTOR_STOP: see setup.c. */
-static bool
-is_own_call(const siginfo_t *info)
+void
+hot_signal(int signo, siginfo_t *info, void *context)
 {
-	return info->si_code == SI_TKILL && guest.stopping;
-}
-
-/* true: the way back may be our own. */
-bool
-hot_come(int signo, const siginfo_t *info, void *context)
-{
-	volatile uint64_t mark;
-	bool lowest;
-	struct visit *v = hot_visit_begin(&mark, &lowest);
 	struct record_area *area;
 	uint32_t tid;
-	bool may;
 
 	(void)signo;
+	__atomic_fetch_add(&guest.inside, 1, __ATOMIC_SEQ_CST);
 	/* in a forked child nothing ticks for us, and there is no area */
 	area = forked() ? NULL : __atomic_load_n(&guest.area,
 						 __ATOMIC_SEQ_CST);
 	tid = area ? thread_of(area, info) : 0;
-	may = hot_may_return(context);
-	if (v && tid)
-		v->tid = tid;
 	if (tid)
-		tick(area, tid, info, context, v, lowest);
-	else if (area && !is_own_call(info))
-		count32(&area->foreign, 1);
+		tick(area, tid, info, context);
+	else if (area)
+		__atomic_fetch_add(&area->foreign, 1, __ATOMIC_RELAXED);
 	/* whosever: by the default it would not have ended the call */
-	if (area && hot_was_blocked(context))
-		hot_begin_again(context);
-	hot_visit_end(v, lowest);
-	mark = 0;
-	return may;
+	if (area && was_blocked(context))
+		begin_again(context);
+	__atomic_fetch_sub(&guest.inside, 1, __ATOMIC_SEQ_CST);
 }

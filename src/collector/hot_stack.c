@@ -34,6 +34,15 @@ enum { ENTER_TRIES = 4 };
 #define ALTERNATE_STACK_MAX	MAIN_STACK_MAX
 #define FRAME_MAX	(UINT64_C(64) << 10)	/* with all of AVX-512 and AMX */
 
+static uint64_t
+thread_pointer(void)
+{
+	uint64_t tp;
+
+	__asm__("movq %%fs:0, %0" : "=r"(tp));
+	return tp;
+}
+
 static const struct record_tables *
 enter(struct record_area *area, uint32_t *half)
 {
@@ -255,12 +264,8 @@ hot_stack_from(struct record_area *area, const struct step_regs *from,
 	t = enter(area, &half);
 	if (!t)
 		return;
-	if (w->reading)
-		__atomic_store_n(w->reading, half + 1, __ATOMIC_RELAXED);
 	find_stack(area, t, w->tid, alternate, &stack);
 	walk(area, t, &stack, &regs, w);
-	if (w->reading)
-		__atomic_store_n(w->reading, 0, __ATOMIC_RELAXED);
 	leave(area, half);
 }
 
@@ -300,7 +305,7 @@ hot_stack_trail(struct record_area *area, const struct step_regs *from,
 
 void
 hot_stack_walk(struct record_area *area, const void *context,
-	       struct record *rec, uint32_t most, uint32_t *reading)
+	       struct record *rec, uint32_t most)
 {
 	const ucontext_t *uc = context;
 	const greg_t *g = uc->uc_mcontext.gregs;
@@ -309,7 +314,7 @@ hot_stack_walk(struct record_area *area, const void *context,
 		.fp = (uint64_t)g[REG_RBP], .exact = 1,
 	};
 
-	struct hot_walk w = { rec->pcs, rec->tid, most, 0, 0, reading };
+	struct hot_walk w = { rec->pcs, rec->tid, most, 0, 0 };
 
 	hot_stack_from(area, &regs, &uc->uc_stack, &w);
 	rec->depth = (uint16_t)w.depth;

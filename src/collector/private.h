@@ -51,10 +51,8 @@ struct guest_state {
 	struct record_area *area;	/* NULL: nothing to write to */
 	uint64_t area_size;
 	struct guest_origin *origin;	/* NULL: none */
-	uint32_t inside;	/* handlers that may use area and origin, of
-				 * those that have no visit */
+	uint32_t inside;	/* handlers that may use area and origin */
 	uint32_t clock;		/* enum collector_clock */
-	uint32_t stopping;	/* 1: signals of the stop's own may come */
 	uint64_t interval_ns;
 	uint64_t vdso_clock;
 	uint32_t signo;		/* our handler is in place for it; 0: none */
@@ -68,26 +66,6 @@ extern struct guest_state guest;
 extern struct collector_owner sonde_owner;
 extern struct collector_moved sonde_moved[COLLECTOR_MOVED];
 extern uint32_t sonde_hooked;
-
-extern uint32_t hot_fs_readable;
-
-/*
- * The base of %fs: libc's thread descriptor, which begins with its own address.
- * A program may have put any other there (wrfsbase), so nothing is read from
- * it where the processor tells the base.
- */
-static inline uint64_t
-thread_pointer(void)
-{
-	uint64_t tp;
-
-	if (__builtin_expect(hot_fs_readable, 1))
-		__asm__ volatile(".byte 0xf3, 0x48, 0x0f, 0xae, 0xc0"
-				 : "=a"(tp));		/* rdfsbase %rax */
-	else
-		__asm__ volatile("movq %%fs:0, %0" : "=r"(tp));
-	return tp;
-}
 
 static inline int64_t
 sys6(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
@@ -140,44 +118,8 @@ void timers_forget(void);
 
 /* ---- hot_sample.c -------------------------------------------------------- */
 
-bool hot_come(int signo, const siginfo_t *info, void *context);
-
-/* ---- hot_return.c -------------------------------------------------------- */
-
-/* The handler, around hot_come; and whither it returns by a call. */
 void hot_signal(int signo, siginfo_t *info, void *context);
 void hot_restorer(void);
-/* 1: memory may have keys, and a thread rights to them. */
-extern uint32_t hot_keyed;
-/* Of what a signal has interrupted: does it block that signal, and is it at the
- * end of a system call? */
-bool hot_was_blocked(const void *context);
-bool hot_was_in_call(const void *context);
-/* Is there nothing that only the kernel can put back? */
-bool hot_may_return(const void *context);
-/* A call that the signal has ended, which it had let in, is made again. */
-void hot_begin_again(void *context);
-
-/* ---- hot_visit.c --------------------------------------------------------- */
-
-enum { VISITS = 1024 };
-
-/* A thread in our handler. */
-struct visit {
-	uint64_t pointer;	/* the thread's; 0: nobody */
-	uint64_t frame;		/* a word in the lowest handler's frame */
-	uint32_t inside;	/* handlers, one on top of the other */
-	uint32_t tid;		/* 0: not known yet */
-	struct record_window *window;	/* that it writes to, or NULL */
-	uint32_t reading;	/* the table half that it reads, + 1; 0: none */
-	uint32_t more;		/* intervals that came on top of it */
-};
-extern struct visit hot_visits[VISITS];
-
-/* NULL: there is no room for one; guest.inside has it. mark: a word in the
- * caller's frame. *lowest: it is not on top of another handler of ours. */
-struct visit *hot_visit_begin(volatile uint64_t *mark, bool *lowest);
-void hot_visit_end(struct visit *v, bool lowest);
 
 /* ---- hot_ring.c ---------------------------------------------------------- */
 
@@ -197,17 +139,15 @@ void hot_ring_commit(struct record_window *w, struct record *rec);
 
 /* ---- hot_stack.c --------------------------------------------------------- */
 
-/* Fills pcs, depth and end from a signal's ucontext. *reading: the half that is
- * read meanwhile, + 1. */
+/* Fills pcs, depth and end from a signal's ucontext. */
 void hot_stack_walk(struct record_area *area, const void *context,
-		    struct record *rec, uint32_t most, uint32_t *reading);
+		    struct record *rec, uint32_t most);
 
 struct hot_walk {
 	uint64_t *pcs;		/* leaf first */
 	uint32_t tid, most;
 	uint32_t depth;		/* found */
 	uint8_t end;		/* enum record_end */
-	uint32_t *reading;	/* see hot_stack_walk; or NULL */
 };
 
 /* The same from registers. */
@@ -221,13 +161,6 @@ bool hot_stack_has(struct record_area *area, uint32_t tid, uint64_t sp,
 		   uint64_t address);
 /* Is that much of the stack below sp, by what is known without a call? */
 bool hot_stack_is_roomy(struct record_area *area, uint64_t sp, uint64_t least);
-
-/* ---- inside.c ------------------------------------------------------------ */
-
-/* Handlers that were left for good are found; ours must still be in place. */
-void call_the_left(const struct collector_call *call, uint64_t pid);
-/* No handler is inside any more; false: one does not come out. */
-bool handlers_left(const struct collector_call *call);
 
 /* ---- setup.c ------------------------------------------------------------- */
 

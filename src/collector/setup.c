@@ -96,6 +96,22 @@ may_wait(const struct collector_call *call)
 	return call->helper != 0;
 }
 
+/* No handler is inside any more; false: one does not come out. */
+static bool
+handlers_left(const struct collector_call *call)
+{
+	const int looks = may_wait(call) ? 2000 : 1;
+	int i;
+
+	for (i = 0; i < looks; i++) {
+		if (i > 0)
+			nap_ms();
+		if (__atomic_load_n(&guest.inside, __ATOMIC_SEQ_CST) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool
 is_error(int64_t result)
 {
@@ -136,7 +152,6 @@ forget_parent(const struct collector_call *call)
 	guest.area = NULL;
 	guest.origin = NULL;
 	guest.inside = 0;
-	memset(hot_visits, 0, sizeof hot_visits);
 	guest.signo = 0;
 	sonde_owner.token = 0;
 	sonde_owner.signo = 0;
@@ -183,8 +198,6 @@ map_area(const struct collector_call *call)
 	leave_children_out(at, call->size);
 	guest.area_size = call->size;
 	guest.vdso_clock = call->vdso_clock;
-	hot_fs_readable = ((struct record_area *)at)->fs_readable;
-	hot_keyed = ((struct record_area *)at)->keyed;
 	__atomic_store_n(&guest.area, (struct record_area *)at,
 			 __ATOMIC_SEQ_CST);
 	return 0;
@@ -301,7 +314,6 @@ stop(struct collector_call *call)
 {
 	if (handled(HAZARD_TIMERS_STAY))
 		timers_stop();
-	call_the_left(call, (uint64_t)sys4(__NR_getpid, 0, 0, 0, 0));
 	return handled(HAZARD_HANDLER_STAYS) ? handler_out(call) : 0;
 }
 

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base.h"
-#include "control.h"
 
 struct btf {
 	unsigned char *data;
@@ -216,24 +215,4 @@ btf_member(const struct btf *b, uint32_t type, const char *name,
 	   struct btf_place *out)
 {
 	return find_member(b, type, name, 0, out);
-}
-
-int
-kernel_member(const char *type, const char *name, uint32_t *offset)
-{
-	struct btf *b = btf_open("/sys/kernel/btf/vmlinux");
-	struct btf_place place;
-	uint32_t its;
-	bool found;
-
-	if (!b)
-		return -1;
-	its = btf_find(b, BTF_KIND_STRUCT, type);
-	found = its && btf_member(b, its, name, &place);
-	btf_free(b);
-	if (!found)
-		return fail(FAIL_UNSUITABLE, "the kernel's %s has no %s", type,
-			    name);
-	*offset = place.offset;
-	return 0;
 }

@@ -8,11 +8,8 @@
  * Each command to the guest is one errand of its own: between them nothing of
  * ours runs in the target but the handler.
  */
-#include <cpuid.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,44 +33,6 @@ round_page(uint64_t n)
 	return (n + PAGE - 1) / PAGE * PAGE;
 }
 
-static sigjmp_buf cannot;
-
-static void
-on_illegal(int signo)
-{
-	(void)signo;
-	siglongjmp(cannot, 1);
-}
-
-/* By an instruction (Linux 5.9, processors since 2012): tried, since not every
- * kernel that permits it says so in AT_HWCAP2. */
-static bool
-fs_is_readable(void)
-{
-	struct sigaction action = { .sa_handler = on_illegal }, before;
-	uint64_t base;
-	volatile bool readable = false;
-
-	if (sigaction(SIGILL, &action, &before) < 0)
-		return false;
-	if (!sigsetjmp(cannot, 1)) {
-		__asm__ volatile("rdfsbase %0" : "=r"(base));
-		readable = base != 0;
-	}
-	(void)sigaction(SIGILL, &before, NULL);	/* it was there */
-	return readable;
-}
-
-/* Protection keys, and the kernel has them on. */
-static bool
-memory_has_keys(void)
-{
-	enum { FEATURES = 7, OSPKE = 1 << 4 };
-	unsigned a, b, c, d;
-
-	return __get_cpuid_count(FEATURES, 0, &a, &b, &c, &d) && c & OSPKE;
-}
-
 static int
 lay_out(struct record_area *a, const struct guest_options *opt)
 {
@@ -94,8 +53,6 @@ lay_out(struct record_area *a, const struct guest_options *opt)
 	a->tickers_at = at;
 	at += RECORD_TICKERS * sizeof(uint32_t);
 	a->memo_at = at;
-	a->fs_readable = fs_is_readable();
-	a->keyed = memory_has_keys();
 	at += STEP_MEMO * sizeof(struct step_memo);
 	a->rings_at = at;
 	at = round_page(at + (uint64_t)a->windows * a->window_bytes);

@@ -273,14 +273,3 @@ filter_check(pid_t tid)
 	}
 	return filter_refuse();
 }
-
-bool
-thread_is_dispatched(pid_t tid)
-{
-	enum { GET_DISPATCH = 0x4211, ON = 1 };
-	struct { uint64_t mode, selector, offset, length; } d = { 0, 0, 0, 0 };
-
-	/* kernels before 6.4 do not tell */
-	return ptrace((enum __ptrace_request)GET_DISPATCH, tid, sizeof d,
-		      &d) == 0 && d.mode == ON;
-}

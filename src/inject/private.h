@@ -115,9 +115,6 @@ bool filter_spares(const struct sock_filter *f, size_t n);
 /* All filters of a thread that we have stopped and that has some; else
  * FAIL_UNSUITABLE. */
 int filter_check(pid_t tid);
-/* A thread that stands: do its system calls go to the program itself
- * (PR_SET_SYSCALL_USER_DISPATCH)? Ours would, too. */
-bool thread_is_dispatched(pid_t tid);
 int filter_refuse(void);
 
 /* ---- spare.c ------------------------------------------------------------- */

@@ -34,8 +34,6 @@ struct thread {
 	uint64_t drain;		/* when cpu_ns was read, of the POSIX form */
 	bool ticked;		/* a record came since the last drain */
 	bool deaf;		/* it gets no ticks: see inject_deaf.c */
-	uint64_t held_back, held_ns;	/* ticks, by the clock's gate; not
-					 * booked yet */
 	bool late;		/* they come when they do harm: never more */
 	bool timed;		/* POSIX: a timer was asked for */
 	/* system time, with a clock of kernel mode: samples that have none yet;
@@ -91,7 +89,6 @@ struct inject {
 	uint64_t refreshed_ns;
 	bool births;		/* stacks to be published */
 	uint64_t published_ns;
-	uint64_t held_back;	/* of all threads */
 	char *why;
 };
 
@@ -142,9 +139,6 @@ bool inject_wants_ticks(struct inject *e, pid_t tid);
 bool inject_is_deaf(struct inject *e, struct thread *th);
 /* A tick came into a call that lets signals in: the last for this thread. */
 void inject_came_late(struct inject *e, struct thread *th);
-/* Ticks that the clock's gate has held back since; and of a rest their time,
- * booked as lost. */
-void inject_note_held_back(struct inject *e);
 /* POSIX: tell the guest who is deaf, and whether a handler may make calls. */
 void inject_tell_guest(struct inject *e);
 /* What the guest has counted as lost since the last time. */

@@ -17,8 +17,6 @@ inject_wants_ticks(struct inject *e, pid_t tid)
 {
 	struct thread *th = inject_thread(e, tid);
 
-	if (e->clock && signal_clock_is_gated(e->clock))
-		return true;	/* the kernel looks at each tick */
 	th->deaf = th->late ||
 		inject_thread_is_deaf(e->opt->target, tid,
 				      guest_signal(e->guest));
@@ -52,26 +50,6 @@ inject_is_deaf(struct inject *e, struct thread *th)
 		return before;
 	send_ticks(e, th, wants);
 	return true;
-}
-
-void
-inject_note_held_back(struct inject *e)
-{
-	const uint64_t all = e->clock && signal_clock_is_gated(e->clock) ?
-		signal_clock_held_back(e->clock, 0) : 0;
-	uint64_t tid, slot;
-	size_t at = 0;
-
-	if (all <= e->held_back)
-		return;
-	e->held_back = all;
-	while (map_next(&e->threads, &at, &tid, &slot)) {
-		struct thread *th = (struct thread *)(uintptr_t)slot;
-		const uint64_t n = signal_clock_held_back(e->clock, th->tid);
-
-		th->held_ns += (n - th->held_back) * e->opt->interval_ns;
-		th->held_back = n;
-	}
 }
 
 /* ---- without perf: what the guest cannot see ----------------------------- */

@@ -192,16 +192,9 @@ static void
 book_rest(struct inject *e, struct thread *th, uint64_t rest)
 {
 	const uint64_t interval = e->opt->interval_ns;
-	const uint64_t held = rest < th->held_ns ? rest : th->held_ns;
 
 	if (!rest)
 		return;
-	if (held && !e->mute_cause) {
-		book_gap(e, th, held, "blocked", th->name);
-		th->held_ns -= held;
-		book_rest(e, th, rest - held);
-		return;
-	}
 	if (e->mute_cause) {
 		book_gap(e, th, rest, e->mute_cause, "");
 		return;
@@ -393,8 +386,6 @@ inject_book_threads(struct inject *e)
 {
 	const double scale = scale_of_rests(e);
 	uint64_t pending = 0;
-
-	inject_note_held_back(e);
 
 	size_t at = 0;
 	uint64_t tid, slot;
