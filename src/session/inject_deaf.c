@@ -203,6 +203,8 @@ inject_book_held_back(struct inject *e, struct thread *th, uint64_t rest)
 	return booked;
 }
 
+#define TOLD_NS	UINT64_C(100000000)
+
 static void
 tell_reason(const struct inject *e, struct str *text, enum gate_reason reason,
 	    const char *why)
@@ -217,7 +219,8 @@ tell_reason(const struct inject *e, struct str *text, enum gate_reason reason,
 		n += th->held_all_ns[reason] > 0;
 		ns += th->held_all_ns[reason];
 	}
-	if (n)
+	/* libc blocks all signals for moments */
+	if (n && (reason != GATE_BLOCKED || ns >= TOLD_NS))
 		str_addf(text, "%s%u thread%s not sampled for %.1f s of CPU "
 			 "time: %s", text->len ? ", " : "", n, n == 1 ? "" :
 			 "s", (double)ns / 1e9, why);
