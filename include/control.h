@@ -279,6 +279,11 @@ int thread_settle(struct target *t, struct held *h, uint64_t timeout_ns);
 enum reached { NOT_REACHED, REACHED, UNWATCHED };
 int thread_run_to(struct target *t, struct held *h, uint64_t addr,
 		  uint64_t timeout_ns);
+/* Let a held thread run to the end of a system call, or for so long, and stand
+ * at a plain stop; its signals are delivered. 0, -1 failed. Nothing of it stays
+ * should we be killed. */
+int thread_run_through_call(struct target *t, struct held *h,
+			    uint64_t timeout_ns);
 /* Wait for the next event of one thread, held or auto-attached; 0, or -1 at
  * the deadline (EVENT_NONE) or when it is gone (EVENT_THREAD_GONE,
  * EVENT_ENDED). */

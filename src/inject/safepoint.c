@@ -12,12 +12,12 @@
  *
  * From such a place the thread is let run, to the return address of the
  * outermost unsafe frame, a few times for 100 ms. Where the processor cannot
- * watch for that, it runs for some moments and is looked at again.
+ * watch for that, it runs for as long in moments, each of which ends with its
+ * next system call, and is looked at behind each.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "private.h"
@@ -26,10 +26,11 @@
 enum {
 	FRAMES_MAX = 20000,	/* as many as inject records */
 	ESCAPES = 3,
-	MOMENTS = 100,
-	MOMENT_NS = 1000 * 1000,
+	MOMENTS_ALIKE = 32,	/* then they last twice as long, up to: */
+	TWICE_MOST = 4,
 };
 #define ESCAPE_NS	UINT64_C(100000000)
+#define MOMENT_NS	UINT64_C(1000000)
 
 static const char *const anywhere[] = {
 	"malloc", "calloc", "realloc", "free", "cfree", "memalign",
@@ -219,21 +220,14 @@ safepoint_is_clear(struct safepoint *sp, const struct user_regs_struct *r)
 
 /* ---- getting out of there ------------------------------------------------ */
 
-/* A moment of running, where no address can be watched. */
 static int
-run_a_little(struct safepoint *sp, struct held *h)
+run_a_moment(struct safepoint *sp, struct held *h, unsigned i)
 {
-	const struct timespec moment = { .tv_nsec = MOMENT_NS };
-	const uint64_t from = now_ns();
-	int r;
+	const unsigned twice = i / MOMENTS_ALIKE;
 
-	if (thread_resume(h->tid, RUN_FREE, 0) < 0)
-		return -1;
-	h->stopped = false;
-	(void)nanosleep(&moment, NULL);
-	r = thread_settle(sp->p->t, h, 10 * ESCAPE_NS);
-	h->ran_ns += now_ns() - from;
-	return r;
+	return thread_run_through_call(sp->p->t, h, MOMENT_NS <<
+				       (twice < TWICE_MOST ? twice :
+					TWICE_MOST));
 }
 
 int
@@ -241,7 +235,9 @@ safepoint_reach(struct safepoint *sp, struct held *h)
 {
 	const struct walked *frames = sp->frames;
 	bool missed = false;	/* so it was stopped just anywhere */
-	int i, moments = 0;
+	const uint64_t since = now_ns();
+	unsigned moments = 0;
+	int i;
 
 	for (i = 0; i <= ESCAPES;) {
 		struct user_regs_struct r;
@@ -261,8 +257,10 @@ safepoint_reach(struct safepoint *sp, struct held *h)
 			return 0;
 		reached = thread_run_to(sp->p->t, h, frames[depth].pc,
 					ESCAPE_NS);
-		if (reached == UNWATCHED && moments++ < MOMENTS)
-			reached = run_a_little(sp, h) < 0 ? -1 : REACHED;
+		if (reached == UNWATCHED &&
+		    now_ns() - since < ESCAPES * ESCAPE_NS)
+			reached = run_a_moment(sp, h, moments++) < 0 ? -1 :
+				REACHED;
 		else
 			i++;
 		if (reached < 0 || reached == UNWATCHED)

@@ -248,12 +248,7 @@ collection_note_children(struct collection *c)
 uint64_t
 collection_read_usage(struct collection *c)
 {
-	const uint64_t now = now_ns();
-
-	usage_read(c->target, &c->usage);
-	if (c->rec)
-		usage_add_waits(&c->usage, c->rec);
-	return now;
+	return usage_read(c->target, c->rec, &c->usage);
 }
 
 void

@@ -106,6 +106,7 @@ struct thread *inject_thread(struct inject *e, pid_t tid);
 void *inject_start(struct recorder *rec, const struct recorder_options *o,
 		   const char **why);
 void inject_free(struct inject *e);
+int inject_run(void *engine, bool on);
 /* The clocks go on, or have gone on: from here all CPU time counts. */
 void inject_begin_stretch(struct inject *e);
 /* A record of the kernel, for signal_clock_drain. */

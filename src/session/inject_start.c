@@ -158,17 +158,13 @@ begin(struct inject *e)
 		signal_clock_drain(e->clock, inject_kernel_record, e);
 	else
 		inject_read_share(e);
-	e->running = true;
 	e->last_beat_ns = now_ns();
 	keep(e);
-	inject_begin_stretch(e);
-	if (e->kernel)
-		clock_enable(e->kernel);
-	if (e->clock)
-		return signal_clock_enable(e->clock, true);
-	inject_read_threads(e, READ_BASES);
-	note_deaf(e);
-	return 0;
+	if (!e->clock)
+		note_deaf(e);
+	/* timers tick already: they find that it is off */
+	__atomic_store_n(&guest_area(e->guest)->on, false, __ATOMIC_RELEASE);
+	return e->opt->held ? 0 : inject_run(e, true);
 }
 
 void *

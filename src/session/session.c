@@ -126,13 +126,20 @@ collection_start(struct target *t, const struct settings *s,
 void
 collection_runs(struct collection *c)
 {
-	if (c->standing && c->rec)
-		recorder_restart_waits(c->rec);
+	if (!c->standing)
+		return;
 	c->standing = false;
+	if (!c->rec || c->paused)
+		return;
+	recorder_restart_waits(c->rec);
+	if (recorder_start(c->rec) < 0)
+		str_addf(&c->trouble, "%snothing was sampled: %s",
+			 c->trouble.len ? ", " : "", fail_last()->reason);
 }
 
+/* Its clocks are on. */
 static bool
-looks(const struct collection *c)
+samples(const struct collection *c)
 {
 	return c->rec && !c->paused && !c->standing;
 }
@@ -140,7 +147,7 @@ looks(const struct collection *c)
 size_t
 collection_pollfds(struct collection *c, struct pollfd *fds, size_t max)
 {
-	return c->rec && !c->paused ? recorder_pollfds(c->rec, fds, max) : 0;
+	return samples(c) ? recorder_pollfds(c->rec, fds, max) : 0;
 }
 
 static uint64_t
@@ -154,7 +161,7 @@ uint64_t
 collection_deadline(const struct collection *c)
 {
 	const uint64_t work = work_due(c);
-	const uint64_t look = looks(c) ?
+	const uint64_t look = samples(c) ?
 		recorder_look_due(c->rec) : UINT64_MAX;
 
 	return look < work ? look : work;
@@ -188,8 +195,7 @@ flush(struct collection *c)
 static void
 plan_drain(struct collection *c, uint64_t now)
 {
-	const unsigned crowding = c->rec && !c->paused ?
-		recorder_crowding(c->rec) : 0;
+	const unsigned crowding = samples(c) ? recorder_crowding(c->rec) : 0;
 
 	if (crowding > CROWDED)
 		c->drain_ns = c->drain_ns * CROWDED / crowding;
@@ -215,12 +221,12 @@ collection_work(struct collection *c)
 {
 	const uint64_t now = now_ns();
 
-	if (looks(c) && recorder_look_wanted(c->rec, now)) {
+	if (samples(c) && recorder_look_wanted(c->rec, now)) {
 		/* whatever is there to be drained wakes us at once again */
 		if (recorder_look(c->rec) && now < work_due(c))
 			return !recorder_counts(c->rec)->execed;
 	}
-	if (c->rec && !c->paused) {
+	if (samples(c)) {
 		if (now < work_due(c) && !recorder_ripe(c->rec))
 			return !recorder_counts(c->rec)->execed;
 		recorder_drain(c->rec, false);

@@ -340,11 +340,11 @@ waits_guessed_ns(const struct waits *w)
 }
 
 void
-waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT])
+waits_sum(const struct waits *w, uint64_t now, uint64_t sum[MSTATE_COUNT])
 {
 	memcpy(sum, w->accounts.booked, sizeof w->accounts.booked);
 	if (w->on)
-		accounts_sum(&w->accounts, &w->roll, &w->census, now_ns(),
+		accounts_sum(&w->accounts, &w->roll, &w->census, now,
 			     unmet(w, CENSUS_SO_FAR), sum);
 }
 

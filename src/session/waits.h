@@ -2,8 +2,9 @@
 /*
  * Where threads are while they have no processor, the same beside every
  * engine: waits_roll.c knows the threads, waits_pace.c when to look at them,
- * waits_look.c looks at one, waits_account.c keeps its account, waits_held.c
- * what of it is not written yet, waits_brief.c that of those too short for a
+ * waits_look.c looks at one, waits_account.c keeps its account, waits_woken.c
+ * knows where it waited for a processor, waits_held.c what of it is not written
+ * yet, waits_brief.c that of those too short for a
  * look; waits_sum.c adds up what is not booked.
  */
 #ifndef SONDE_SESSION_WAITS_H
@@ -48,8 +49,8 @@ void waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns);
 /* Who there is, also after the end until the next beginning. NULL: w is. */
 struct roll;
 const struct roll *waits_roll(const struct waits *w);
-/* Time by state since the first beginning, what is pending too. */
-void waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT]);
+/* Time by state from the first beginning until then, what is pending too. */
+void waits_sum(const struct waits *w, uint64_t now, uint64_t sum[MSTATE_COUNT]);
 /* Of that, waits of threads that nobody told of and no look has met. */
 uint64_t waits_guessed_ns(const struct waits *w);
 
@@ -117,7 +118,17 @@ struct waiter {			/* a thread */
 	uint64_t blocked_ns, waited_ns;	/* of it so far */
 	uint64_t faults, fault_turns;	/* when it was found blocked last */
 	uint64_t fault_ns;	/* what one takes; 0 not known */
-	uint64_t unplaced_ns;	/* of what it waited: nobody knows where */
+	uint64_t unplaced_ns;	/* of what it waited: not in held[] yet */
+	uint64_t woken_ns;	/* ... and began when it woke up */
+	struct outs {
+		double woken;	/* the part of its waits that began so */
+		/* so often it left a processor, and has not come back yet; and
+		 * what was counted at the last reading */
+		double willing, lost;
+		uint64_t willing_then, lost_then, turns_then, read_at;
+		bool known;
+	} outs;
+	bool woke;		/* it was blocked, and waits since then */
 	struct late_time {	/* ... and is before a resource sample */
 		uint64_t ns, at;
 	} late[LATE_MAX];
@@ -164,7 +175,18 @@ bool held_is_still(const struct waiter *th);
 /* Returns how much there was. */
 uint64_t held_take_back(struct waiter *th, enum mstate state, uint64_t ns);
 void held_place_waited(struct accounts *a, struct waiter *th, uint64_t now);
+void held_place_woken(struct accounts *a, struct waiter *th, uint64_t now,
+		      uint64_t frinfo);
 void held_place_later(struct waiter *th, uint64_t now);
+
+/* ---- waits_woken.c ------------------------------------------------------- */
+
+/* Of such a wait for a processor, counted at t: what began when the thread was
+ * woken; and of one that lasts until now. */
+uint64_t woken_of(const struct accounts *a, struct waiter *th, uint64_t now,
+		  const struct task_turns *t, uint64_t ns);
+uint64_t woken_now(const struct waiter *th, const struct task_turns *t,
+		   uint64_t ns);
 
 /* ---- waits_account.c ----------------------------------------------------- */
 

@@ -31,9 +31,20 @@ enum {
 
 /* ---- what it waited for a processor -------------------------------------- */
 
+/* slept: where it had slept before, as far as that is known. */
+static void
+place_waited(struct accounts *a, struct waiter *th, uint64_t now,
+	     uint64_t slept)
+{
+	if (th->known && (slept || th->frinfo))
+		held_place_woken(a, th, now, slept ? slept : th->frinfo);
+	if (th->run_frinfo || th->frinfo)
+		held_place_waited(a, th, now);
+}
+
 static void
 count_waited(struct accounts *a, struct waiter *th, uint64_t now,
-	     const struct task_turns *t)
+	     const struct task_turns *t, uint64_t slept)
 {
 	const uint64_t all = t->wait_ns - th->base.wait_ns;
 
@@ -42,10 +53,25 @@ count_waited(struct accounts *a, struct waiter *th, uint64_t now,
 					   th->waited_ns - all);
 		return;
 	}
-	th->unplaced_ns += all - th->waited_ns;
+
+	const uint64_t fresh = all - th->waited_ns;
+	const uint64_t woken = woken_of(a, th, now, t, fresh);
+
+	th->woken_ns += woken;
+	th->unplaced_ns += fresh - woken;
 	th->waited_ns = all;
-	if (th->run_frinfo || th->frinfo)
-		held_place_waited(a, th, now);
+	place_waited(a, th, now, slept);
+}
+
+/* It waits, and nobody has counted that yet. */
+static void
+add_waits_now(struct waiter *th, const struct task_turns *t, uint64_t ns)
+{
+	const uint64_t woken = woken_now(th, t, ns);
+
+	th->waited_ns += ns;
+	th->woken_ns += woken;
+	th->unplaced_ns += ns - woken;
 }
 
 /* ---- what it was blocked ------------------------------------------------- */
@@ -200,6 +226,7 @@ static void
 note_wants(struct waiter *th, uint64_t now, const struct task_turns *t,
 	   bool blocked)
 {
+	th->woke = !blocked && (th->blocked || th->woke) && same_turn(th, t);
 	if (blocked)
 		th->wants_since = 0;
 	else if (!th->wants_since || !same_turn(th, t))
@@ -211,6 +238,8 @@ void
 account_look(struct accounts *a, struct waiter *th, uint64_t now,
 	     const struct task_turns *t, const struct look *look)
 {
+	const uint64_t slept = th->known ? th->frinfo : 0;
+
 	th->looks++;
 	trim(th, now, t);
 	if (!look)
@@ -218,7 +247,7 @@ account_look(struct accounts *a, struct waiter *th, uint64_t now,
 	else if (look->blocked)
 		see_blocked(a, th, now, t, look);
 	note_wants(th, now, t, look ? look->blocked : th->blocked);
-	count_waited(a, th, now, t);
+	count_waited(a, th, now, t, slept);
 	th->last = *t;
 	th->looked_at = now;
 	held_write_due(a, th, now);
@@ -256,8 +285,8 @@ surely_waits(const struct waiter *th, uint64_t now, const struct task_turns *t)
  * it waits for a processor, and may have been blocked before. sure: so long
  * it did wait. */
 static void
-divide(struct accounts *a, struct waiter *th, uint64_t now, uint64_t open,
-       uint64_t sure)
+divide(struct accounts *a, struct waiter *th, uint64_t now,
+       const struct task_turns *t, uint64_t open, uint64_t sure)
 {
 	if (open <= LAG_NS)
 		return;
@@ -266,8 +295,7 @@ divide(struct accounts *a, struct waiter *th, uint64_t now, uint64_t open,
 
 	const uint64_t wait = sure + account_part_waited(th, open - sure);
 
-	th->waited_ns += wait;
-	th->unplaced_ns += wait;
+	add_waits_now(th, t, wait);
 	add_blocked(a, th, now, open - wait);
 }
 
@@ -294,10 +322,13 @@ account_end(struct accounts *a, struct waiter *th, uint64_t end)
 	a->seen_cpu_ns += th->last.cpu_ns - th->base.cpu_ns;
 	guess_place(th);
 	if (!th->blocked)
-		divide(a, th, end, account_new_blocked(th, th->looked_at,
-						       &th->last), 0);
-	th->unplaced_ns += part_since(th, end, th->waited_ns);
+		divide(a, th, end, &th->last,
+		       account_new_blocked(th, th->looked_at, &th->last), 0);
+	const uint64_t wait = part_since(th, end, th->waited_ns);
+
 	add_blocked(a, th, end, part_since(th, end, th->blocked_ns));
+	add_waits_now(th, &th->last, wait);
+	held_place_woken(a, th, end, th->frinfo);
 	held_place_waited(a, th, end);
 	held_write(a, th, end);
 }
@@ -310,12 +341,13 @@ account_stop(struct accounts *a, struct waiter *th, uint64_t now,
 
 	const uint64_t open = account_new_blocked(th, now, t);
 
-	count_waited(a, th, now, t);
+	count_waited(a, th, now, t, 0);
 	guess_place(th);
 	if (blocked)
 		add_blocked(a, th, now, open);
 	else
-		divide(a, th, now, open, surely_waits(th, now, t));
+		divide(a, th, now, t, open, surely_waits(th, now, t));
+	held_place_woken(a, th, now, th->frinfo);
 	held_place_waited(a, th, now);
 	held_write(a, th, now);
 	th->last = *t;
@@ -367,20 +399,23 @@ account_settle(struct accounts *a, struct waiter *th, uint64_t now,
 	const bool as_before = account_is_as_before(th, t);
 
 	trim(th, now, t);
-	count_waited(a, th, now, t);
+	count_waited(a, th, now, t, 0);
 
 	const uint64_t open = account_new_blocked(th, now, t);
 	const uint64_t wait = blocked ? 0 : must_have_waited(th, now, open, t);
 
-	th->waited_ns += wait;
-	th->unplaced_ns += wait;
+	add_waits_now(th, t, wait);
 	if (as_before)
 		add_blocked(a, th, now, open);
 	/* else the next look tells what in */
 	note_wants(th, now, t, blocked);
 	th->blocked = as_before;
+	if (!th->known || !th->frinfo) {	/* nobody saw it sleep */
+		th->unplaced_ns += th->woken_ns;
+		th->woken_ns = 0;
+	}
 	if (th->run_frinfo || th->frinfo)
-		held_place_waited(a, th, now);
+		place_waited(a, th, now, 0);
 	else
 		held_place_later(th, now);
 	th->last = *t;

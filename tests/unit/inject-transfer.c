@@ -174,6 +174,23 @@ stop_and_run_on(struct target *t)
 	check(target_release_all(t) == 0, "let go");
 }
 
+/*
+ * Its return from a call is met by a watch of the processor. Where there is
+ * none it is met by a clock of the time in user mode, whose signal may come
+ * late, when the next call has begun (seen below PVM, Linux 6.18: 1 of some
+ * 200). What that did is counted, all of it.
+ */
+static void
+check_marks(const char *how, const struct target_marks *marks)
+{
+	check(marks->cut_short == shared->cut, "%s: %lu cut short, %u counted",
+	      how, shared->cut, marks->cut_short);
+	check(shared->cut == 0 || (!processor_watches() && shared->cut <= 5),
+	      "%s: %lu cut short", how, shared->cut);
+	check(marks->began_again == 0 || !processor_watches(),
+	      "%s: %u waits began again", how, marks->began_again);
+}
+
 static void
 check_transfers(const char *how)
 {
@@ -196,11 +213,9 @@ check_transfers(const char *how)
 	}
 	printf("%s: %d visits, %lu rounds; %u waits began again\n", how, VISITS,
 	       shared->rounds, target_marks(t)->began_again);
-	check(shared->cut == 0, "%s: %lu cut short", how, shared->cut);
 	check(shared->interrupted == 0, "%s: %lu say EINTR", how,
 	      shared->interrupted);
-	check(target_marks(t)->cut_short == 0, "none is counted");
-	check(target_marks(t)->began_again == 0, "no wait began again");
+	check_marks(how, target_marks(t));
 	target_close(t);
 	shared->at.stop = 1;
 	check(waitpid(pid, &status, 0) == pid && status == 0, "its end: %x",
