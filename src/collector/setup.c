@@ -198,6 +198,8 @@ map_area(const struct collector_call *call)
 	leave_children_out(at, call->size);
 	guest.area_size = call->size;
 	guest.vdso_clock = call->vdso_clock;
+	hot_fs_readable = ((struct record_area *)at)->fs_readable;
+	hot_keyed = ((struct record_area *)at)->keyed;
 	__atomic_store_n(&guest.area, (struct record_area *)at,
 			 __ATOMIC_SEQ_CST);
 	return 0;

@@ -47,7 +47,7 @@ status_number(const char *text, const char *key, int base)
 	return at ? strtol(at + strlen(key), NULL, base) : 0;
 }
 
-static bool
+bool
 we_may_suspend_seccomp(void)
 {
 	char *text = file_read("/proc/self/status", NULL);

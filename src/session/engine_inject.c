@@ -301,6 +301,7 @@ inject_stop(void *engine, struct str *text)
 		str_addf(text, "%sno samples in the last %.1f s: %s",
 			 text->len ? ", " : "",
 			 (double)(now_ns() - e->mute_ns) / 1e9, e->mute_text);
+	inject_tell_held_back(e, text);
 	if (e->slept_ns)
 		str_addf(text, "%ssonde itself stood still for %.1f s: what "
 			 "it missed is lost by lease", text->len ? ", " : "",

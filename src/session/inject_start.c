@@ -28,6 +28,9 @@ open_clock(struct inject *e, const char **why)
 	e->clock = signal_clock_open(pid, e->opt->interval_ns, 0, 0);
 	if (!e->clock && fail_last()->kind != FAIL_DENIED)
 		return -1;
+	if (!(e->clock && signal_clock_is_gated(e->clock)) &&
+	    inject_check_ungated(e->opt->target) < 0)
+		return -1;
 	if (!e->clock)
 		inject_read_threads(e, READ_LIST);
 	else
