@@ -19,4 +19,8 @@ int foreign_open(const char *path, uint64_t most);
 /* All of it, NUL-ended; the caller frees it. NULL with errno. */
 char *foreign_read(const char *path, uint64_t most, size_t *size);
 
+/* What n packed bytes may become. Sound ones become 10 times as much at most;
+ * zlib can do 1000, xz 7000, and each byte of those fills more of memory. */
+size_t inflated_most(size_t n);
+
 #endif

@@ -112,3 +112,11 @@ foreign_read(const char *path, uint64_t most, size_t *size)
 		*size = (size_t)got;
 	return text;
 }
+
+size_t
+inflated_most(size_t n)
+{
+	enum { RATIO = 32, FREE = 8 << 20 };
+
+	return n > (SIZE_MAX - FREE) / RATIO ? SIZE_MAX : FREE + n * RATIO;
+}
