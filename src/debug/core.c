@@ -5,6 +5,7 @@
  * build-id proves that it is the one that was mapped.
  */
 #include "core.h"
+#include "foreign.h"
 
 #include <elfutils/libdwelf.h>
 #include <errno.h>
@@ -107,18 +108,7 @@ first_map(const struct core *core, size_t file)
 int
 core_open_regular(const char *path)
 {
-	struct stat st;
-	int fd;
-
-	/* to open a device may do something to it */
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return -1;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	return foreign_open(path, 0);
 }
 
 /* Once for all of them. */
@@ -300,11 +290,12 @@ open_core(struct core *core, const char *path)
 	GElf_Ehdr eh;
 
 	(void)elf_version(EV_CURRENT);
-	core->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	core->fd = foreign_open(path, 0);
+	if (core->fd < 0 && (errno == EINVAL || errno == ETIMEDOUT))
+		return fail(FAIL_UNSUITABLE, "%s: %s", path,
+			    foreign_error(errno));
 	if (core->fd < 0 || fstat(core->fd, &st) < 0)
 		return fail_errno("%s", path);
-	if (!S_ISREG(st.st_mode))
-		return fail(FAIL_UNSUITABLE, "%s: not a regular file", path);
 	core->size = (uint64_t)st.st_size;
 	core->elf = elf_begin(core->fd, ELF_C_READ, NULL);
 	if (!core->elf || !gelf_getehdr(core->elf, &eh) ||

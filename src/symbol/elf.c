@@ -4,6 +4,7 @@
  * mapped: its owner may truncate it while we look, and a mapped page that is
  * gone would kill us. libelf checks the bounds of everything it hands out.
  */
+#include "foreign.h"
 #include "symfile.h"
 
 #include <elfutils/libdwelf.h>
@@ -34,22 +35,12 @@ image_begin(struct image *im)
 const char *
 image_open(struct image *im, const char *path)
 {
-	struct stat st;
-
 	(void)elf_version(EV_CURRENT);	/* only an ancient libelf refuses */
 	*im = (struct image){ .fd = -1 };
 	/* a fifo or a device may lie where the file was: never wait on it */
-	im->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (im->fd < 0 || fstat(im->fd, &st) < 0) {
-		const char *why = strerror(errno);
-
-		image_close(im);
-		return why;
-	}
-	if (!S_ISREG(st.st_mode)) {
-		image_close(im);
-		return "not a regular file";
-	}
+	im->fd = foreign_open(path, 0);
+	if (im->fd < 0)
+		return foreign_error(errno);
 	im->elf = elf_begin(im->fd, ELF_C_READ, NULL);
 
 	const char *why = image_begin(im);
