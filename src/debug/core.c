@@ -4,6 +4,7 @@
  * that the kernel left out because a file has them, from that file.
  */
 #include "core.h"
+#include "foreign.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -175,11 +176,12 @@ open_core(struct core *core, const char *path)
 	GElf_Ehdr eh;
 
 	(void)elf_version(EV_CURRENT);
-	core->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	core->fd = foreign_open(path, 0);
+	if (core->fd < 0 && (errno == EINVAL || errno == ETIMEDOUT))
+		return fail(FAIL_UNSUITABLE, "%s: %s", path,
+			    foreign_error(errno));
 	if (core->fd < 0 || fstat(core->fd, &st) < 0)
 		return fail_errno("%s", path);
-	if (!S_ISREG(st.st_mode))
-		return fail(FAIL_UNSUITABLE, "%s: not a regular file", path);
 	core->size = (uint64_t)st.st_size;
 	core->elf = elf_begin(core->fd, ELF_C_READ, NULL);
 	if (!core->elf || !gelf_getehdr(core->elf, &eh) ||

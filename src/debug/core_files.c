@@ -4,6 +4,7 @@
  * its layout where it has none, proves that it is the one that was mapped.
  */
 #include "core.h"
+#include "foreign.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -84,18 +85,7 @@ first_map(const struct core *core, size_t file)
 int
 core_open_regular(const char *path)
 {
-	struct stat st;
-	int fd;
-
-	/* to open a device may do something to it */
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return -1;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	return foreign_open(path, 0);
 }
 
 /* Once for all of them. */

@@ -20,8 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "as_user.h"
 #include "elf_id.h"
+#include "foreign.h"
 #include "reader.h"
 #include "sums.h"
 
@@ -43,7 +43,7 @@ static int
 open_object(const struct experiment_archiving *a, const char *path,
 	    const char *build_id)
 {
-	const int fd = open_as_user(path, a->owner, a->group);
+	const int fd = foreign_open_as(path, a->owner, a->group);
 	struct stat st;
 	struct str id = { 0 };
 
