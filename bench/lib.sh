@@ -94,7 +94,7 @@ installed()
 build_programs()
 {
 	local name cc=${CC:-cc}
-	local libs=(-ldw -lelf -liberty -lunwind-ptrace -lunwind-generic
+	local libs=(-ldw -lelf -llzma -liberty -lunwind-ptrace -lunwind-generic
 		-lunwind -lpthread)
 
 	mkdir -p "$PROGRAMS"

@@ -44,6 +44,17 @@ struct arch {
 	 * a register or a pointer. */
 	uint64_t (*call_target)(const unsigned char *insn, size_t n,
 				uint64_t ret);
+	/* A function of this code returns a word of what its first argument
+	 * points to: where in it; -1: it does something else. */
+	int (*getter_offset)(const unsigned char *code, size_t n);
+	int reg_args[2];	/* of the first two integer arguments */
+	struct arch_resume {	/* where they have a pc and an sp: */
+		int pc, sp;
+	} jmp_buf, ucontext;	/* of glibc and musl alike */
+	/* glibc hides both in a jmp_buf: it turns the word, xored with a guard,
+	 * to the left by so many bits; the guard is so far behind the thread
+	 * pointer, 0: in __pointer_chk_guard. */
+	int jmp_buf_turn, jmp_buf_guard;
 };
 
 extern const struct arch arch;

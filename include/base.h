@@ -184,6 +184,17 @@ struct hash_two {
 
 struct hash_two hash_words(const uint64_t *words, size_t n, uint64_t seed);
 
+/* The XXH64 of bytes that come in pieces; empty with all zeros. */
+struct checksum {
+	uint64_t lanes[4], size;
+	unsigned char rest[32];
+};
+
+void checksum_add(struct checksum *sum, const void *data, size_t n);
+uint64_t checksum_end(const struct checksum *sum);
+/* The first n bytes of a file, wherever it stands. -1: it has fewer. */
+int checksum_file(struct checksum *sum, int fd, uint64_t n);
+
 /* CLOCK_MONOTONIC, nanoseconds. */
 uint64_t now_ns(void);
 /* CPU time of the calling thread, nanoseconds. */

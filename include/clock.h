@@ -150,6 +150,17 @@ int signal_clock_signal(struct signal_clock *c, int signo,
 			void *arg);
 /* Begin or cease to send to a thread. Its clock counts on. */
 void signal_clock_send(struct signal_clock *c, pid_t tid, bool on);
+/* A thread in no ordinary state gets none (control's gate.c). Where that is
+ * not so, the caller must ask. How many were held back; tid 0: of all. */
+bool signal_clock_is_gated(const struct signal_clock *c);
+struct gate_news;
+void signal_clock_held_back(const struct signal_clock *c, pid_t tid,
+			    struct gate_news *news);
+/* So many seccomp filters of this thread permit a handler's return; threads
+ * that it creates inherit that. */
+void signal_clock_note_filters(struct signal_clock *c, pid_t tid,
+			       uint32_t filters);
+uint32_t signal_clock_filters(const struct signal_clock *c, pid_t tid);
 int signal_clock_enable(struct signal_clock *c, bool on);
 size_t signal_clock_pollfds(const struct signal_clock *c, struct pollfd *fds,
 			    size_t max);

@@ -165,10 +165,40 @@ char *target_maps(struct target *t);
  * base, read from memory. false: none, or no sound ELF image. */
 bool image_symbol(struct target *t, uint64_t base, const char *name,
 		  uint64_t *addr);
+/* Does it take signals by a call, as sigtimedwait or a signalfd, by what its
+ * load objects import? Then a signal of ours that a thread blocks may be seen:
+ * which one calls what, to be freed. NULL: none does. */
+char *target_takes_signals(struct target *t);
 /* Open the very file of a mapping (base's mapped_file). -1: only its memory
  * has it. */
 int target_open_mapped(struct target *t, uint64_t start, uint64_t end,
 		       const char *path, uint64_t device, uint64_t inode);
+
+/* ---- gate.c: before the signals of perf events --------------------------- */
+
+/* The kernel itself looks at the thread, in the moment of an overflow, and
+ * sends no signal that would be pending, or whose handler could not return. */
+struct gate;
+enum gate_looks { GATE_FOR_TRACER, GATE_FOR_HANDLER };	/* by whom it is taken */
+enum gate_reason { GATE_BLOCKED, GATE_DISPATCHED, GATE_CONFINED,
+		   GATE_REASONS };
+/* NULL, without a failure: the kernel has none for this user (Linux 6.10,
+ * root, the initial PID namespace). */
+struct gate *gate_open(int signo, enum gate_looks looks);
+void gate_close(struct gate *g);
+/* An event, before it sends its first signal. -1 with errno. */
+int gate_put(const struct gate *g, int fd);
+/* A thread, before its first signal, or later: so many seccomp filters permit a
+ * handler's return. -1 with errno. */
+int gate_note_filters(const struct gate *g, pid_t tid, uint32_t filters);
+void gate_forget(const struct gate *g, pid_t tid);
+/* Signals of a thread that were none, and the kernel's name for its filters at
+ * the last one that these held back: threads that live and have the same name
+ * have the same filters. tid 0: of all. */
+struct gate_news {
+	uint64_t held[GATE_REASONS], filter;
+};
+void gate_held_back(const struct gate *g, pid_t tid, struct gate_news *news);
 
 /* ---- stops -------------------------------------------------------------- */
 

@@ -241,6 +241,8 @@ int experiment_archive(const struct experiment_archiving *a,
 char *experiment_archived_name(const char *path);
 /* Build-id of that copy in the experiment; "" unknown. Caller frees. */
 char *experiment_archived_id(const char *experiment, const char *path);
+/* Copies in the archives of all of these that are equal become one file. */
+void experiment_share_archives(const char *const *paths, size_t n);
 
 /* ---- read.c: reading ----------------------------------------------------- */
 
@@ -325,9 +327,16 @@ const char *experiment_notes(const struct experiment_reader *rd); /* or "" */
 size_t experiment_warning_count(const struct experiment_reader *rd);
 const char *experiment_warning(const struct experiment_reader *rd, size_t i);
 /* Files that are not what was written into them: missing, cut, overwritten.
- * None while it is being recorded. Reading on may find more. */
+ * While it is recorded only what no writer leaves so. Reading may find more. */
 size_t experiment_damaged_count(const struct experiment_reader *rd);
 const char *experiment_damaged(const struct experiment_reader *rd, size_t i);
+/* Is the archived copy of a path, in archives/ of the founder, what was copied?
+ * If not, it is a damaged file of the experiment. */
+bool experiment_archived_sound(const struct experiment_reader *rd,
+			       const char *founder, const char *path);
+/* A file that is read with this experiment (its group) lacks something. */
+void experiment_note_damage(const struct experiment_reader *rd,
+			    const char *name, const char *what);
 size_t experiment_child_count(const struct experiment_reader *rd);
 const struct experiment_reader *
 experiment_child(const struct experiment_reader *rd, size_t i);

@@ -35,6 +35,7 @@ enum hazard {
 	HAZARD_EXEC_WAITS,	/* an exec waits for one of ours, and we for it */
 	HAZARD_FRAME,		/* we are killed while a thread works for us */
 	HAZARD_FROZEN,		/* a frozen control group */
+	HAZARD_GATE,		/* ticks to a thread in no ordinary state */
 	HAZARD_GUEST_FAULTS,	/* our entry crashes in the target */
 	HAZARD_GUEST_HANGS,	/* our entry does not return there */
 	HAZARD_HANDLER_STAYS,	/* our handler, when we have gone */

@@ -379,6 +379,16 @@ int guest_ticker(struct guest *g, int fd, pid_t tid);
 /* Does it block the signal, or wait for it in sigtimedwait? Then no tick may
  * be sent to it. */
 bool inject_thread_is_deaf(struct target *t, pid_t tid, int signo);
+/* How many seccomp filters it has; strict mode is none. UINT32_MAX: there are
+ * some, and the kernel does not say how many. */
+uint32_t inject_thread_filters(struct target *t, pid_t tid);
+/* Stop it, and ask each of them about rt_sigreturn: how many there are, or 0:
+ * one of them forbids it, or the kernel does not show them to this user. */
+uint32_t inject_ask_filters(struct target *t, pid_t tid,
+			    struct inject_report *report);
+/* What makes ticks unsafe for some thread, where the kernel does not look at
+ * each one: FAIL_UNSUITABLE. */
+int inject_check_ungated(struct target *t);
 /* By seccomp: a call of ours may end it. */
 bool inject_thread_is_confined(struct target *t, pid_t tid);
 /* GUEST_POSIX_TIMER: all that are deaf; what guest_refresh goes by. */

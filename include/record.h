@@ -143,7 +143,9 @@ struct record_area {
 	uint64_t table_bytes;	/* of one half */
 	uint64_t tickers_at;	/* uint32_t x RECORD_TICKERS */
 	uint64_t memo_at;	/* step_memo x STEP_MEMO; the guest's */
-	uint64_t constant_pad[5];
+	uint32_t fs_readable;	/* 1: an instruction reads the base of %fs */
+	uint32_t keyed;		/* 1: memory may have protection keys */
+	uint64_t constant_pad[4];
 
 	/* Written by the tracer. */
 	uint32_t on;		/* 0: handlers pass through */

@@ -65,6 +65,21 @@ call_target(const unsigned char *insn, size_t n, uint64_t ret)
 	return ret - 4 + (uint64_t)((int64_t)((uint64_t)word << 38) >> 36);
 }
 
+/* bti c, perhaps; ldr x0, [x0, #OFFSET]; ret */
+static int
+getter_offset(const unsigned char *code, size_t n)
+{
+	uint32_t word[3] = { 0 };
+	const uint32_t *at = word;
+
+	memcpy(word, code, n < sizeof word ? n : sizeof word);
+	if (*at == 0xd503245f)
+		at++;
+	if ((at[0] & 0xffc003ff) != 0xf9400000 || at[1] != 0xd65f03c0)
+		return -1;
+	return (int)(at[0] >> 10 & 0xfff) * 8;
+}
+
 const struct arch arch = {
 	.name = "aarch64",
 	.elf_machine = EM_AARCH64,
@@ -79,6 +94,10 @@ const struct arch arch = {
 	.from_ptrace = regs_from_ptrace,
 	.call_length = call_length,
 	.call_target = call_target,
+	.getter_offset = getter_offset,
+	.reg_args = { 0, 1 },
+	.jmp_buf = { .pc = 88, .sp = 104 },
+	.ucontext = { .pc = 440, .sp = 432 },
 };
 
 struct step_regs

@@ -178,6 +178,27 @@ call_target(const unsigned char *insn, size_t n, uint64_t ret)
 	return ret + (uint64_t)(int64_t)distance;
 }
 
+/* endbr64, perhaps; mov OFFSET(%rdi),%rax; ret */
+static int
+getter_offset(const unsigned char *code, size_t n)
+{
+	static const unsigned char mark[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	int32_t far;
+
+	if (n > sizeof mark && memcmp(code, mark, sizeof mark) == 0) {
+		code += sizeof mark;
+		n -= sizeof mark;
+	}
+	if (n < 5 || code[0] != 0x48 || code[1] != 0x8b)
+		return -1;
+	if (code[2] == 0x47 && code[4] == 0xc3 && code[3] < 0x80)
+		return code[3];
+	if (n < 8 || code[2] != 0x87 || code[7] != 0xc3)
+		return -1;
+	memcpy(&far, code + 3, sizeof far);
+	return far;
+}
+
 const struct arch arch = {
 	.name = "x86_64",
 	.elf_machine = EM_X86_64,
@@ -192,6 +213,12 @@ const struct arch arch = {
 	.from_ptrace = regs_from_ptrace,
 	.call_length = call_length,
 	.call_target = call_target,
+	.getter_offset = getter_offset,
+	.reg_args = { RDI, RSI },
+	.jmp_buf = { .pc = 56, .sp = 48 },
+	.ucontext = { .pc = 168, .sp = 160 },
+	.jmp_buf_turn = 17,
+	.jmp_buf_guard = 0x30,
 };
 
 struct step_regs

@@ -1,68 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The one way to a file whose name others chose. The path is looked up without
- * opening what is there (some devices act on being opened); what was found is
- * then opened, and nobody can put something else there between.
+ * Files whose names others chose: the whole of one, as text.
  */
 #include "base.h"
 #include "foreign.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
-
-/* Their files are regular by name; some wait, some act on being read. */
-static bool
-keeps_files(int fd)
-{
-	static const long GENERATED[] = {
-		PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC,
-		CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC,
-		BPF_FS_MAGIC, PSTOREFS_MAGIC, EFIVARFS_MAGIC,
-	};
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs) < 0)
-		return false;
-	for (size_t i = 0; i < sizeof GENERATED / sizeof *GENERATED; i++)
-		if ((long)fs.f_type == GENERATED[i])
-			return false;
-	return true;
-}
-
-static int
-reopen(int found)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", found);
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
 
 int
 foreign_open(const char *path, uint64_t most)
 {
-	const int found = open(path, O_PATH | O_CLOEXEC);
-	struct stat st;
-	int fd = -1, error;
-
-	if (found < 0)
-		return -1;
-	if (fstat(found, &st) < 0)
-		error = errno;
-	else if (!S_ISREG(st.st_mode) || !keeps_files(found))
-		error = EINVAL;
-	else if ((uint64_t)st.st_size > most)
-		error = EFBIG;
-	else
-		error = (fd = reopen(found)) < 0 ? errno : 0;
-	close(found);
-	errno = error;
-	return fd;
+	return foreign_open_at(AT_FDCWD, path, most, 0);
 }
 
 /* It may grow meanwhile: no more than was allowed. */
@@ -111,4 +64,19 @@ foreign_read(const char *path, uint64_t most, size_t *size)
 	if (size)
 		*size = (size_t)got;
 	return text;
+}
+
+const char *
+foreign_error(int error)
+{
+	return error == ETIMEDOUT ? "its file system does not answer" :
+		error == EINVAL ? "not a regular file" : strerror(error);
+}
+
+size_t
+inflated_most(size_t n)
+{
+	enum { RATIO = 32, FREE = 8 << 20 };
+
+	return n > (SIZE_MAX - FREE) / RATIO ? SIZE_MAX : FREE + n * RATIO;
 }

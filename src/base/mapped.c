@@ -18,7 +18,7 @@
  * nor are those of btrfs. A link of the kernel's that has the same name is one,
  * too.
  */
-#include "base.h"
+#include "opener.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -201,7 +201,7 @@ by_range(int dir_fd, const char *proc, const struct mapped *m)
 }
 
 char *
-mapped_file(int dir_fd, const char *proc, const struct mapped *m)
+mapped_file_here(int dir_fd, const char *proc, const struct mapped *m)
 {
 	char *found = by_range(dir_fd, proc, m);
 

@@ -18,7 +18,9 @@
 #include "signals.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -103,7 +105,7 @@ take(void *arg, size_t ring, const unsigned char *record)
 	}
 	if (raw.r.kind == CLOCK_FORK && raw.r.pid == c->pid)
 		/* refused: it is counted */
-		(void)tickers_add(c, raw.r.tid);
+		(void)tickers_add_born(c, raw.r.tid, raw.r.u.fork.ptid);
 	if (raw.r.kind == CLOCK_EXIT)
 		tickers_end(c, raw.r.tid);
 	if (raw.r.kind == CLOCK_EXEC)
@@ -126,6 +128,8 @@ signal_clock_open(pid_t pid, uint64_t interval_ns, int signo, pid_t except_tid)
 	c->except = except_tid;
 	c->interval_ns = interval_ns;
 	c->signo = signo;
+	c->gate_signo = signo ? signo : SIGURG;
+	c->gate = gate_open(c->gate_signo, GATE_FOR_HANDLER);
 	descriptors_raise();
 	if (open_all(c) < 0) {
 		signal_clock_close(c);
@@ -152,6 +156,8 @@ signal_clock_close(struct signal_clock *c)
 	if (c->sides)
 		fds_close(c->sides, c->sides_len);
 	rings_close(&c->rings);
+	gate_close(c->gate);
+	map_fini(&c->filters);
 	free(c);
 }
 
@@ -180,6 +186,13 @@ signal_clock_signal(struct signal_clock *c, int signo,
 {
 	int done = 0;
 
+	if (c->gate && signo != c->gate_signo) {
+		gate_close(c->gate);
+		c->gate_signo = signo;
+		c->gate = gate_open(signo, GATE_FOR_HANDLER);
+		if (!c->gate)
+			return fail_errno("make a gate for the ticks");
+	}
 	c->signo = signo;
 	c->wanted = wanted;
 	c->wanted_arg = arg;
@@ -203,6 +216,38 @@ signal_clock_send(struct signal_clock *c, pid_t tid, bool on)
 	if (map_get(&c->by_tid, (uint64_t)tid, &at) &&
 	    c->tickers[at].fd >= 0)
 		(void)ticker_set_sending(c->tickers[at].fd, on);
+}
+
+bool
+signal_clock_is_gated(const struct signal_clock *c)
+{
+	return c->gate != NULL;
+}
+
+void
+signal_clock_held_back(const struct signal_clock *c, pid_t tid,
+		       struct gate_news *news)
+{
+	memset(news, 0, sizeof *news);
+	if (c->gate)
+		gate_held_back(c->gate, tid, news);
+}
+
+void
+signal_clock_note_filters(struct signal_clock *c, pid_t tid, uint32_t filters)
+{
+	map_put(&c->filters, (uint64_t)tid, filters);
+	if (c->gate)
+		(void)gate_note_filters(c->gate, tid, filters);	/* else none */
+}
+
+uint32_t
+signal_clock_filters(const struct signal_clock *c, pid_t tid)
+{
+	uint64_t filters;
+
+	return map_get(&c->filters, (uint64_t)tid, &filters) ?
+		(uint32_t)filters : 0;
 }
 
 size_t

@@ -17,6 +17,9 @@ struct ticker {
 };
 
 struct signal_clock {
+	struct gate *gate;	/* NULL: the kernel has none for us */
+	int gate_signo;
+	struct map filters;	/* tid -> seccomp filters that a tick may meet */
 	pid_t pid, except;
 	uint64_t interval_ns;
 	int signo;		/* 0: not told yet */
@@ -42,6 +45,8 @@ struct signal_clock {
 int tickers_add(struct signal_clock *c, pid_t tid);
 /* All threads, until nobody is new. -1 with errno: none has one. */
 int tickers_add_all(struct signal_clock *c);
+/* It was born of another, whose seccomp filters it has. */
+int tickers_add_born(struct signal_clock *c, pid_t tid, pid_t parent);
 /* The thread has ended. */
 void tickers_end(struct signal_clock *c, pid_t tid);
 /* Times of those that ended before the last drain. */

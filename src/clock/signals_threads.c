@@ -46,6 +46,10 @@ ticker_send_to(const struct signal_clock *c, int fd, pid_t tid)
 
 	if (!c->signo)
 		return 0;
+	if (c->gate && (gate_note_filters(c->gate, tid, signal_clock_filters(
+						  c, tid)) < 0 ||
+			gate_put(c->gate, fd) < 0))
+		return -1;
 	if (fcntl(fd, F_SETSIG, c->signo) < 0 ||
 	    fcntl(fd, F_SETOWN_EX, &owner) < 0)
 		return -1;
@@ -112,6 +116,17 @@ tickers_add(struct signal_clock *c, pid_t tid)
 	return 0;
 }
 
+/* A list of filters only grows: where both have as many, they are the same. */
+int
+tickers_add_born(struct signal_clock *c, pid_t tid, pid_t parent)
+{
+	const uint32_t filters = signal_clock_filters(c, parent);
+
+	if (filters && !signal_clock_filters(c, tid))
+		signal_clock_note_filters(c, tid, filters);
+	return tickers_add(c, tid);
+}
+
 /* The count stands when the thread ended, and nobody inherited the event. */
 void
 tickers_end(struct signal_clock *c, pid_t tid)
@@ -135,6 +150,17 @@ tickers_end(struct signal_clock *c, pid_t tid)
 	c->ended[c->ended_len++] = at;
 }
 
+/* Unless another has its number by now. */
+static void
+forget(struct signal_clock *c, pid_t tid)
+{
+	if (ticking(c, tid))
+		return;
+	if (c->gate)
+		gate_forget(c->gate, tid);
+	(void)map_remove(&c->filters, (uint64_t)tid);
+}
+
 void
 tickers_forget_times(struct signal_clock *c)
 {
@@ -143,6 +169,7 @@ tickers_forget_times(struct signal_clock *c)
 
 		c->timed -= t->page != NULL;
 		tick_times_close(t);
+		forget(c, c->tickers[c->ended[i]].tid);
 	}
 	c->ended_len = 0;
 }

@@ -40,6 +40,35 @@ __asm__(
 "	syscall\n"
 );
 
+uint32_t hot_keyed;
+
+/*
+ * The kernel calls a handler with the rights of key 0 alone, though the frame
+ * that it has just written may be in memory of another key: nothing is pushed
+ * or called before all keys are open. The kernel puts the thread's own rights
+ * back when the handler returns.
+ */
+__asm__(
+"	.text\n"
+"	.balign 16\n"
+"	.globl hot_signal\n"
+"	.hidden hot_signal\n"
+"	.type hot_signal, @function\n"
+"hot_signal:\n"
+"	.cfi_startproc\n"
+"	cmpl	$0, hot_keyed(%rip)\n"
+"	je	hot_handle\n"
+"	movq	%rdx, %r8\n"
+"	xorl	%eax, %eax\n"
+"	xorl	%ecx, %ecx\n"
+"	xorl	%edx, %edx\n"
+"	.byte	0x0f, 0x01, 0xef\n"		/* wrpkru */
+"	movq	%r8, %rdx\n"
+"	jmp	hot_handle\n"
+"	.cfi_endproc\n"
+"	.size hot_signal, .-hot_signal\n"
+);
+
 static uint64_t
 now(void)
 {
@@ -256,7 +285,7 @@ tick(struct record_area *area, uint32_t tid, const siginfo_t *info,
 }
 
 void
-hot_signal(int signo, siginfo_t *info, void *context)
+hot_handle(int signo, siginfo_t *info, void *context)
 {
 	struct record_area *area;
 	uint32_t tid;

@@ -34,14 +34,7 @@ enum { ENTER_TRIES = 4 };
 #define ALTERNATE_STACK_MAX	MAIN_STACK_MAX
 #define FRAME_MAX	(UINT64_C(64) << 10)	/* with all of AVX-512 and AMX */
 
-static uint64_t
-thread_pointer(void)
-{
-	uint64_t tp;
-
-	__asm__("movq %%fs:0, %0" : "=r"(tp));
-	return tp;
-}
+uint32_t hot_fs_readable;
 
 static const struct record_tables *
 enter(struct record_area *area, uint32_t *half)

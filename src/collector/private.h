@@ -67,6 +67,29 @@ extern struct collector_owner sonde_owner;
 extern struct collector_moved sonde_moved[COLLECTOR_MOVED];
 extern uint32_t sonde_hooked;
 
+/* 1: an instruction reads the base of %fs. */
+extern uint32_t hot_fs_readable;
+/* 1: memory may have protection keys. */
+extern uint32_t hot_keyed;
+
+/*
+ * The base of %fs: libc's thread descriptor, which begins with its own address.
+ * A program may have put any other there (wrfsbase), so nothing is read from
+ * it where the processor says what the base is.
+ */
+static inline uint64_t
+thread_pointer(void)
+{
+	uint64_t tp;
+
+	if (__builtin_expect(hot_fs_readable, 1))
+		__asm__ volatile(".byte 0xf3, 0x48, 0x0f, 0xae, 0xc0"
+				 : "=a"(tp));		/* rdfsbase %rax */
+	else
+		__asm__ volatile("movq %%fs:0, %0" : "=r"(tp));
+	return tp;
+}
+
 static inline int64_t
 sys6(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
      uint64_t f)
@@ -118,7 +141,9 @@ void timers_forget(void);
 
 /* ---- hot_sample.c -------------------------------------------------------- */
 
+/* The signal's action, and what it does with any key's memory open to it. */
 void hot_signal(int signo, siginfo_t *info, void *context);
+void hot_handle(int signo, siginfo_t *info, void *context);
 void hot_restorer(void);
 
 /* ---- hot_ring.c ---------------------------------------------------------- */

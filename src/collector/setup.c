@@ -33,7 +33,7 @@ __asm__(
 "	.long sonde_name - sonde_entry\n"
 "	.long sonde_owner - sonde_entry\n"
 "	.quad 0x7473657567656473\n"
-"	.long 6\n"
+"	.long 7\n"
 "	.long sonde_leave - sonde_entry\n"
 "	.globl sonde_entry\n"
 "	.hidden sonde_entry\n"
@@ -49,7 +49,7 @@ __asm__(
 "	hlt\n"
 );
 _Static_assert(COLLECTOR_MAGIC == 0x7473657567656473 &&
-	       COLLECTOR_VERSION == 6, "the identity above");
+	       COLLECTOR_VERSION == 7, "the identity above");
 
 /* The compiler calls these on its own. */
 void *
@@ -198,6 +198,8 @@ map_area(const struct collector_call *call)
 	leave_children_out(at, call->size);
 	guest.area_size = call->size;
 	guest.vdso_clock = call->vdso_clock;
+	hot_fs_readable = ((struct record_area *)at)->fs_readable;
+	hot_keyed = ((struct record_area *)at)->keyed;
 	__atomic_store_n(&guest.area, (struct record_area *)at,
 			 __ATOMIC_SEQ_CST);
 	return 0;

@@ -127,7 +127,7 @@ breakpoints_arm(struct target *t, struct hold *h)
 	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
 		const struct watched at = {
 			bp->addr, bp->data, bp->reads,
-			judge_unconcerned(t, bp, h->tid),
+			judge_unconcerned(t, bp, h->tid), NULL,
 		};
 
 		if (!bp->why && !bp->due &&
@@ -364,7 +364,7 @@ breakpoint_insert(struct target *t, uint64_t addr)
 struct breakpoint *
 breakpoint_watch(struct target *t, uint64_t addr, unsigned size, bool reads)
 {
-	const struct watched at = { addr, size, reads, false };
+	const struct watched at = { addr, size, reads, false, NULL };
 
 	if (size && size <= sizeof(long) && !(size & (size - 1)) &&
 	    addr % size == 0)

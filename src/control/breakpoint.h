@@ -43,6 +43,7 @@ struct watched {
 	unsigned data;		/* 1, 2, 4, 8; 0: code */
 	bool reads;		/* of data also, not writes alone */
 	bool rests;		/* for now, but in a deaf thread */
+	const struct gate *gate;	/* before its signals; or NULL */
 };
 /* signal 0: count hits only. 0 also when the thread is gone; -1 with errno. */
 int watches_arm(struct watches *w, const struct watched *at, int signal,

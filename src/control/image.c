@@ -60,8 +60,7 @@ read_dynamic(struct image *im, uint64_t at, uint64_t size)
 			break;
 		}
 	}
-	return im->symtab && im->strtab && im->strsz &&
-		im->strsz <= STRINGS_MAX;
+	return im->symtab && im->strtab && im->strsz;
 }
 
 static bool
@@ -139,7 +138,7 @@ image_symbol(struct target *t, uint64_t base, const char *name,
 	struct image im = { .t = t, .base = base };
 	bool found = false;
 
-	if (!read_headers(&im))
+	if (!read_headers(&im) || im.strsz > STRINGS_MAX)
 		return false;
 
 	const uint32_t n = symbol_count(&im);
@@ -159,4 +158,91 @@ image_symbol(struct target *t, uint64_t base, const char *name,
 	free(syms);
 	free(strings);
 	return found;
+}
+
+/* ---- what it imports ----------------------------------------------------- */
+
+/* What no object defines for itself comes first where there is a GNU table:
+ * its second word is the first symbol that is in it. */
+static uint32_t
+imports_end(const struct image *im)
+{
+	uint32_t head[2];
+
+	if (!im->gnu_hash)
+		return symbol_count(im);
+	if (!read_at(im, im->gnu_hash, head, sizeof head))
+		return 0;
+	return head[1] < SYMS_MAX ? head[1] : SYMS_MAX;
+}
+
+/* 0: it is none of them. */
+static bool
+is_one_of(const struct image *im, const Elf64_Sym *sym,
+	  const char *const *names, const char **which)
+{
+	enum { LONGEST = 16 };
+	char name[LONGEST + 1];
+
+	if (sym->st_shndx != SHN_UNDEF || !sym->st_name ||
+	    sym->st_name >= im->strsz)
+		return false;
+
+	const uint64_t room = im->strsz - sym->st_name;
+	const size_t n = room < LONGEST ? room : LONGEST;
+
+	if (!read_at(im, im->strtab + sym->st_name, name, n))
+		return false;
+	name[n] = '\0';
+	for (; *names; names++)
+		if (strcmp(name, *names) == 0) {
+			*which = *names;
+			return true;
+		}
+	return false;
+}
+
+static const char *
+import_of(struct target *t, uint64_t base, const char *const *names)
+{
+	struct image im = { .t = t, .base = base };
+	const char *which = NULL;
+
+	if (!read_headers(&im))
+		return NULL;
+
+	const uint32_t n = imports_end(&im);
+	Elf64_Sym *syms = xcalloc(n + 1, sizeof *syms);
+
+	if (read_at(&im, im.symtab, syms, n * sizeof *syms))
+		for (uint32_t i = 0; i < n; i++)
+			if (is_one_of(&im, &syms[i], names, &which))
+				break;
+	free(syms);
+	return which;
+}
+
+char *
+target_takes_signals(struct target *t)
+{
+	static const char *const names[] = {
+		"sigtimedwait", "sigwaitinfo", "sigwait", "sigpending",
+		"signalfd", NULL,
+	};
+	char *text = target_maps(t), *told = NULL;
+	struct modules mods = { 0 };
+
+	if (text && modules_parse(&mods, text) == 0)
+		for (size_t i = 0; i < mods.len && !told; i++) {
+			const struct module *m = &mods.items[i];
+			const char *name = m->offset == 0 && m->path[0] == '/' ?
+				import_of(t, m->start, names) : NULL;
+
+			if (name)
+				told = xasprintf("%s calls %s", strrchr(
+						 m->path, '/') + 1, name);
+		}
+	modules_fini(&mods);
+	free(text);
+	return told;
 }

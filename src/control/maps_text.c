@@ -10,9 +10,11 @@
  * executable segment of a load object, by the headers that the object has in
  * memory, is its text all the same, and gets its name, inode and offset.
  */
+#include "foreign.h"
 #include "private.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +51,10 @@ names_inode(struct target *t, const char *path, uint64_t inode)
 
 	(void)snprintf(name, sizeof name, "task/%d/root%s", (int)t->live_tid,
 		       path);
-	return (fstatat(t->proc_fd, name, &st, 0) == 0 && st.st_ino == inode) ||
-		(stat(path, &st) == 0 && st.st_ino == inode);
+	return (foreign_stat(t->proc_fd, name, &st, 0) == 0 &&
+		st.st_ino == inode) ||
+		(foreign_stat(AT_FDCWD, path, &st, 0) == 0 &&
+		 st.st_ino == inode);
 }
 
 /* The path of the kernel's link to the file of that line; "": none. */

@@ -5,6 +5,7 @@
  * opened anew each time, since a kept descriptor would stay with the old
  * image over an exec.
  */
+#include "foreign.h"
 #include "private.h"
 
 #include <errno.h>
@@ -327,8 +328,7 @@ target_open_mapped(struct target *t, uint64_t start, uint64_t end,
 	(void)snprintf(proc, sizeof proc, "../%d", (int)tid);
 
 	char *name = mapped_file(t->proc_fd, proc, &m);
-	const int fd = name ? openat(t->proc_fd, name, O_RDONLY | O_NONBLOCK |
-				     O_NOCTTY | O_CLOEXEC) : -1;
+	const int fd = name ? foreign_open_at(t->proc_fd, name, 0, 0) : -1;
 
 	free(name);
 	if (fd < 0)

@@ -423,6 +423,8 @@ void cgroups_fini(struct target *t);
 
 /* ---- target.c ----------------------------------------------------------- */
 
+enum { IDLE_SIGNALS = 2 };	/* of watches and sentries: watch.c */
+
 struct target {
 	struct target *next;		/* of all targets, for the last hook */
 	pid_t pid;
@@ -471,6 +473,10 @@ struct target {
 	struct cgroup_mount cgroups[CGROUP_VERSIONS];
 	bool cgroups_read;
 	struct target_marks marks;
+	struct {			/* of a signal of sentries */
+		struct gate *gate;	/* NULL: there is none */
+		bool asked, taken;	/* without one: taken by a call */
+	} gates[IDLE_SIGNALS];
 	bool may_tick;			/* clocks of CPU time were seen */
 	uint64_t ticks_at;		/* ... then */
 };

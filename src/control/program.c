@@ -3,10 +3,10 @@
  * What the target's program file says of itself: machine, interpreter, Go.
  * Read with bounded counts: it is the target's file, not ours.
  */
+#include "foreign.h"
 #include "private.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,7 +72,7 @@ program_read(struct target *t, struct program *p)
 
 	*p = (struct program){ 0 };
 	(void)snprintf(path, sizeof path, "task/%d/exe", (int)tid);
-	fd = tid < 0 ? -1 : openat(t->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	fd = tid < 0 ? -1 : foreign_open_at(t->proc_fd, path, 0, 0);
 	if (fd < 0)
 		return;
 	if (read_at(fd, &eh, sizeof eh, 0) &&

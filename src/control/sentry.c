@@ -13,7 +13,10 @@
  *                            --> dropped: a plain stop, in user mode
  *
  * The signal's default is to be ignored, and nobody but us ever sees it: should
- * we be killed, nothing happens. Where perf is refused there is no sentry.
+ * we be killed, nothing happens. A thread may begin to block it at any moment:
+ * a gate (gate.c) holds it back then. Where there is none, no sentry waits for
+ * a thread of a program that takes signals by a call, nor where perf is
+ * refused.
  *
  * The event is started by PERF_EVENT_IOC_ENABLE, and ends with its descriptor:
  * PERF_EVENT_IOC_REFRESH hangs Linux 6.16 and 6.17.
@@ -39,14 +42,15 @@ enum {
 struct sentry {
 	int signal;
 	int ticks;		/* the clock's descriptor */
-	struct watches gate;	/* where it comes back from its call */
-	uint64_t gate_at;
+	const struct gate *gate;	/* the target's; NULL: none */
+	struct watches back;	/* where it comes back from its call */
+	uint64_t back_at;
 };
 
 /* ---- its life ----------------------------------------------------------- */
 
 static int
-open_clock(pid_t tid, int signal)
+open_clock(pid_t tid, int signal, const struct gate *gate)
 {
 	const struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -60,18 +64,41 @@ open_clock(pid_t tid, int signal)
 	const int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1,
 				    PERF_FLAG_FD_CLOEXEC);
 
-	if (fd >= 0 && watch_send(fd, signal, tid) == 0)
+	if (fd >= 0 && (!gate || gate_put(gate, fd) == 0) &&
+	    watch_send(fd, signal, tid) == 0)
 		return fd;
 	if (fd >= 0)
 		close(fd);
 	return -1;
 }
 
+/* NULL, too, where there is none. *may: the signal may be sent. */
+static const struct gate *
+gate_for(struct target *t, int signal, bool *may)
+{
+	const int i = signal == SIGURG;
+
+	if (!t->gates[i].asked) {
+		t->gates[i].asked = true;
+		t->gates[i].gate = gate_open(signal, GATE_FOR_TRACER);
+
+		char *takes = t->gates[i].gate ? NULL :
+			target_takes_signals(t);
+
+		t->gates[i].taken = takes != NULL;
+		free(takes);
+	}
+	*may = !t->gates[i].taken || !handled(HAZARD_GATE);
+	return t->gates[i].gate;
+}
+
 static struct sentry *
-sentry_new(const struct target *t, pid_t tid)
+sentry_new(struct target *t, pid_t tid)
 {
 	const int signal = watch_signal_of(t, tid);
-	const int ticks = signal ? open_clock(tid, signal) : -1;
+	bool may = false;
+	const struct gate *gate = signal ? gate_for(t, signal, &may) : NULL;
+	const int ticks = may ? open_clock(tid, signal, gate) : -1;
 
 	if (ticks < 0)
 		return NULL;
@@ -80,6 +107,7 @@ sentry_new(const struct target *t, pid_t tid)
 
 	s->signal = signal;
 	s->ticks = ticks;
+	s->gate = gate;
 	return s;
 }
 
@@ -89,14 +117,14 @@ sentry_free(struct sentry *s)
 	if (!s)
 		return;
 	close(s->ticks);
-	watches_fini(&s->gate);
+	watches_fini(&s->back);
 	free(s);
 }
 
 bool
 sentry_owns_signal(const struct sentry *s, pid_t tid, const siginfo_t *info)
 {
-	const struct watch *w = s ? watches_find(&s->gate, tid) : NULL;
+	const struct watch *w = s ? watches_find(&s->back, tid) : NULL;
 
 	return s && info->si_signo == s->signal &&
 		(info->si_code == POLL_IN || info->si_code == POLL_HUP) &&
@@ -107,12 +135,12 @@ sentry_owns_signal(const struct sentry *s, pid_t tid, const siginfo_t *info)
 static void
 watch_return(struct sentry *s, pid_t tid, uint64_t pc)
 {
-	if (s->gate_at == pc)
+	if (s->back_at == pc)
 		return;
-	watches_disarm(&s->gate, tid);
-	s->gate_at = pc;
-	(void)watches_arm(&s->gate, &(struct watched){ .addr = pc }, s->signal,
-			  tid);
+	watches_disarm(&s->back, tid);
+	s->back_at = pc;
+	(void)watches_arm(&s->back, &(struct watched){
+			.addr = pc, .gate = s->gate }, s->signal, tid);
 }
 
 /* ---- waiting for it ----------------------------------------------------- */

@@ -15,6 +15,7 @@
  * count is what it was before on_cpu was looked at, all of the copy is of one
  * moment. (x86-64, which keeps the order of loads and of stores.)
  */
+#include "bpf_code.h"
 #include "sweep.h"
 
 #include <stdlib.h>
@@ -25,72 +26,6 @@ enum {				/* registers that calls leave alone */
 	TASK = BPF_REG_6, SLOT = BPF_REG_7, AT = BPF_REG_8, STACK = BPF_REG_9,
 };
 enum { KEY_AT = -4, FILE_AT = -16 };	/* in the program's own frame */
-
-struct code {
-	struct bpf_insn *items;
-	size_t len, cap;
-};
-
-static void
-emit(struct code *c, struct bpf_insn insn)
-{
-	c->items = xgrow(c->items, &c->cap, c->len + 1, sizeof *c->items);
-	c->items[c->len++] = insn;
-}
-
-static void
-move(struct code *c, int to, int from)
-{
-	emit(c, (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X,
-				   .dst_reg = to & 15, .src_reg = from & 15 });
-}
-
-static void
-with(struct code *c, int operation, int to, int number)
-{
-	emit(c, (struct bpf_insn){
-		.code = (uint8_t)(BPF_ALU64 | operation | BPF_K),
-		.dst_reg = to & 15, .imm = number });
-}
-
-static void
-load(struct code *c, int size, int to, int from, size_t at)
-{
-	emit(c, (struct bpf_insn){ .code = (uint8_t)(BPF_LDX | BPF_MEM | size),
-				   .dst_reg = to & 15, .src_reg = from & 15,
-				   .off = (int16_t)at });
-}
-
-static void
-store(struct code *c, int size, int to, int at, int from)
-{
-	emit(c, (struct bpf_insn){ .code = (uint8_t)(BPF_STX | BPF_MEM | size),
-				   .dst_reg = to & 15, .src_reg = from & 15,
-				   .off = (int16_t)at });
-}
-
-static void
-call(struct code *c, int function)
-{
-	emit(c, (struct bpf_insn){ .code = BPF_JMP | BPF_CALL,
-				   .imm = function });
-}
-
-/* To a place that jump_here tells. */
-static size_t
-jump_if(struct code *c, int condition, int reg, int number)
-{
-	emit(c, (struct bpf_insn){
-		.code = (uint8_t)(BPF_JMP | condition | BPF_K),
-		.dst_reg = reg & 15, .imm = number });
-	return c->len - 1;
-}
-
-static void
-jump_here(struct code *c, size_t from)
-{
-	c->items[from].off = (int16_t)(c->len - from - 1);
-}
 
 static void
 end(struct code *c)
@@ -123,10 +58,7 @@ begin(struct code *c, int map)
 	load(c, BPF_DW, BPF_REG_3, BPF_REG_2, 16);
 	with(c, BPF_AND, BPF_REG_3, SWEEP_SLOTS - 1);
 	store(c, BPF_W, BPF_REG_10, KEY_AT, BPF_REG_3);
-	emit(c, (struct bpf_insn){ .code = BPF_LD | BPF_DW | BPF_IMM,
-				   .dst_reg = BPF_REG_1,
-				   .src_reg = BPF_PSEUDO_MAP_FD, .imm = map });
-	emit(c, (struct bpf_insn){ 0 });	/* its upper half */
+	load_map(c, BPF_REG_1, map);
 	move(c, BPF_REG_2, BPF_REG_10);
 	with(c, BPF_ADD, BPF_REG_2, KEY_AT);
 	call(c, BPF_FUNC_map_lookup_elem);

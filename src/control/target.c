@@ -221,6 +221,8 @@ target_close(struct target *t)
 		munmap(t->arena, t->arena_size);
 	modules_fini(&t->maps);
 	sweep_free(t->sweep);
+	for (int i = 0; i < IDLE_SIGNALS; i++)
+		gate_close(t->gates[i].gate);
 	cgroups_fini(t);
 	if (t->pidfd >= 0)
 		close(t->pidfd);

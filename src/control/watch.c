@@ -52,7 +52,7 @@ static const char watch_dead[] =
 	"the debug registers of this machine do not work";
 
 /* SIGURG last: a guest that collects takes that one. */
-static const int idle_signals[] = { SIGWINCH, SIGURG };
+static const int idle_signals[IDLE_SIGNALS] = { SIGWINCH, SIGURG };
 
 static int open_event(const struct watched *at, pid_t tid);
 
@@ -282,7 +282,8 @@ watches_arm(struct watches *w, const struct watched *at, int signal,
 
 	if (fd < 0)
 		return errno == ESRCH ? 0 : -1;
-	if (watch_send(fd, signal, tid) < 0 ||
+	if ((at->gate && gate_put(at->gate, fd) < 0) ||
+	    watch_send(fd, signal, tid) < 0 ||
 	    (!rests && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)) {
 		const int error = errno;
 

@@ -69,31 +69,6 @@ eval_logic(struct debug *d, struct node *n, bool quiet)
 						      NULL;
 }
 
-/* object.*member, pointer->*member; of functions nothing. */
-static struct value *
-member_pointed(struct debug *d, struct value *v, struct value *member,
-	       bool quiet)
-{
-	struct type *t = type_strip(d, member->type);
-	uint64_t offset = 0;
-
-	if (type_strip(d, v->type)->kind == TYPE_POINTER &&
-	    !(v = pointed(d, v, quiet)))
-		return NULL;
-	if (t->kind != TYPE_MEMBER_POINTER)
-		return failed(t->kind == TYPE_METHOD_POINTER ?
-			      "a method is called by its name here" :
-			      "what follows .* is no pointer to a member");
-	if (quiet)
-		return value_lost(d, type_target(d, t));
-	if (v->place != VALUE_MEMORY || value_need(d, member) < 0)
-		return failed("the object of .* is not in memory");
-	memcpy(&offset, member->bytes, member->size < 8 ? member->size : 8);
-	if (offset == UINT64_MAX)
-		return failed("a null pointer to a member");
-	return value_at(d, type_target(d, t), v->addr + offset);
-}
-
 static struct value *
 own_binary(struct debug *d, int op, struct value *a, struct value *b,
 	   bool quiet)
@@ -115,9 +90,12 @@ eval_binary(struct debug *d, struct node *n, bool quiet)
 	b = a ? evaluate(d, n->b, quiet) : NULL;
 	if (!b || !(a = value_unref(d, a)) || !(b = value_unref(d, b)))
 		return NULL;
-	return n->op == OP_OF || n->op == OP_OF_POINTED ?
-		member_pointed(d, a, b, quiet) :
-		own_binary(d, n->op, a, b, quiet);
+	if (n->op != OP_OF && n->op != OP_OF_POINTED)
+		return own_binary(d, n->op, a, b, quiet);
+	if (type_strip(d, a->type)->kind == TYPE_POINTER &&
+	    !(a = pointed(d, a, quiet)))
+		return NULL;
+	return value_member_pointed(d, a, b, quiet);
 }
 
 /* What operator-> gives, as often as it is one of a class. */

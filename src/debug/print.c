@@ -408,7 +408,6 @@ print_value(struct printing *p, struct value *v)
 			print_pointer(p, v, t);
 		break;
 	case TYPE_MEMBER_POINTER:
-	case TYPE_METHOD_POINTER:
 		print_member_pointer(p, v, t);
 		break;
 	case TYPE_NODEBUG_DATA:

@@ -108,7 +108,7 @@ enum type_kind {
 	TYPE_VOID, TYPE_INT, TYPE_CHAR, TYPE_BOOL, TYPE_FLOAT, TYPE_COMPLEX,
 	TYPE_ENUM, TYPE_POINTER, TYPE_REFERENCE, TYPE_RVALUE_REFERENCE,
 	TYPE_ARRAY, TYPE_STRUCT, TYPE_UNION, TYPE_FUNCTION,
-	TYPE_MEMBER_POINTER, TYPE_METHOD_POINTER,
+	TYPE_MEMBER_POINTER,
 	TYPE_TYPEDEF, TYPE_CONST, TYPE_VOLATILE, TYPE_RESTRICT, TYPE_ATOMIC,
 	TYPE_NAMESPACE, TYPE_NODEBUG_DATA, TYPE_NODEBUG_TEXT, TYPE_ERROR,
 };
@@ -333,6 +333,9 @@ struct value *value_named_member(struct debug *d, struct value *v,
 /* The part of v that is of class t: v itself, or a base, virtual ones too;
  * NULL, and perhaps a failure: there is none. */
 struct value *value_base(struct debug *d, struct value *v, struct type *t);
+/* object.*member; quiet: only its type is wanted. */
+struct value *value_member_pointed(struct debug *d, struct value *object,
+				   struct value *member, bool quiet);
 struct value *value_method(struct debug *d, struct entry *e,
 			   struct value *self);
 /* A method of its class or of a base; NULL without a failure: there is none. */

@@ -14,6 +14,13 @@ struct where {
 	size_t n;
 };
 
+/* A name, whose newline would make a row of its own. */
+static const char *
+tame(struct debug *d, const char *name)
+{
+	return name ? str_tame(arena_printf(&d->scratch, "%s", name)) : "?";
+}
+
 static bool
 say_entry(void *arg, struct entry *e)
 {
@@ -29,8 +36,10 @@ say_entry(void *arg, struct entry *e)
 	if (e->declaration)
 		return true;
 	(void)dwarf_decl_line(&e->die, &line);
-	str_addf(&text, "%s:\t`%s`%s`%s%s%s", what, e->object->shown,
-		 unit ? unit : "?", e->scope, *e->scope ? "::" : "", e->name);
+	str_addf(&text, "%s:\t`%s`%s`%s%s%s", what,
+		 tame(w->d, e->object->shown), tame(w->d, unit),
+		 tame(w->d, e->scope), *e->scope ? "::" : "",
+		 tame(w->d, e->name));
 	if (line)
 		str_addf(&text, "\tline %d", line);
 	str_add(&text, "\n");
@@ -58,7 +67,7 @@ say_symbols(struct debug *d, const char *name, struct where *w, size_t most)
 			continue;
 		str_addf(w->out, "%s:\t`%s`%s\t0x%" PRIx64
 			 ", no debug information\n",
-			 text ? "function" : "variable", o->shown, name,
+			 text ? "function" : "variable", tame(d, o->shown), name,
 			 sym.start + o->bias);
 		w->n++;
 	}
@@ -81,7 +90,8 @@ debug_whereis(struct debug *d, const char *name, struct str *out)
 
 		(void)dwarf_decl_line(&die, &line);
 		str_addf(out, "local:\t`%s`%s`%s\tline %d\n",
-			 f->at->object ? f->at->object->shown : "?", function,
+			 tame(d, f->at->object ? f->at->object->shown : NULL),
+			 function,
 			 name, line);
 		free(function);
 		w.n++;

@@ -212,6 +212,7 @@ write_first(struct sink *s, size_t len)
 
 	if (done > whole)
 		(void)cut_back(s, whole);	/* remembered in s->broken */
+	checksum_add(&s->sum, s->buf, whole);
 	s->size += whole;
 	s->len -= whole;
 	memmove(s->buf, s->buf + whole, s->len);

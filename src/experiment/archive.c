@@ -20,9 +20,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "as_user.h"
 #include "elf_id.h"
+#include "foreign.h"
 #include "reader.h"
+#include "sums.h"
 
 enum { COPY_BUFFER = 256 << 10, NAMED_MISSING = 8 };
 
@@ -42,7 +43,7 @@ static int
 open_object(const struct experiment_archiving *a, const char *path,
 	    const char *build_id)
 {
-	const int fd = open_as_user(path, a->owner, a->group);
+	const int fd = foreign_open_as(path, a->owner, a->group);
 	struct stat st;
 	struct str id = { 0 };
 
@@ -111,7 +112,7 @@ find_object(const struct experiment_archiving *a,
 /* ---- copying --------------------------------------------------------- */
 
 static int
-copy_bytes(int from, int to)
+copy_bytes(int from, int to, struct checksum *sum)
 {
 	char *buf = xmalloc(COPY_BUFFER);
 	ssize_t n;
@@ -121,6 +122,7 @@ copy_bytes(int from, int to)
 			continue;
 		if (n < 0 || write_all(to, buf, (size_t)n) < 0)
 			break;
+		checksum_add(sum, buf, (size_t)n);
 	}
 	free(buf);
 	return n == 0 ? 0 : -1;
@@ -144,16 +146,20 @@ static int
 copy_object(const struct archiving *a, int from, const char *name)
 {
 	char *temporary = xasprintf(".copying.%d", (int)getpid());
+	struct checksum sum = { 0 };
 	int res = -1;
 	const int to = openat(a->dir_fd, temporary, O_WRONLY | O_CREAT |
 			      O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 
 	if (to >= 0) {
-		res = copy_bytes(from, to);
+		res = copy_bytes(from, to, &sum);
 		if (res == 0)
 			dress_copy(from, to);
 		if (close(to) < 0)
 			res = -1;
+		/* without a sum there is a copy all the same */
+		if (res == 0)
+			(void)sums_add(a->dir_fd, name, &sum);
 		if (res == 0)
 			res = renameat(a->dir_fd, temporary, a->dir_fd, name);
 		if (res < 0) {

@@ -230,26 +230,32 @@ experiment_exec(struct experiment *exp, uint64_t time_ns, const char *lineage,
 	exp->replaced = true;
 }
 
-/* So that a file that is cut or gone later is seen to be. The log ends with
- * its exit. */
+/* So that a file that is cut, gone or changed later is seen to be. */
 static void
-say_sizes(struct experiment *exp, uint64_t time_ns)
+say_file(struct experiment *exp, uint64_t time_ns, const struct sink *s)
+{
+	char size[24], sum[24];
+	const char *const attrs[] = { "name", s->name, "size", size, "xxh64",
+				      sum, NULL };
+
+	if (s->fd < 0)
+		return;
+	(void)snprintf(size, sizeof size, "%llu", (unsigned long long)s->size);
+	(void)snprintf(sum, sizeof sum, "%016llx",
+		       (unsigned long long)checksum_end(&s->sum));
+	experiment_event(exp, time_ns, "sonde_file", attrs);
+}
+
+/* The last one is of the log up to there; only its exit comes after it. */
+static void
+say_files(struct experiment *exp, uint64_t time_ns)
 {
 	const struct sink *const sinks[] = { &exp->map, &exp->frames,
 		&exp->profile, &exp->overview, &exp->calls[CALL_HEAP],
-		&exp->calls[CALL_SYNC], &exp->calls[CALL_IO] };
+		&exp->calls[CALL_SYNC], &exp->calls[CALL_IO], &exp->log };
 
-	for (size_t i = 0; i < ARRAY_LEN(sinks); i++) {
-		char size[24];
-		const char *const attrs[] = { "name", sinks[i]->name,
-					      "size", size, NULL };
-
-		if (sinks[i]->fd < 0)
-			continue;
-		(void)snprintf(size, sizeof size, "%llu",
-			       (unsigned long long)sinks[i]->size);
-		experiment_event(exp, time_ns, "sonde_file", attrs);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
+		say_file(exp, time_ns, sinks[i]);
 }
 
 static void
@@ -258,7 +264,7 @@ say_end(struct experiment *exp, uint64_t time_ns, const char *how)
 	const char *const attrs[] = { "how", how, NULL };
 
 	experiment_comment(exp, time_ns, how);
-	say_sizes(exp, time_ns);
+	say_files(exp, time_ns);
 	/* an exec has ended it already, and readers take the last word */
 	if (!exp->replaced)
 		experiment_event(exp, time_ns, "exit", attrs);

@@ -142,6 +142,10 @@ struct maps {
 void maps_load(struct experiment_reader *rd);
 void maps_fini(struct maps *maps);
 
+/* ---- overview.c ------------------------------------------------------ */
+
+void overview_load(struct experiment_reader *rd);
+
 /* ---- log.c ----------------------------------------------------------- */
 
 struct log_attrs {
@@ -199,8 +203,8 @@ void reader_warn(const struct experiment_reader *rd, const char *fmt, ...)
  * unless it is still being written. */
 void reader_damage(const struct experiment_reader *rd, const char *name,
 		   const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Compare files with what the log says of their sizes. */
-void reader_check_sizes(const struct experiment_reader *rd);
+/* Compare files with the lengths and sums that the log has. */
+void reader_check_files(const struct experiment_reader *rd);
 /* A whole text file, kept until the reader is freed; NULL with errno. */
 char *reader_text(struct experiment_reader *rd, const char *name,
 		  size_t *size);

@@ -227,6 +227,16 @@ cut_lines(struct sink *s)
 }
 
 static int
+cut_file(struct sink *s)
+{
+	if (ftruncate(s->fd, (off_t)s->size) < 0)
+		return fail_errno("cut %s", s->name);
+	if (checksum_file(&s->sum, s->fd, s->size) < 0)
+		return fail_errno("read %s", s->name);
+	return 0;
+}
+
+static int
 cut_files(struct experiment *exp, uint64_t kept)
 {
 	struct sink *const sinks[] = { &exp->log, &exp->map, &exp->frames,
@@ -241,8 +251,8 @@ cut_files(struct experiment *exp, uint64_t kept)
 	if (exp->last_uid > UINT64_MAX / 2)
 		return fail(FAIL_UNSUITABLE, "data.frameinfo is damaged");
 	for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
-		if (ftruncate(sinks[i]->fd, (off_t)sinks[i]->size) < 0)
-			return fail_errno("cut %s", sinks[i]->name);
+		if (cut_file(sinks[i]) < 0)
+			return -1;
 	return 0;
 }
 

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base.h"
+
 /* How records follow each other: the length of the first of n bytes. */
 typedef size_t sink_record_fn(const void *data, size_t n);
 
@@ -28,6 +30,7 @@ struct sink {
 	unsigned char *buf;	/* whole records, not on disk yet */
 	size_t len, cap;
 	uint64_t size;		/* bytes of whole records on disk */
+	struct checksum sum;	/* of them */
 	uint64_t reserve;	/* bytes kept free behind the end */
 	uint64_t allocated;	/* the disk has given space up to here */
 	bool held;		/* flushing leaves it in the buffer */

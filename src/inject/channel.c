@@ -8,8 +8,11 @@
  * Each command to the guest is one errand of its own: between them nothing of
  * ours runs in the target but the handler.
  */
+#include <cpuid.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,6 +36,44 @@ round_page(uint64_t n)
 	return (n + PAGE - 1) / PAGE * PAGE;
 }
 
+static sigjmp_buf cannot;
+
+static void
+on_illegal(int signo)
+{
+	(void)signo;
+	siglongjmp(cannot, 1);
+}
+
+/*
+ * By an instruction (Linux 5.9, processors since 2012). AT_HWCAP2 does not say
+ * so on every kernel that permits it (below PVM, Linux 6.18), so it is tried:
+ * by a thread of this process, as the target's are.
+ */
+static bool
+fs_is_readable(void)
+{
+	struct sigaction action = { .sa_handler = on_illegal }, before;
+	uint64_t base = 0;
+
+	if (sigaction(SIGILL, &action, &before) < 0)
+		return false;
+	if (!sigsetjmp(cannot, 1))
+		__asm__ volatile("rdfsbase %0" : "=r"(base));
+	(void)sigaction(SIGILL, &before, NULL);	/* it was there */
+	return base != 0;
+}
+
+/* The processor has protection keys, and the kernel uses them. */
+static bool
+memory_has_keys(void)
+{
+	enum { FEATURES = 7, OSPKE = 1 << 4 };
+	unsigned a, b, c, d;
+
+	return __get_cpuid_count(FEATURES, 0, &a, &b, &c, &d) && c & OSPKE;
+}
+
 static int
 lay_out(struct record_area *a, const struct guest_options *opt)
 {
@@ -53,6 +94,8 @@ lay_out(struct record_area *a, const struct guest_options *opt)
 	a->tickers_at = at;
 	at += RECORD_TICKERS * sizeof(uint32_t);
 	a->memo_at = at;
+	a->fs_readable = fs_is_readable();
+	a->keyed = memory_has_keys();
 	at += STEP_MEMO * sizeof(struct step_memo);
 	a->rings_at = at;
 	at = round_page(at + (uint64_t)a->windows * a->window_bytes);

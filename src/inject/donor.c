@@ -262,6 +262,9 @@ may_work(const struct plan *p, pid_t tid)
 	if (is_confined(p, tid))
 		return passed_over(tid, "is under a seccomp filter that was "
 				   "not there when we came");
+	if (thread_is_dispatched(tid))
+		return passed_over(tid, "has its system calls dispatched to "
+				   "the program");
 	if (p->standing && owner_turn_is(p, tid))
 		return passed_over(tid, "is still at work for a visit that "
 				   "was killed");

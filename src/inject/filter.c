@@ -273,3 +273,55 @@ filter_check(pid_t tid)
 	}
 	return filter_refuse();
 }
+
+/* ---- what a handler needs ------------------------------------------------ */
+
+/* The last one is 0 before it; -1: forbidden, or not shown. */
+static int
+ask_filter(pid_t tid, uintptr_t i)
+{
+	const long n = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, NULL);
+	struct sock_filter *f;
+	struct state *s;
+	uint32_t v = SECCOMP_RET_KILL_PROCESS;
+
+	if (n < 0)
+		return i > 0 && errno == ENOENT ? 0 : -1;
+	f = xcalloc((size_t)n + 1, sizeof *f);
+	s = xcalloc((size_t)n + UINT8_MAX + 2, sizeof *s);
+	if (ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, f) == n)
+		v = verdict(f, (size_t)n, s, SYS_rt_sigreturn);
+	free(s);
+	free(f);
+	return v == SECCOMP_RET_LOG || v == SECCOMP_RET_ALLOW ? 1 : -1;
+}
+
+uint32_t
+inject_ask_filters(struct target *t, pid_t tid, struct inject_report *report)
+{
+	enum { PATIENCE_NS = 100 * 1000 * 1000 };
+	struct held held;
+	uint32_t n = 0;
+	int more;
+
+	memset(report, 0, sizeof *report);
+	if (!we_may_suspend_seccomp() ||
+	    thread_catch(t, tid, PATIENCE_NS, &held) < 0)
+		return 0;
+	while ((more = ask_filter(tid, n)) > 0 && n < MANY_FILTERS)
+		n++;
+	report->donor_stop_ns = held_stood_ns(&held);
+	(void)thread_release(t, &held);	/* it may have ended */
+	return more == 0 ? n : 0;
+}
+
+bool
+thread_is_dispatched(pid_t tid)
+{
+	enum { GET_DISPATCH = 0x4211 };
+	struct { uint64_t mode, selector, offset, length; } d = { 0, 0, 0, 0 };
+
+	/* kernels before 6.4 do not tell */
+	return ptrace((enum __ptrace_request)GET_DISPATCH, tid, sizeof d,
+		      &d) == 0 && d.mode != 0;
+}

@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include <linux/seccomp.h>
+
 #include "hazard.h"
 #include "private.h"
 
@@ -69,6 +71,25 @@ bool
 inject_thread_is_deaf(struct target *t, pid_t tid, int signo)
 {
 	return handled(HAZARD_DEAF) && deaf_to(t, tid) & bit_of(signo);
+}
+
+uint32_t
+inject_thread_filters(struct target *t, pid_t tid)
+{
+	char path[64], *text;
+	const char *mode, *count;
+	uint32_t n = 0;
+
+	snprintf(path, sizeof path, "task/%d/status", (int)tid);
+	text = file_read_at(target_proc(t), path, NULL);
+	mode = text ? strstr(text, "\nSeccomp:") : NULL;
+	count = text ? strstr(text, "\nSeccomp_filters:") : NULL;
+	if (mode && strtol(strchr(mode, ':') + 1, NULL, 10) ==
+	    SECCOMP_MODE_FILTER)
+		n = count ? (uint32_t)strtoul(strchr(count, ':') + 1, NULL,
+					      10) : UINT32_MAX;
+	free(text);
+	return n;
 }
 
 bool
@@ -143,7 +164,9 @@ note_deaf(struct plan *p, const struct look_at_threads *l)
 	ssize_t i;
 
 	for (i = 0; i < l->n && p->ndeaf < RECORD_DEAF; i++)
-		if (l->deaf[i] & bit_of(p->signo))
+		/* a filter is asked later, where it can be */
+		if (l->deaf[i] & bit_of(p->signo) ||
+		    inject_thread_filters(p->t, l->tids[i]))
 			p->deaf[p->ndeaf++] = (uint32_t)
 				thread_inner_tid(p->t, l->tids[i]);
 }
@@ -183,4 +206,33 @@ plan_choose_signal(struct plan *p)
 	return plan_refuse_signal(p, first_outside(used) ?
 		"blocks SIGURG and SIGWINCH in all of its threads" :
 		"has a use of its own for SIGURG and SIGWINCH");
+}
+
+int
+inject_check_ungated(struct target *t)
+{
+	char *status, *takes;
+	bool dispatched;
+
+	if (!handled(HAZARD_GATE))
+		return 0;
+	status = file_read_at(target_proc(t), "status", NULL);
+	dispatched = signal_set(status, "\nSigCgt:") & bit_of(SIGSYS);
+	free(status);
+	if (dispatched) {
+		(void)fail(FAIL_UNSUITABLE, "process %d (%s) handles SIGSYS: "
+			   "the kernel may dispatch system calls to it, so "
+			   "that no handler of ours could return",
+			   target_pid(t), target_name(t));
+		return fail_remedy("run as root, or: " PLAN_OTHER_ENGINE);
+	}
+	takes = target_takes_signals(t);
+	if (!takes)
+		return 0;
+	(void)fail(FAIL_UNSUITABLE, "process %d (%s) could take a tick for a "
+		   "signal that was sent to it (%s)", target_pid(t),
+		   target_name(t), takes);
+	free(takes);
+	return fail_remedy("run as root (Linux 6.10), or: "
+			   PLAN_OTHER_ENGINE);
 }

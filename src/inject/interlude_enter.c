@@ -47,6 +47,10 @@ interlude_check(struct target *t, struct interlude *il)
 		return refuse(tid, "is confined by seccomp: a system call of "
 			      "the function might end the process",
 			      "thread TID, if another is not confined");
+	if (thread_is_dispatched(tid))
+		return refuse(tid, "has its system calls dispatched to the "
+			      "program, and so those of the way back",
+			      "thread TID, for another one");
 	return 0;
 }
 

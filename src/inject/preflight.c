@@ -17,6 +17,7 @@
 
 #include <linux/seccomp.h>
 
+#include "foreign.h"
 #include "private.h"
 
 enum { CAP_SYS_ADMIN_BIT = 21, MOMENT_NS = 2 * 1000 * 1000 };
@@ -47,7 +48,7 @@ status_number(const char *text, const char *key, int base)
 	return at ? strtol(at + strlen(key), NULL, base) : 0;
 }
 
-static bool
+bool
 we_may_suspend_seccomp(void)
 {
 	char *text = file_read("/proc/self/status", NULL);
@@ -104,7 +105,7 @@ check_class(struct target *t)
 
 	/* a leader that has ended has none */
 	snprintf(path, sizeof path, "task/%d/exe", target_live_thread(t));
-	fd = openat(target_proc(t), path, O_RDONLY | O_CLOEXEC);
+	fd = foreign_open_at(target_proc(t), path, 0, 0);
 	if (fd < 0)
 		return fail_errno("open the program of process %d",
 				  target_pid(t));

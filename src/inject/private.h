@@ -112,9 +112,14 @@ struct sock_filter;
 /* Would this program of n instructions, as the kernel has it, do no more to a
  * call of ours than to refuse it? */
 bool filter_spares(const struct sock_filter *f, size_t n);
+/* By CAP_SYS_ADMIN, which also shows them. */
+bool we_may_suspend_seccomp(void);
 /* All filters of a thread that we have stopped and that has some; else
  * FAIL_UNSUITABLE. */
 int filter_check(pid_t tid);
+/* A thread that stands: do its system calls go to the program itself
+ * (PR_SET_SYSCALL_USER_DISPATCH)? Ours would, too. */
+bool thread_is_dispatched(pid_t tid);
 int filter_refuse(void);
 
 /* ---- spare.c ------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which experiments a profile is made of: those named, the members of groups,
- * and the descendants of each. What their logs say is kept with them.
+ * Which experiments a profile is made of: those named, the members of groups
+ * (group.c), and the descendants of each. What their logs say is kept with
+ * them.
  */
 #include "calls.h"
 #include "reading.h"
@@ -66,8 +67,8 @@ add_descendant(void *arg, const struct experiment_reader *child)
 	add_child(f->prof, f->reader, child, f->founder);
 }
 
-static int
-add_experiment(struct profile *prof, const char *path)
+int
+load_experiment(struct profile *prof, const char *path)
 {
 	/* before it is read: what comes meanwhile counts as growth */
 	const uint64_t mark = profile_mark(path);
@@ -89,46 +90,6 @@ add_experiment(struct profile *prof, const char *path)
 
 	return descendants_each(prof->options.descendants, reader,
 				add_descendant, &f);
-}
-
-static const char group_head[] = "#analyzer experiment group";
-
-/* Paths in a group file are taken from where the file stands. */
-static int
-add_member(struct profile *prof, const char *group, const char *line)
-{
-	const char *slash = strrchr(group, '/');
-	char *path = line[0] == '/' || !slash ? xstrdup(line) :
-		xasprintf("%.*s/%s", (int)(slash - group), group, line);
-	const int rc = add_experiment(prof, path);
-
-	free(path);
-	return rc;
-}
-
-static int
-add_group(struct profile *prof, const char *path)
-{
-	char *text = file_read(path, NULL);
-	char *save = NULL;
-	int rc = 0;
-
-	if (!text)
-		return fail_errno("read group %s", path);
-	if (!str_starts(text, group_head)) {
-		free(text);
-		fail(FAIL_UNSUITABLE, "%s is not an experiment group", path);
-		return fail_remedy("its first line must be `%s`", group_head);
-	}
-	for (char *line = strtok_r(text, "\r\n", &save); line && rc == 0;
-	     line = strtok_r(NULL, "\r\n", &save)) {
-		line += strspn(line, " \t");
-		if (line[0] && line[0] != '#' &&
-		    add_member(prof, path, line) < 0)
-			rc = fail_in("group %s", path);
-	}
-	free(text);
-	return rc;
 }
 
 static uint64_t
@@ -230,8 +191,8 @@ profile_open(const char *const *paths, size_t n,
 		prof->groups++;
 
 		const int rc = str_ends(paths[i], ".erg") ?
-			add_group(prof, paths[i]) :
-			add_experiment(prof, paths[i]);
+			load_group(prof, paths[i]) :
+			load_experiment(prof, paths[i]);
 
 		if (rc < 0) {
 			profile_free(prof);

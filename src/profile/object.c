@@ -6,8 +6,10 @@
  * the process sees it, the mapping of the living process itself (a file that
  * was deleted or replaced under it is still there).
  */
+#include "foreign.h"
 #include "private.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,8 +153,11 @@ static enum found
 try_file(struct object *obj, char *path, const char *prefix)
 {
 	enum found found = FOUND_NONE;
+	const int fd = foreign_open(path, 0);
 
-	if (access(path, R_OK) == 0) {
+	if (fd >= 0) {
+		close(fd);
+
 		struct symfile *sf = symfile_open(path, obj->path, prefix);
 
 		if (is_right_build(obj, sf)) {
@@ -173,7 +178,8 @@ is_plain(const char *path, mode_t kind)
 {
 	struct stat st;
 
-	return lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == kind;
+	return foreign_stat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		(st.st_mode & S_IFMT) == kind;
 }
 
 static enum found
@@ -186,7 +192,8 @@ try_archive(struct object *obj, const struct source *src)
 
 	free(name);
 	free(dir);
-	if (plain)
+	if (plain && experiment_archived_sound(src->reader, src->founder,
+					       obj->path))
 		return try_file(obj, path, "");
 	free(path);
 	return FOUND_NONE;
@@ -215,13 +222,21 @@ try_process(struct object *obj, const char *proc)
 static void
 explain(struct object *obj, enum found at_path)
 {
+	struct stat st;
+
 	if (at_path == FOUND_OTHER_BUILD)
 		obj->trouble = xasprintf(
 			"%s is another build than the one that ran (build-id "
 			"%.12s...): its functions are not named; put that "
 			"build back, or record with `collector archive copy`",
 			obj->path, obj->build_id);
-	else if (access(obj->path, F_OK) < 0)
+	else if (foreign_stat(AT_FDCWD, obj->path, &st, 0) < 0 &&
+		 errno == ETIMEDOUT)
+		obj->trouble = xasprintf(
+			"the file system of %s does not answer: its functions "
+			"are not named; look again when it does, or record "
+			"with `collector archive copy`", obj->path);
+	else if (foreign_stat(AT_FDCWD, obj->path, &st, 0) < 0)
 		obj->trouble = xasprintf(
 			"%s is gone: its functions are not named; put it "
 			"back, or record with `collector archive copy`",
@@ -239,7 +254,8 @@ check_age(struct object *obj, const struct source *src, const char *used)
 	const time_t recorded = experiment_wall_start(src->reader);
 	struct stat st;
 
-	if (obj->build_id[0] || !recorded || stat(used, &st) < 0 ||
+	if (obj->build_id[0] || !recorded ||
+	    foreign_stat(AT_FDCWD, used, &st, 0) < 0 ||
 	    st.st_mtime <= recorded)
 		return;
 	obj->trouble = xasprintf(

@@ -31,6 +31,10 @@ struct reading {
 	struct known_pc known[PCS_KNOWN];
 };
 
+/* load.c, group.c. -1: there is none, or nothing in it can be read. */
+int load_experiment(struct profile *prof, const char *path);
+int load_group(struct profile *prof, const char *path);
+
 /* The thread's index; the first of its packets makes it. */
 uint32_t reading_thread(struct reading *rd, uint64_t tid);
 /* The stack of a packet; *missing: the experiment does not have it. */

@@ -4,6 +4,7 @@
  * and what it tells of its progress. When: session.c.
  */
 #include "collection.h"
+#include "foreign.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -37,7 +38,8 @@ command_of(struct target *t)
 {
 	size_t size;
 	char *at = path_of(t, "cmdline");
-	char *text = file_read_at(target_proc(t), at, &size);
+	/* it is the target's memory, and may never come */
+	char *text = foreign_text(target_proc(t), at, &size);
 
 	free(at);
 	if (!text || !size) {
@@ -248,12 +250,7 @@ collection_note_children(struct collection *c)
 uint64_t
 collection_read_usage(struct collection *c)
 {
-	const uint64_t now = now_ns();
-
-	usage_read(c->target, &c->usage);
-	if (c->rec)
-		usage_add_waits(&c->usage, c->rec);
-	return now;
+	return usage_read(c->target, c->rec, &c->usage);
 }
 
 void

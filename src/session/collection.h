@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * One collection: session.c decides what happens when, collection.c has what
- * is written and told.
+ * is written and told, collection_end.c what stays of it.
  */
 #ifndef SONDE_SESSION_COLLECTION_H
 #define SONDE_SESSION_COLLECTION_H
@@ -55,6 +55,7 @@ char *collection_choose_path(const struct settings *s);
 int collection_create(struct collection *c, bool attached);
 /* It was not begun: it holds nothing yet but what we just wrote. */
 void collection_remove(struct collection *c);
+void collection_free(struct collection *c);
 int collection_write_notes(struct collection *c);
 void collection_write_engine(struct collection *c);
 void collection_write_threads(struct collection *c);

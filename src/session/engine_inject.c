@@ -200,7 +200,22 @@ inject_settle(void *engine)
 		     e->lost_seen);
 }
 
-static int
+/* Nobody beats in a pause: timers may sleep by then. */
+static void
+wake(struct inject *e)
+{
+	struct inject_report report;
+	const bool asleep = now_ns() - e->last_beat_ns > RECORD_LEASE_NS;
+
+	guest_heartbeat(e->guest);
+	e->last_beat_ns = now_ns();
+	if (!asleep || e->clock)
+		return;
+	(void)guest_refresh(e->guest, &report);	/* as in refresh() */
+	inject_note_report(e, &report);
+}
+
+int
 inject_run(void *engine, bool on)
 {
 	struct inject *e = engine;
@@ -208,9 +223,10 @@ inject_run(void *engine, bool on)
 	if (on == e->running)
 		return 0;
 	e->running = on;
-	if (on)
+	if (on) {
+		wake(e);
 		inject_begin_stretch(e);
-	else if (e->kernel)
+	} else if (e->kernel)
 		clock_disable(e->kernel);
 	if (on && e->kernel)
 		clock_enable(e->kernel);
@@ -220,8 +236,10 @@ inject_run(void *engine, bool on)
 	__atomic_store_n(&guest_area(e->guest)->on, on, __ATOMIC_RELEASE);
 	if (on) {
 		/* /proc counts through a pause, too */
-		if (!e->clock)
+		if (!e->clock) {
+			inject_read_share(e);
 			inject_read_threads(e, READ_BASES);
+		}
 		return 0;
 	}
 	read_clock(e);
@@ -283,6 +301,7 @@ inject_stop(void *engine, struct str *text)
 		str_addf(text, "%sno samples in the last %.1f s: %s",
 			 text->len ? ", " : "",
 			 (double)(now_ns() - e->mute_ns) / 1e9, e->mute_text);
+	inject_tell_held_back(e, text);
 	if (e->slept_ns)
 		str_addf(text, "%ssonde itself stood still for %.1f s: what "
 			 "it missed is lost by lease", text->len ? ", " : "",

@@ -34,6 +34,13 @@ struct thread {
 	uint64_t drain;		/* when cpu_ns was read, of the POSIX form */
 	bool ticked;		/* a record came since the last drain */
 	bool deaf;		/* it gets no ticks: see inject_deaf.c */
+	bool confined;		/* ... for its seccomp filters */
+	uint32_t filters, asked;	/* so many permit a handler's return; so
+					 * many there were when that was asked */
+	uint64_t filter;	/* the kernel's name for these; 0 not known */
+	/* by the clock's gate (GATE_REASONS): ticks; and their time that is
+	 * not booked yet, and all of it */
+	uint64_t held[3], held_ns[3], held_all_ns[3];
 	bool late;		/* they come when they do harm: never more */
 	bool timed;		/* POSIX: a timer was asked for */
 	/* system time, with a clock of kernel mode: samples that have none yet;
@@ -89,6 +96,7 @@ struct inject {
 	uint64_t refreshed_ns;
 	bool births;		/* stacks to be published */
 	uint64_t published_ns;
+	uint64_t held_back;	/* ticks of all threads, by the gate */
 	char *why;
 };
 
@@ -98,6 +106,7 @@ struct thread *inject_thread(struct inject *e, pid_t tid);
 void *inject_start(struct recorder *rec, const struct recorder_options *o,
 		   const char **why);
 void inject_free(struct inject *e);
+int inject_run(void *engine, bool on);
 /* The clocks go on, or have gone on: from here all CPU time counts. */
 void inject_begin_stretch(struct inject *e);
 /* A record of the kernel, for signal_clock_drain. */
@@ -139,6 +148,16 @@ bool inject_wants_ticks(struct inject *e, pid_t tid);
 bool inject_is_deaf(struct inject *e, struct thread *th);
 /* A tick came into a call that lets signals in: the last for this thread. */
 void inject_came_late(struct inject *e, struct thread *th);
+/* Ticks that the clock's gate has held back since. */
+void inject_note_held_back(struct inject *e);
+/* Of a rest their time, booked as lost. */
+uint64_t inject_book_held_back(struct inject *e, struct thread *th,
+			       uint64_t rest);
+/* Threads that could not be sampled for their state, for the receipt. */
+void inject_tell_held_back(const struct inject *e, struct str *text);
+/* A stretch of a thread's time in which no tick could be taken. */
+void inject_book_gap(struct inject *e, struct thread *th, uint64_t rest,
+		     const char *cause, const char *detail);
 /* POSIX: tell the guest who is deaf, and whether a handler may make calls. */
 void inject_tell_guest(struct inject *e);
 /* What the guest has counted as lost since the last time. */

@@ -241,7 +241,8 @@ remote_start(struct recorder *rec, const struct recorder_options *o,
 		return NULL;
 	}
 	e->auxv = read_auxv(e, &e->auxv_size);
-	(void)remote_run(e, true);
+	if (!o->held)
+		(void)remote_run(e, true);
 	*why = "each running thread is stopped for a copy of its stack; "
 		"user:system is estimated, by whether it is in a call then "
 		"and by utime:stime";

@@ -186,9 +186,13 @@ ring_start(struct recorder *rec, const struct recorder_options *o,
 	r->traits = clock_traits(r->clock);
 	if (!r->traits->kernel)
 		recorder_begin_counts(rec);
+	*why = r->traits->why;
+	if (o->held) {
+		clock_disable(r->clock);
+		return r;
+	}
 	recorder_clock(rec, true, r->clock_start_ns);
 	r->running = true;
-	*why = r->traits->why;
 	return r;
 }
 

@@ -6,18 +6,47 @@
  * time is booked as lost, under its name. One that blocks it for a moment gets
  * its tick late. One that lets signals in only while it waits (ppoll, pselect,
  * epoll_pwait, sigsuspend) would have all of its ticks in there.
+ *
+ * For root the kernel looks at each tick (control's gate.c): none is sent then
+ * to a thread that blocks it, or whose system calls are dispatched to the
+ * program, or that has a seccomp filter which nobody has asked about a
+ * handler's return. Where it does not, threads are looked at now and then, and
+ * a process where that is not enough is refused (inject_check_ungated).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine_inject.h"
+#include "hazard.h"
+
+static bool
+is_gated(const struct inject *e)
+{
+	return e->clock && signal_clock_is_gated(e->clock);
+}
+
+/* A filter that nobody has asked about a handler's return. */
+static bool
+is_confined(struct inject *e, struct thread *th)
+{
+	const uint32_t inherited = e->clock ?
+		signal_clock_filters(e->clock, th->tid) : 0;
+
+	if (inherited > th->filters)
+		th->filters = inherited;
+	return handled(HAZARD_GATE) &&
+		inject_thread_filters(e->opt->target, th->tid) > th->filters;
+}
 
 bool
 inject_wants_ticks(struct inject *e, pid_t tid)
 {
 	struct thread *th = inject_thread(e, tid);
 
-	th->deaf = th->late ||
+	if (is_gated(e))
+		return true;	/* the kernel looks at each tick */
+	th->confined = is_confined(e, th);
+	th->deaf = th->late || th->confined ||
 		inject_thread_is_deaf(e->opt->target, tid,
 				      guest_signal(e->guest));
 	return !th->deaf;
@@ -40,16 +69,171 @@ inject_came_late(struct inject *e, struct thread *th)
 	th->late = th->deaf = true;
 }
 
+/* ---- seccomp filters ------------------------------------------------------ */
+
+static void
+allow(struct inject *e, struct thread *th, uint32_t filters)
+{
+	th->filters = filters;
+	if (e->clock)
+		signal_clock_note_filters(e->clock, th->tid, filters);
+}
+
+/* Another that lives has the same filters, and they were asked. */
+static bool
+has_known_filters(struct inject *e, struct thread *th, uint32_t n)
+{
+	size_t at = 0;
+	uint64_t tid, slot;
+
+	while (th->filter && map_next(&e->threads, &at, &tid, &slot)) {
+		const struct thread *o = (struct thread *)(uintptr_t)slot;
+
+		if (o->filter == th->filter && o->filters == n &&
+		    inject_thread_filters(e->opt->target, o->tid) >= n)
+			return true;
+	}
+	return false;
+}
+
+/* It works, so it is met in user mode soon. Once for each of its filters. */
+static void
+ask(struct inject *e, struct thread *th)
+{
+	const uint32_t n = inject_thread_filters(e->opt->target, th->tid);
+	struct inject_report report;
+	uint32_t filters;
+
+	if (n == th->asked || n <= th->filters)
+		return;
+	th->asked = n;
+	if (has_known_filters(e, th, n)) {
+		allow(e, th, n);
+		return;
+	}
+	filters = inject_ask_filters(e->opt->target, th->tid, &report);
+	inject_note_report(e, &report);
+	if (filters)
+		allow(e, th, filters);
+}
+
 bool
 inject_is_deaf(struct inject *e, struct thread *th)
 {
 	const bool before = th->deaf;
+
+	if (th->confined)
+		ask(e, th);
+
 	const bool wants = inject_wants_ticks(e, th->tid);
 
 	if (wants != before)
 		return before;
 	send_ticks(e, th, wants);
 	return true;
+}
+
+/* ---- the gate ------------------------------------------------------------ */
+
+_Static_assert(GATE_REASONS == ARRAY_LEN(((struct thread *)0)->held),
+	       "one for each");
+
+static void
+add_news(struct inject *e, struct thread *th, const struct gate_news *news)
+{
+	for (int i = 0; i < GATE_REASONS; i++) {
+		const uint64_t ns = (news->held[i] - th->held[i]) *
+			e->opt->interval_ns;
+
+		th->held[i] = news->held[i];
+		th->held_ns[i] += ns;
+		th->held_all_ns[i] += ns;
+	}
+	th->filter = news->filter;
+}
+
+void
+inject_note_held_back(struct inject *e)
+{
+	struct gate_news news;
+	uint64_t all = 0, tid, slot;
+	size_t at = 0;
+
+	if (!is_gated(e))
+		return;
+	signal_clock_held_back(e->clock, 0, &news);
+	for (int i = 0; i < GATE_REASONS; i++)
+		all += news.held[i];
+	if (all == e->held_back)
+		return;
+	e->held_back = all;
+	while (map_next(&e->threads, &at, &tid, &slot)) {
+		struct thread *th = (struct thread *)(uintptr_t)slot;
+		const uint64_t before = th->held[GATE_CONFINED];
+
+		signal_clock_held_back(e->clock, th->tid, &news);
+		if (news.held[GATE_BLOCKED] < th->held[GATE_BLOCKED])
+			memset(th->held, 0, sizeof th->held);	/* forgotten */
+		add_news(e, th, &news);
+		if (th->held[GATE_CONFINED] > before && !e->final)
+			ask(e, th);
+	}
+}
+
+uint64_t
+inject_book_held_back(struct inject *e, struct thread *th, uint64_t rest)
+{
+	static const char *const causes[GATE_REASONS] = {
+		[GATE_BLOCKED] = "blocked", [GATE_DISPATCHED] = "dispatched",
+		[GATE_CONFINED] = "confined",
+	};
+	uint64_t booked = 0;
+
+	for (int i = 0; i < GATE_REASONS; i++) {
+		const uint64_t left = rest - booked;
+		const uint64_t ns = left < th->held_ns[i] ? left :
+			th->held_ns[i];
+
+		if (!ns)
+			continue;
+		th->held_ns[i] -= ns;
+		inject_book_gap(e, th, ns, causes[i], th->name);
+		booked += ns;
+	}
+	return booked;
+}
+
+#define TOLD_NS	UINT64_C(100000000)
+
+static void
+tell_reason(const struct inject *e, struct str *text, enum gate_reason reason,
+	    const char *why)
+{
+	uint64_t ns = 0, tid, slot;
+	unsigned n = 0;
+	size_t at = 0;
+
+	while (map_next(&e->threads, &at, &tid, &slot)) {
+		const struct thread *th = (struct thread *)(uintptr_t)slot;
+
+		n += th->held_all_ns[reason] > 0;
+		ns += th->held_all_ns[reason];
+	}
+	/* libc blocks all signals for moments */
+	if (n && (reason != GATE_BLOCKED || ns >= TOLD_NS))
+		str_addf(text, "%s%u thread%s not sampled for %.1f s of CPU "
+			 "time: %s", text->len ? ", " : "", n, n == 1 ? "" :
+			 "s", (double)ns / 1e9, why);
+}
+
+void
+inject_tell_held_back(const struct inject *e, struct str *text)
+{
+	tell_reason(e, text, GATE_DISPATCHED, "under syscall user dispatch");
+	tell_reason(e, text, GATE_CONFINED, "under a seccomp filter of its "
+		    "own that forbids rt_sigreturn");
+	tell_reason(e, text, GATE_BLOCKED, "the signal of the ticks was "
+		    "blocked");
 }
 
 /* ---- without perf: what the guest cannot see ----------------------------- */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "engine_inject.h"
+#include "hazard.h"
 
 #define QUIET_LEAST_NS	UINT64_C(100000000)
 #define PATIENCE_MAX_NS	UINT64_C(60000000000)
@@ -42,7 +43,8 @@ static uint64_t
 activity(struct inject *e)
 {
 	const struct record_area *a = guest_area(e->guest);
-	uint64_t n = __atomic_load_n(&a->samples, __ATOMIC_RELAXED);
+	uint64_t n = __atomic_load_n(&a->samples, __ATOMIC_RELAXED) +
+		e->held_back;
 
 	for (int i = 0; i < RECORD_LOSSES; i++)
 		n += __atomic_load_n(&a->lost[i], __ATOMIC_RELAXED);
@@ -76,21 +78,44 @@ be_patient(struct inject *e)
 		e->patience_ns *= 4;
 }
 
-static bool
-catches_signal(struct inject *e)
+static uint64_t
+bit_of(int signo)
+{
+	return UINT64_C(1) << (signo - 1);
+}
+
+/* All, where it cannot be read. */
+static uint64_t
+caught_signals(struct inject *e)
 {
 	static const char name[] = "\nSigCgt:";
-	const uint64_t bit = UINT64_C(1) << (guest_signal(e->guest) - 1);
 	struct target *t = e->opt->target;
 	char *path = xasprintf("task/%d/status", target_live_thread(t));
 	char *text = file_read_at(target_proc(t), path, NULL);
 	const char *at = text ? strstr(text, name) : NULL;
-	const bool caught = !at ||
-		strtoull(at + strlen(name), NULL, 16) & bit;
+	const uint64_t caught = !at ? UINT64_MAX :
+		strtoull(at + strlen(name), NULL, 16);
 
 	free(text);
 	free(path);
 	return caught;
+}
+
+/* As inject_check_ungated said at the beginning, and no longer. */
+static bool
+has_become_unfit(struct inject *e, uint64_t caught)
+{
+	bool unfit = false;
+
+	if (e->clock && signal_clock_is_gated(e->clock))
+		return false;
+	if (caught != UINT64_MAX && caught & bit_of(SIGSYS))
+		return handled(HAZARD_GATE);
+	if (e->maps_changed && inject_check_ungated(e->opt->target) < 0) {
+		unfit = fail_last()->kind == FAIL_UNSUITABLE;
+		fail_clear();
+	}
+	return unfit;
 }
 
 /* text: with the signal's name in it, where there is a %s. */
@@ -114,6 +139,8 @@ fall_silent(struct inject *e, const char *cause, const char *text)
 void
 inject_watch_handler(struct inject *e)
 {
+	uint64_t caught;
+
 	if (e->mute_cause || !e->running)
 		return;
 	if (guest_is_lost(e->guest)) {
@@ -122,10 +149,16 @@ inject_watch_handler(struct inject *e)
 		return;
 	}
 	/* after an exec nothing is caught either */
-	if (!catches_signal(e)) {
+	caught = caught_signals(e);
+	if (!(caught & bit_of(guest_signal(e->guest)))) {
 		if (guest_is_there(e->guest))
 			fall_silent(e, "handler", "the program catches %s "
 				    "no more");
+		return;
+	}
+	if (has_become_unfit(e, caught)) {
+		fall_silent(e, "unfit", "the program handles SIGSYS, or takes "
+			    "signals by a call, and could be met by %s");
 		return;
 	}
 	if (__atomic_load_n(&guest_area(e->guest)->foreign,

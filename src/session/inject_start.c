@@ -11,8 +11,8 @@
 
 enum {
 	WINDOWS_MIN = 32, WINDOWS_MAX = 4096,
-	/* half a second of 1 ms ticks with 60 frames; less with many threads */
-	WINDOW_BYTES = 256 * 1024,
+	/* a second of 1 ms ticks with 60 frames; less with many threads */
+	WINDOW_BYTES = 512 * 1024,
 	WINDOWS_BYTES_MAX = 64 << 20,
 	TABLE_MARGIN = 4 << 20,
 };
@@ -27,6 +27,9 @@ open_clock(struct inject *e, const char **why)
 
 	e->clock = signal_clock_open(pid, e->opt->interval_ns, 0, 0);
 	if (!e->clock && fail_last()->kind != FAIL_DENIED)
+		return -1;
+	if (!(e->clock && signal_clock_is_gated(e->clock)) &&
+	    inject_check_ungated(e->opt->target) < 0)
 		return -1;
 	if (!e->clock)
 		inject_read_threads(e, READ_LIST);
@@ -155,17 +158,13 @@ begin(struct inject *e)
 		signal_clock_drain(e->clock, inject_kernel_record, e);
 	else
 		inject_read_share(e);
-	e->running = true;
 	e->last_beat_ns = now_ns();
 	keep(e);
-	inject_begin_stretch(e);
-	if (e->kernel)
-		clock_enable(e->kernel);
-	if (e->clock)
-		return signal_clock_enable(e->clock, true);
-	inject_read_threads(e, READ_BASES);
-	note_deaf(e);
-	return 0;
+	if (!e->clock)
+		note_deaf(e);
+	/* timers tick already: they find that it is off */
+	__atomic_store_n(&guest_area(e->guest)->on, false, __ATOMIC_RELEASE);
+	return e->opt->held ? 0 : inject_run(e, true);
 }
 
 void *

@@ -147,10 +147,9 @@ inject_take_lost(struct inject *e, struct thread *th, uint64_t rest)
 	return lost;
 }
 
-/* A stretch of a thread's time in which no tick could be taken. */
-static void
-book_gap(struct inject *e, struct thread *th, uint64_t rest, const char *cause,
-	 const char *detail)
+void
+inject_book_gap(struct inject *e, struct thread *th, uint64_t rest,
+		const char *cause, const char *detail)
 {
 	const uint64_t interval = e->opt->interval_ns;
 
@@ -196,15 +195,17 @@ book_rest(struct inject *e, struct thread *th, uint64_t rest)
 	if (!rest)
 		return;
 	if (e->mute_cause) {
-		book_gap(e, th, rest, e->mute_cause, "");
+		inject_book_gap(e, th, rest, e->mute_cause, "");
 		return;
 	}
+	rest -= inject_book_held_back(e, th, rest);
 	if (!th->ticked && rest >= interval && inject_is_deaf(e, th)) {
-		book_gap(e, th, rest, "blocked", th->name);
+		inject_book_gap(e, th, rest, th->confined ? "confined" :
+				"blocked", th->name);
 		return;
 	}
 	if (e->slept && !e->clock) {
-		book_gap(e, th, rest, "lease", "");
+		inject_book_gap(e, th, rest, "lease", "");
 		return;
 	}
 	rest -= inject_take_lost(e, th, rest);
@@ -384,6 +385,8 @@ settle(const struct inject *e, struct thread *th)
 void
 inject_book_threads(struct inject *e)
 {
+	inject_note_held_back(e);
+
 	const double scale = scale_of_rests(e);
 	uint64_t pending = 0;
 

@@ -25,6 +25,8 @@ no_patience(void *arg)
 	const uint64_t ns = now_ns() - p->since;
 
 	if (!p->run && ns > ALONE_NS && !tracer_waits(tr)) {
+		if (tr->col)
+			collection_runs(tr->col);
 		p->run = target_continue_all(tr->target) == 0;
 		if (p->run && tr->col)
 			collection_note_stop(tr->col,

@@ -320,6 +320,9 @@ struct recorder_options {
 	uint64_t interval_ns;
 	uint32_t stack_bytes;
 	bool at_start;		/* before any constructor */
+	/* It starts with its clocks off: what we do in the target before is no
+	 * time of the program's. */
+	bool held;
 	const struct settings *settings;
 };
 
@@ -457,12 +460,15 @@ void recorder_settle(struct recorder *rec);
  * when that was, 0: it had ended. */
 void recorder_begin_waits(struct recorder *rec);
 uint64_t recorder_end_waits(struct recorder *rec);
-/* It counts anew from here; nothing was written yet. */
+/* A recorder of a program that stands at its start: it goes on, and all counts
+ * from here; nothing was written yet. */
 void recorder_restart_waits(struct recorder *rec);
+int recorder_start(struct recorder *rec);
 /* The same, but what is told of it then is told at the next end. */
 uint64_t recorder_rest_waits(struct recorder *rec);
 /* Time without a processor so far, by state. */
-void recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT]);
+void recorder_waited(const struct recorder *rec, uint64_t now,
+		     uint64_t sum[MSTATE_COUNT]);
 /* For a sample without a user stack (a process on its way out). */
 uint64_t recorder_kernel_stack(struct recorder *rec);
 /* ... and in kernel mode, of which the stack is not known. */
@@ -513,6 +519,8 @@ void recorder_clock(struct recorder *rec, bool on, uint64_t cpu_ns);
 void recorder_stopped(struct recorder *rec, uint64_t pause_ns);
 void recorder_stops(struct recorder *rec, unsigned n, uint64_t total_ns,
 		    uint64_t longest_ns);
+/* It was this thread that stood, and runs. */
+void recorder_stood(struct recorder *rec, pid_t tid);
 const struct recorder_options *recorder_get_options(const struct recorder *r);
 
 struct recorder_counts {

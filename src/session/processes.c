@@ -4,6 +4,7 @@
  * whose children do the work. Two looks at the CPU times, one short interval
  * apart, give percentages.
  */
+#include "foreign.h"
 #include "private.h"
 
 #include <ctype.h>
@@ -53,7 +54,7 @@ is_named(const struct session_process *p, const char *name)
 	snprintf(path, sizeof path, "/proc/%d/cmdline",
 		 process_living(p->pid));
 
-	char *text = file_read(path, &size);
+	char *text = foreign_text(AT_FDCWD, path, &size);
 	const char *base = text ? strrchr(text, '/') : NULL;
 	const bool same = text && size &&
 		strcmp(base ? base + 1 : text, name) == 0;

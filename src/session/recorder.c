@@ -130,6 +130,12 @@ recorder_stops(struct recorder *rec, unsigned n, uint64_t total_ns,
 }
 
 void
+recorder_stood(struct recorder *rec, pid_t tid)
+{
+	waits_note_stood(rec->waits, tid);
+}
+
+void
 recorder_stopped(struct recorder *rec, uint64_t pause_ns)
 {
 	recorder_stops(rec, 1, pause_ns, pause_ns);
@@ -227,10 +233,11 @@ recorder_settle(struct recorder *rec)
 }
 
 void
-recorder_waited(const struct recorder *rec, uint64_t sum[MSTATE_COUNT])
+recorder_waited(const struct recorder *rec, uint64_t now,
+		uint64_t sum[MSTATE_COUNT])
 {
 	if (rec->waits)
-		waits_sum(rec->waits, sum);
+		waits_sum(rec->waits, now, sum);
 }
 
 void
@@ -335,6 +342,18 @@ recorder_give_register(struct recorder *rec)
 	creators_give_register(rec->creators);
 }
 
+int
+recorder_start(struct recorder *rec)
+{
+	if (!rec->opt.held)
+		return 0;
+	rec->opt.held = false;
+	/* our own library was mapped meanwhile, and nobody told of it */
+	if (mapper_sync(rec->opt.mapper, now_ns()) < 0)
+		return -1;
+	return rec->engine.ops->run(rec->engine.self, true);
+}
+
 static int
 start_calls(struct recorder *rec)
 {
@@ -365,6 +384,7 @@ recorder_new(const struct recorder_options *o, enum session_engine engine)
 	names_usual(rec);
 	losses_read_modes(rec);
 	rec->first_modes = rec->modes;
+	rec->opt.held = o->at_start || calls_wanted(o->settings);
 	/* first: an engine makes do with what memory is left for rings */
 	if (rec->opt.settings->creators)
 		rec->creators = creators_new(rec, &rec->opt);
@@ -377,6 +397,8 @@ recorder_new(const struct recorder_options *o, enum session_engine engine)
 		return give_up(rec);
 	if (rec->opt.settings->states)
 		rec->waits = waits_new(rec, &rec->opt);
+	if (!o->at_start && recorder_start(rec) < 0)
+		return give_up(rec);
 	return rec;
 }
 

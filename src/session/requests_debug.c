@@ -143,6 +143,8 @@ step_once(struct tracer *tr, struct stepping *s)
 	};
 	enum stepped how;
 
+	if (tr->col)
+		collection_runs(tr->col);
 	if (target_step(tr->target, s->tid, &how) < 0)
 		return -1;
 	s->at.why = whys[how];

@@ -76,6 +76,7 @@ note_stopped(struct sampler *s, const struct snapshot *snap)
 
 		if (th && f->cpu_ns > th->cpu_ns)
 			th->cpu_ns = f->cpu_ns;
+		recorder_stood(s->rec, snap->threads[i].tid);
 	}
 	sampler_read_clock(s);
 }

@@ -70,8 +70,8 @@ start_recording(struct collection *c, enum collection_way way)
 	return experiment_flush(c->exp);
 }
 
-static void
-free_collection(struct collection *c)
+void
+collection_free(struct collection *c)
 {
 	recorder_free(c->rec);
 	mapper_free(c->mapper);
@@ -118,7 +118,7 @@ collection_start(struct target *t, const struct settings *s,
 		if (!c->settings.keep_ns)
 			collection_remove(c);
 	}
-	free_collection(c);
+	collection_free(c);
 	return NULL;
 }
 
@@ -126,13 +126,20 @@ collection_start(struct target *t, const struct settings *s,
 void
 collection_runs(struct collection *c)
 {
-	if (c->standing && c->rec)
-		recorder_restart_waits(c->rec);
+	if (!c->standing)
+		return;
 	c->standing = false;
+	if (!c->rec || c->paused)
+		return;
+	recorder_restart_waits(c->rec);
+	if (recorder_start(c->rec) < 0)
+		str_addf(&c->trouble, "%snothing was sampled: %s",
+			 c->trouble.len ? ", " : "", fail_last()->reason);
 }
 
+/* Its clocks are on. */
 static bool
-looks(const struct collection *c)
+samples(const struct collection *c)
 {
 	return c->rec && !c->paused && !c->standing;
 }
@@ -140,7 +147,7 @@ looks(const struct collection *c)
 size_t
 collection_pollfds(struct collection *c, struct pollfd *fds, size_t max)
 {
-	return c->rec && !c->paused ? recorder_pollfds(c->rec, fds, max) : 0;
+	return samples(c) ? recorder_pollfds(c->rec, fds, max) : 0;
 }
 
 static uint64_t
@@ -154,7 +161,7 @@ uint64_t
 collection_deadline(const struct collection *c)
 {
 	const uint64_t work = work_due(c);
-	const uint64_t look = looks(c) ?
+	const uint64_t look = samples(c) ?
 		recorder_look_due(c->rec) : UINT64_MAX;
 
 	return look < work ? look : work;
@@ -188,8 +195,7 @@ flush(struct collection *c)
 static void
 plan_drain(struct collection *c, uint64_t now)
 {
-	const unsigned crowding = c->rec && !c->paused ?
-		recorder_crowding(c->rec) : 0;
+	const unsigned crowding = samples(c) ? recorder_crowding(c->rec) : 0;
 
 	if (crowding > CROWDED)
 		c->drain_ns = c->drain_ns * CROWDED / crowding;
@@ -215,12 +221,12 @@ collection_work(struct collection *c)
 {
 	const uint64_t now = now_ns();
 
-	if (looks(c) && recorder_look_wanted(c->rec, now)) {
+	if (samples(c) && recorder_look_wanted(c->rec, now)) {
 		/* whatever is there to be drained wakes us at once again */
 		if (recorder_look(c->rec) && now < work_due(c))
 			return !recorder_counts(c->rec)->execed;
 	}
-	if (c->rec && !c->paused) {
+	if (samples(c)) {
 		if (now < work_due(c) && !recorder_ripe(c->rec))
 			return !recorder_counts(c->rec)->execed;
 		recorder_drain(c->rec, false);
@@ -296,85 +302,6 @@ collection_sample(struct collection *c, const char *label)
 	return experiment_flush(c->exp);
 }
 
-/* The root of its files; "" when there is none any more. */
-static char *
-root_of(const struct collection *c)
-{
-	return target_gone(c->target) ? xstrdup("") :
-		xasprintf("/proc/%d/root",
-			  process_living(target_pid(c->target)));
-}
-
-static void
-archive(const struct collection *c, const char *path)
-{
-	char *root = root_of(c);
-	const struct experiment_archiving what = {
-		.dir_fd = c->dir_fd, .path = path, .root = root,
-		.owner = c->owner, .group = c->group,
-	};
-
-	if (c->dir_fd >= 0)
-		(void)experiment_archive(&what, (enum archive_mode)
-					 c->settings.archive);
-	free(root);
-}
-
-/* The directory of what is kept and was written just now. */
-static void
-take_written(struct collection *c)
-{
-	if (c->dir_fd >= 0)
-		close(c->dir_fd);
-	c->dir_fd = experiment_directory(c->exp);
-}
-
-/* test.1.er has test.1.kept1.er beside it. */
-static char *
-name_kept(struct collection *c)
-{
-	const size_t stem = strlen(c->path) - strlen(".er");
-	char *path;
-
-	do {
-		path = xasprintf("%.*s.kept%u.er", (int)stem, c->path,
-				 ++c->written);
-		if (access(path, F_OK) < 0)
-			return path;
-		free(path);
-	} while (true);
-}
-
-bool
-collection_keeps(const struct collection *c)
-{
-	return c->settings.keep_ns != 0;
-}
-
-char *
-collection_write(struct collection *c, const char *name)
-{
-	if (!c->settings.keep_ns) {
-		fail(FAIL_USAGE, "%s is written as it is recorded", c->path);
-		fail_remedy("before collector enable: collector keep 10");
-		return NULL;
-	}
-	if (collection_sample(c, "collector_write") < 0)
-		return NULL;
-
-	char *path = name ? collection_place(&c->settings, name) :
-		name_kept(c);
-
-	if (experiment_write_kept(c->exp, path, now_ns(), "written while "
-				  "recording went on") < 0) {
-		free(path);
-		return NULL;
-	}
-	take_written(c);
-	archive(c, path);
-	return path;
-}
-
 bool
 collection_paused(const struct collection *c)
 {
@@ -412,136 +339,4 @@ collection_give_register(struct collection *c)
 {
 	if (c->rec)
 		recorder_give_register(c->rec);
-}
-
-/* ---- the end ------------------------------------------------------------ */
-
-void
-collection_stop(struct collection *c)
-{
-	if (c->stopped)
-		return;
-	c->stopped = true;
-
-	const uint64_t ended = c->rec ? recorder_end_waits(c->rec) : 0;
-	const uint64_t read = collection_read_usage(c);
-	const uint64_t end = ended ? ended : read;
-
-	if (c->rec)
-		recorder_stop(c->rec, &c->trouble);
-	collection_note_children(c);
-	usage_read_switches(&c->switches, c->target, &c->usage, USAGE_ALL);
-	experiment_sample(c->exp, end, "collector_close_experiment",
-			  &c->usage);
-	(void)experiment_flush(c->exp);		/* refusals are counted */
-	if (target_held(c->target))
-		collection_note_stop(c, target_pause_ns(c->target));
-}
-
-static bool
-is_in_part(void)
-{
-	return fail_last()->kind == FAIL_PARTIAL;
-}
-
-/* What is kept is written now, under a name of its own if another one has taken
- * ours since. false: it could not be. */
-static bool
-write_rest(struct collection *c, uint64_t end, const char *how, bool *partial)
-{
-	int r;
-
-	if (!c->settings.keep_ns)
-		return true;
-	r = experiment_write_kept(c->exp, NULL, end, how);
-	if (r < 0 && !is_in_part() && access(c->path, F_OK) == 0) {
-		char *path = name_kept(c);
-
-		free(c->path);
-		c->path = path;
-		r = experiment_write_kept(c->exp, path, end, how);
-	}
-	if (r == 0)
-		return true;
-	*partial = true;
-	if (!is_in_part())
-		return false;
-	str_addf(&c->trouble, "%s%s", c->trouble.len ? ", " : "",
-		 fail_last()->reason);
-	return true;
-}
-
-/* It may be over before anybody heard of its exec. NULL: as it was told. */
-static char *
-how_it_became(const struct collection *c, const char *how)
-{
-	static const char what[] = "executed another program";
-
-	if (!c->rec || !recorder_counts(c->rec)->execed ||
-	    (how && str_starts(how, what)))
-		return NULL;
-	return xasprintf("%s, which is not recorded, and %s", what,
-			 how ? how : "was let go");
-}
-
-static void
-write_children(struct collection *c, uint64_t cpu_ns)
-{
-	char used[24];
-
-	if (!cpu_ns)
-		return;
-	(void)snprintf(used, sizeof used, "%llu",
-		       (unsigned long long)cpu_ns / 1000);
-	experiment_event(c->exp, now_ns(), "sonde_children",
-			 (const char *const[]){ "untold_us", used, NULL });
-}
-
-char *
-collection_close(struct collection *c, const char *how, const char *look,
-		 bool *partial)
-{
-	struct session_progress p;
-	char *lost = NULL;
-
-	collection_stop(c);
-
-	const uint64_t end = now_ns();
-	char *became = how_it_became(c, how);
-
-	if (became)
-		how = became;
-
-	collection_progress(c, &p);
-	if (p.cuts[0])
-		experiment_event(c->exp, now_ns(), "sonde_cuts",
-				 (const char *const[]){ "text", p.cuts, NULL });
-
-	write_children(c, p.children_cpu_ns);
-	if (c->rec && recorder_counts(c->rec)->execed)
-		experiment_exec(c->exp, now_ns(), "_x1",
-				recorder_counts(c->rec)->exec_comm);
-	*partial = experiment_disk_lost(c->exp) > 0;
-	if (experiment_is_removed(c->exp))
-		lost = xasprintf("%s was removed meanwhile", c->path);
-	else if (!write_rest(c, end, how ? how : "ended by us", partial))
-		lost = xstrdup(fail_last()->reason);
-	*partial |= lost != NULL || (look && strstr(look, "NOT clean"));
-
-	char *text = receipt_text(&p, look, str_text(&c->trouble), how,
-				  c->path, lost);
-
-	if (c->settings.keep_ns)
-		take_written(c);
-	if (experiment_close(c->exp, end, how ? how : "ended by us") < 0)
-		*partial = true;
-	if (c->settings.keep_ns && !lost)
-		(void)collection_write_notes(c);
-	/* after the last record: copying must not delay the end of sampling */
-	if (!lost)
-		archive(c, c->path);
-	free(lost);
-	free(became);
-	free_collection(c);
-	return text;
 }

@@ -14,6 +14,7 @@
  * It runs in a session of its own: inside the target's autogroup a spinning
  * target would starve it (measured: 15,000 samples lost with 500 spinners).
  */
+#include "foreign.h"
 #include "look_back.h"
 #include "private.h"
 
@@ -368,6 +369,7 @@ tracer_main(int socket)
 	all = tracer_new(socket, open_signals());
 	all->siblings = &all;
 	pages_prepare();
+	foreign_prepare();
 	if (guard_start() < 0)
 		fail_clear();	/* breakpoints go unguarded */
 	if (all->signals >= 0)

@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 512 };
+enum {
+	BLOCK = 512,
+	AT_ONCE_NS = 500 * 1000,	/* for two readings */
+	TRIES = 4,
+};
 
 static void
 advance(uint64_t *to, uint64_t now)
@@ -59,24 +63,37 @@ read_blocks(struct target *t, struct experiment_usage *use)
 	free(text);
 }
 
-void
-usage_read(struct target *t, struct experiment_usage *use)
-{
-	read_stat(t, use);
-	read_blocks(t, use);
-	fail_clear();
-}
-
-void
-usage_add_waits(struct experiment_usage *use, const struct recorder *rec)
+static void
+add_waits(struct experiment_usage *use, const struct recorder *rec,
+	  uint64_t now)
 {
 	uint64_t sum[MSTATE_COUNT] = { 0 };
 
-	recorder_waited(rec, sum);
+	recorder_waited(rec, now, sum);
 	advance(&use->wait_ns, sum[MSTATE_WAIT_CPU]);
 	advance(&use->lock_ns, sum[MSTATE_LOCK]);
 	advance(&use->text_fault_ns, sum[MSTATE_TEXT_FAULT]);
 	advance(&use->data_fault_ns, sum[MSTATE_DATA_FAULT]);
 	advance(&use->stop_ns, sum[MSTATE_STOPPED]);
 	advance(&use->sleep_ns, sum[MSTATE_SLEEP]);
+}
+
+/* All of it is of one moment: where we lost the processor between two readings,
+ * the time of hundreds of threads went by. */
+uint64_t
+usage_read(struct target *t, const struct recorder *rec,
+	   struct experiment_usage *use)
+{
+	uint64_t now;
+	int tries = 0;
+
+	do {
+		now = now_ns();
+		read_stat(t, use);
+	} while (now_ns() - now > AT_ONCE_NS && ++tries < TRIES);
+	if (rec)
+		add_waits(use, rec, now);
+	read_blocks(t, use);
+	fail_clear();
+	return now;
 }

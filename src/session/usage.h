@@ -9,9 +9,10 @@
 
 /* What the process has used so far; of one that is gone, or not ours to see,
  * what was read before stands. Nothing goes back. */
-void usage_read(struct target *t, struct experiment_usage *use);
-void usage_add_waits(struct experiment_usage *use,
-		     const struct recorder *rec);
+/* Returns the moment that this, and all time by state, is of. rec may be
+ * NULL. */
+uint64_t usage_read(struct target *t, const struct recorder *rec,
+		    struct experiment_usage *use);
 
 /* ---- usage_switches.c ---------------------------------------------------- */
 

@@ -23,24 +23,6 @@ enum {
 	RECORD_NS = 1000 * 1000 * 1000,	/* until a record is read */
 };
 
-struct waits {
-	struct recorder *rec;
-	const struct recorder_options *opt;
-	struct looker looker;
-	struct roll roll;
-	struct pace pace;
-	pid_t *plan;		/* of this look */
-	size_t plan_len, plan_at, plan_cap;
-	uint64_t cost_ns;	/* since the last one, of our CPU time */
-	struct accounts accounts;
-	struct census census;
-	uint64_t all_at;	/* when all were looked at last; 0: not yet */
-	double between_ns, squares;	/* from one of these to the next, ns */
-	uint64_t new_at;	/* when new ones were looked at */
-	bool moved;		/* somebody had a turn since the last */
-	bool on;
-};
-
 /* ---- a look -------------------------------------------------------------- */
 
 /* false: it has ended. */
@@ -267,63 +249,6 @@ waits_settle(struct waits *w)
 	w->cost_ns += thread_cpu_ns() - began;
 }
 
-/* ---- what others know ---------------------------------------------------- */
-
-void
-waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo)
-{
-	struct waiter *th = w ? roll_find(&w->roll, tid) : NULL;
-
-	if (th)
-		th->run_frinfo = frinfo;
-}
-
-bool
-waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns)
-{
-	struct waiter *th;
-	bool another = false;
-
-	if (!w || !w->on)
-		return false;
-	w->census.told = true;
-	th = roll_find(&w->roll, tid);
-	if (th && th->gone_ns) {		/* of the same number */
-		if (!th->ended)
-			account_end(&w->accounts, th, th->gone_ns);
-		roll_drop(&w->roll, th);
-		another = true;
-		th = NULL;
-	}
-	if (!th)
-		(void)roll_add(&w->roll, tid, time_ns);
-	else if (th->met && !th->known)
-		th->since_ns = time_ns;
-	return another;
-}
-
-void
-waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns)
-{
-	struct waiter *th = w && w->on ? roll_find(&w->roll, tid) : NULL;
-
-	/* an earlier thread of the same number */
-	if (!th || time_ns < th->since_ns)
-		return;
-	if (!th->ended)
-		account_end(&w->accounts, th, time_ns);
-	if (th->of.tid != target_pid(w->opt->target))
-		roll_drop(&w->roll, th);
-	else
-		th->ended = true, th->gone_ns = time_ns;
-}
-
-const struct roll *
-waits_roll(const struct waits *w)
-{
-	return w ? &w->roll : NULL;
-}
-
 /* ---- threads too short for a look ---------------------------------------- */
 
 static uint64_t
@@ -340,11 +265,11 @@ waits_guessed_ns(const struct waits *w)
 }
 
 void
-waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT])
+waits_sum(const struct waits *w, uint64_t now, uint64_t sum[MSTATE_COUNT])
 {
 	memcpy(sum, w->accounts.booked, sizeof w->accounts.booked);
 	if (w->on)
-		accounts_sum(&w->accounts, &w->roll, &w->census, now_ns(),
+		accounts_sum(&w->accounts, &w->roll, &w->census, now,
 			     unmet(w, CENSUS_SO_FAR), sum);
 }
 

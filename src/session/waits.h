@@ -2,8 +2,9 @@
 /*
  * Where threads are while they have no processor, the same beside every
  * engine: waits_roll.c knows the threads, waits_pace.c when to look at them,
- * waits_look.c looks at one, waits_account.c keeps its account, waits_held.c
- * what of it is not written yet, waits_brief.c that of those too short for a
+ * waits_look.c looks at one, waits_account.c keeps its account, waits_faults.c
+ * knows page faults, waits_woken.c where it waited for a processor, waits_told.c
+ * what others know, waits_held.c what is not written yet, waits_brief.c that of those too short for a
  * look; waits_sum.c adds up what is not booked.
  */
 #ifndef SONDE_SESSION_WAITS_H
@@ -41,6 +42,8 @@ void waits_count(struct waits *w);
 
 /* A stack that the thread had on a processor. */
 void waits_note_stack(struct waits *w, pid_t tid, uint64_t frinfo);
+/* We let it stand for a moment: that was no sleep of its own. */
+void waits_note_stood(struct waits *w, pid_t tid);
 /* Exact times, where somebody tells them. */
 /* Births: true where it is another thread of a number that was known. */
 bool waits_note_birth(struct waits *w, pid_t tid, uint64_t time_ns);
@@ -48,8 +51,8 @@ void waits_note_death(struct waits *w, pid_t tid, uint64_t time_ns);
 /* Who there is, also after the end until the next beginning. NULL: w is. */
 struct roll;
 const struct roll *waits_roll(const struct waits *w);
-/* Time by state since the first beginning, what is pending too. */
-void waits_sum(const struct waits *w, uint64_t sum[MSTATE_COUNT]);
+/* Time by state from the first beginning until then, what is pending too. */
+void waits_sum(const struct waits *w, uint64_t now, uint64_t sum[MSTATE_COUNT]);
 /* Of that, waits of threads that nobody told of and no look has met. */
 uint64_t waits_guessed_ns(const struct waits *w);
 
@@ -117,7 +120,18 @@ struct waiter {			/* a thread */
 	uint64_t blocked_ns, waited_ns;	/* of it so far */
 	uint64_t faults, fault_turns;	/* when it was found blocked last */
 	uint64_t fault_ns;	/* what one takes; 0 not known */
-	uint64_t unplaced_ns;	/* of what it waited: nobody knows where */
+	uint64_t unplaced_ns;	/* of what it waited: not in held[] yet */
+	uint64_t woken_ns;	/* ... and began when it woke up */
+	struct outs {
+		double woken;	/* the part of its waits that began so */
+		/* so often it left a processor, and has not come back yet; and
+		 * what was counted at the last reading */
+		double willing, lost;
+		uint64_t willing_then, lost_then, turns_then, read_at;
+		uint64_t stood;	/* for us, since then */
+		bool known;
+	} outs;
+	bool woke;		/* it was blocked, and waits since then */
 	struct late_time {	/* ... and is before a resource sample */
 		uint64_t ns, at;
 	} late[LATE_MAX];
@@ -164,7 +178,26 @@ bool held_is_still(const struct waiter *th);
 /* Returns how much there was. */
 uint64_t held_take_back(struct waiter *th, enum mstate state, uint64_t ns);
 void held_place_waited(struct accounts *a, struct waiter *th, uint64_t now);
+void held_place_woken(struct accounts *a, struct waiter *th, uint64_t now,
+		      uint64_t frinfo);
 void held_place_later(struct waiter *th, uint64_t now);
+
+/* ---- waits_faults.c ------------------------------------------------------ */
+
+/* Of what it was blocked since the last such look: added to held[], and
+ * returned. */
+uint64_t account_faults(struct accounts *a, struct waiter *th, uint64_t now,
+			uint64_t fresh, const struct task_turns *t,
+			const struct look *look);
+
+/* ---- waits_woken.c ------------------------------------------------------- */
+
+/* Of such a wait for a processor, counted at t: what began when the thread was
+ * woken; and of one that lasts until now. */
+uint64_t woken_of(const struct accounts *a, struct waiter *th, uint64_t now,
+		  const struct task_turns *t, uint64_t ns);
+uint64_t woken_now(const struct waiter *th, const struct task_turns *t,
+		   uint64_t ns);
 
 /* ---- waits_account.c ----------------------------------------------------- */
 
@@ -263,5 +296,25 @@ void census_book(struct census *c, struct accounts *a, const struct roll *r,
 void accounts_sum(const struct accounts *a, const struct roll *r,
 		  const struct census *c, uint64_t now, uint64_t unmet_ns,
 		  uint64_t sum[MSTATE_COUNT]);
+
+/* ---- all of it ----------------------------------------------------------- */
+
+struct waits {
+	struct recorder *rec;
+	const struct recorder_options *opt;
+	struct looker looker;
+	struct roll roll;
+	struct pace pace;
+	pid_t *plan;		/* of this look */
+	size_t plan_len, plan_at, plan_cap;
+	uint64_t cost_ns;	/* since the last one, of our CPU time */
+	struct accounts accounts;
+	struct census census;
+	uint64_t all_at;	/* when all were looked at last; 0: not yet */
+	double between_ns, squares;	/* from one of these to the next, ns */
+	uint64_t new_at;	/* when new ones were looked at */
+	bool moved;		/* somebody had a turn since the last */
+	bool on;
+};
 
 #endif

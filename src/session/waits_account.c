@@ -31,9 +31,20 @@ enum {
 
 /* ---- what it waited for a processor -------------------------------------- */
 
+/* slept: where it had slept before, as far as that is known. */
+static void
+place_waited(struct accounts *a, struct waiter *th, uint64_t now,
+	     uint64_t slept)
+{
+	if (th->known && (slept || th->frinfo))
+		held_place_woken(a, th, now, slept ? slept : th->frinfo);
+	if (th->run_frinfo || th->frinfo)
+		held_place_waited(a, th, now);
+}
+
 static void
 count_waited(struct accounts *a, struct waiter *th, uint64_t now,
-	     const struct task_turns *t)
+	     const struct task_turns *t, uint64_t slept)
 {
 	const uint64_t all = t->wait_ns - th->base.wait_ns;
 
@@ -42,10 +53,25 @@ count_waited(struct accounts *a, struct waiter *th, uint64_t now,
 					   th->waited_ns - all);
 		return;
 	}
-	th->unplaced_ns += all - th->waited_ns;
+
+	const uint64_t fresh = all - th->waited_ns;
+	const uint64_t woken = woken_of(a, th, now, t, fresh);
+
+	th->woken_ns += woken;
+	th->unplaced_ns += fresh - woken;
 	th->waited_ns = all;
-	if (th->run_frinfo || th->frinfo)
-		held_place_waited(a, th, now);
+	place_waited(a, th, now, slept);
+}
+
+/* It waits, and nobody has counted that yet. */
+static void
+add_waits_now(struct waiter *th, const struct task_turns *t, uint64_t ns)
+{
+	const uint64_t woken = woken_now(th, t, ns);
+
+	th->waited_ns += ns;
+	th->woken_ns += woken;
+	th->unplaced_ns += ns - woken;
 }
 
 /* ---- what it was blocked ------------------------------------------------- */
@@ -81,62 +107,12 @@ add_blocked(struct accounts *a, struct waiter *th, uint64_t now, uint64_t ns)
 	held_add(a, th, now, th->state, ns, th->frinfo);
 }
 
-static bool
-is_fault(enum mstate state)
-{
-	return state == MSTATE_TEXT_FAULT || state == MSTATE_DATA_FAULT;
-}
-
-/*
- * Waits for a disk take microseconds, and while they last there may be no
- * processor for us to look (a virtual machine's disk is at work on it). So
- * page faults are counted, too: where nearly each turn was due to one, all
- * that was blocked was theirs; else what they take, as it was seen then.
- */
-static uint64_t
-part_of_faults(struct waiter *th, uint64_t fresh, uint64_t faults,
-	       uint64_t turns)
-{
-	if (!faults || faults > turns)
-		return 0;
-	if (faults * 10 >= turns * 9) {
-		th->fault_ns = fresh / faults;
-		return fresh;
-	}
-
-	const uint64_t part = fresh / turns * faults;
-
-	return th->fault_ns && th->fault_ns * faults < part ?
-		th->fault_ns * faults : part;
-}
-
-static uint64_t
-add_faults(struct accounts *a, struct waiter *th, uint64_t now,
-	   uint64_t fresh, const struct task_turns *t, const struct look *look)
-{
-	/* what it is blocked in now began after the last look */
-	const uint64_t most = now - th->looked_at;
-	const uint64_t own = (fresh < most ? fresh : most) / 2;
-	const uint64_t part = th->known && !is_fault(look->state) ?
-		part_of_faults(th, fresh - own, look->faults - th->faults,
-			       t->switches - th->fault_turns) : 0;
-
-	th->faults = look->faults;
-	th->fault_turns = t->switches;
-	th->blocked_ns += part;
-	if (is_fault(th->state))
-		held_add(a, th, now, th->state, part, th->frinfo);
-	else
-		held_add(a, th, now, MSTATE_DATA_FAULT, part, th->run_frinfo);
-	return part;
-}
-
 static void
 see_blocked(struct accounts *a, struct waiter *th, uint64_t now,
 	    const struct task_turns *t, const struct look *look)
 {
 	const uint64_t all = account_new_blocked(th, now, t);
-	const uint64_t faults = add_faults(a, th, now, all, t, look);
+	const uint64_t faults = account_faults(a, th, now, all, t, look);
 	const uint64_t fresh = all - faults;
 	const uint64_t before = th->known && !faults ? fresh / 2 : 0;
 
@@ -200,6 +176,7 @@ static void
 note_wants(struct waiter *th, uint64_t now, const struct task_turns *t,
 	   bool blocked)
 {
+	th->woke = !blocked && (th->blocked || th->woke) && same_turn(th, t);
 	if (blocked)
 		th->wants_since = 0;
 	else if (!th->wants_since || !same_turn(th, t))
@@ -211,6 +188,8 @@ void
 account_look(struct accounts *a, struct waiter *th, uint64_t now,
 	     const struct task_turns *t, const struct look *look)
 {
+	const uint64_t slept = th->known ? th->frinfo : 0;
+
 	th->looks++;
 	trim(th, now, t);
 	if (!look)
@@ -218,7 +197,7 @@ account_look(struct accounts *a, struct waiter *th, uint64_t now,
 	else if (look->blocked)
 		see_blocked(a, th, now, t, look);
 	note_wants(th, now, t, look ? look->blocked : th->blocked);
-	count_waited(a, th, now, t);
+	count_waited(a, th, now, t, slept);
 	th->last = *t;
 	th->looked_at = now;
 	held_write_due(a, th, now);
@@ -256,8 +235,8 @@ surely_waits(const struct waiter *th, uint64_t now, const struct task_turns *t)
  * it waits for a processor, and may have been blocked before. sure: so long
  * it did wait. */
 static void
-divide(struct accounts *a, struct waiter *th, uint64_t now, uint64_t open,
-       uint64_t sure)
+divide(struct accounts *a, struct waiter *th, uint64_t now,
+       const struct task_turns *t, uint64_t open, uint64_t sure)
 {
 	if (open <= LAG_NS)
 		return;
@@ -266,8 +245,7 @@ divide(struct accounts *a, struct waiter *th, uint64_t now, uint64_t open,
 
 	const uint64_t wait = sure + account_part_waited(th, open - sure);
 
-	th->waited_ns += wait;
-	th->unplaced_ns += wait;
+	add_waits_now(th, t, wait);
 	add_blocked(a, th, now, open - wait);
 }
 
@@ -294,10 +272,13 @@ account_end(struct accounts *a, struct waiter *th, uint64_t end)
 	a->seen_cpu_ns += th->last.cpu_ns - th->base.cpu_ns;
 	guess_place(th);
 	if (!th->blocked)
-		divide(a, th, end, account_new_blocked(th, th->looked_at,
-						       &th->last), 0);
-	th->unplaced_ns += part_since(th, end, th->waited_ns);
+		divide(a, th, end, &th->last,
+		       account_new_blocked(th, th->looked_at, &th->last), 0);
+	const uint64_t wait = part_since(th, end, th->waited_ns);
+
 	add_blocked(a, th, end, part_since(th, end, th->blocked_ns));
+	add_waits_now(th, &th->last, wait);
+	held_place_woken(a, th, end, th->frinfo);
 	held_place_waited(a, th, end);
 	held_write(a, th, end);
 }
@@ -310,12 +291,13 @@ account_stop(struct accounts *a, struct waiter *th, uint64_t now,
 
 	const uint64_t open = account_new_blocked(th, now, t);
 
-	count_waited(a, th, now, t);
+	count_waited(a, th, now, t, 0);
 	guess_place(th);
 	if (blocked)
 		add_blocked(a, th, now, open);
 	else
-		divide(a, th, now, open, surely_waits(th, now, t));
+		divide(a, th, now, t, open, surely_waits(th, now, t));
+	held_place_woken(a, th, now, th->frinfo);
 	held_place_waited(a, th, now);
 	held_write(a, th, now);
 	th->last = *t;
@@ -367,20 +349,23 @@ account_settle(struct accounts *a, struct waiter *th, uint64_t now,
 	const bool as_before = account_is_as_before(th, t);
 
 	trim(th, now, t);
-	count_waited(a, th, now, t);
+	count_waited(a, th, now, t, 0);
 
 	const uint64_t open = account_new_blocked(th, now, t);
 	const uint64_t wait = blocked ? 0 : must_have_waited(th, now, open, t);
 
-	th->waited_ns += wait;
-	th->unplaced_ns += wait;
+	add_waits_now(th, t, wait);
 	if (as_before)
 		add_blocked(a, th, now, open);
 	/* else the next look tells what in */
 	note_wants(th, now, t, blocked);
 	th->blocked = as_before;
+	if (!th->known || !th->frinfo) {	/* nobody saw it sleep */
+		th->unplaced_ns += th->woken_ns;
+		th->woken_ns = 0;
+	}
 	if (th->run_frinfo || th->frinfo)
-		held_place_waited(a, th, now);
+		place_waited(a, th, now, 0);
 	else
 		held_place_later(th, now);
 	th->last = *t;

@@ -82,18 +82,26 @@ held_write_sample(struct accounts *a, struct waiter *th, uint64_t now)
 
 /* ---- what it waited for a processor -------------------------------------- */
 
-/* Where it was blocked, if that is how it was found, or where it ran last. */
+/* Where it ran last. */
 void
 held_place_waited(struct accounts *a, struct waiter *th, uint64_t now)
 {
-	const uint64_t frinfo =
-		th->run_frinfo && !th->blocked ? th->run_frinfo : th->frinfo;
+	const uint64_t frinfo = th->run_frinfo ? th->run_frinfo : th->frinfo;
 
 	for (size_t i = 0; i < th->late_len; i++)
 		write_one(a, th, th->late[i].at, &(struct held_time){
 				  MSTATE_WAIT_CPU, frinfo, th->late[i].ns });
 	held_add(a, th, now, MSTATE_WAIT_CPU, th->unplaced_ns, frinfo);
 	th->unplaced_ns = th->late_len = 0;
+}
+
+/* What began when it woke up: where it had slept. */
+void
+held_place_woken(struct accounts *a, struct waiter *th, uint64_t now,
+		 uint64_t frinfo)
+{
+	held_add(a, th, now, MSTATE_WAIT_CPU, th->woken_ns, frinfo);
+	th->woken_ns = 0;
 }
 
 /* A resource sample is taken, and no stack is known. */

@@ -49,7 +49,7 @@ add_thread(struct tally *t, const struct waiter *th, uint64_t now,
 	   uint64_t sum[MSTATE_COUNT])
 {
 	const uint64_t end = th->gone_ns ? th->gone_ns : now;
-	uint64_t unplaced = th->unplaced_ns;
+	uint64_t unplaced = th->unplaced_ns + th->woken_ns;
 
 	for (size_t i = 0; i < th->held_len; i++) {
 		sum[th->held[i].state] += th->held[i].ns;

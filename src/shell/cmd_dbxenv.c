@@ -151,8 +151,8 @@ static const struct variable variables[] = {
 	  get_autostart, set_autostart },
 	{ "run_io", "stdio|pty", "run: on our terminal, or on its own",
 	  get_io, set_io },
-	{ "safe_path", "/DIR[:/DIR ...]", "where, and below, ./.sonderc is "
-	  "obeyed", get_safe_path, set_safe_path },
+	{ "safe_path", "/DIR[:/DIR ...]", "below these ./.sonderc is obeyed",
+	  get_safe_path, set_safe_path },
 	{ "stack_max_size", "FRAMES", "what where prints of a stack; 0: all",
 	  get_stack, set_stack },
 	{ .name = NULL },

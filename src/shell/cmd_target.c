@@ -3,8 +3,10 @@
  * Commands for the process: attach, detach, cont, kill. The program that is
  * run: cmd_run.c.
  */
+#include "foreign.h"
 #include "private.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +60,7 @@ check_runs(const char *word, const char *program)
 	if (pid < 0)
 		return -1;
 	(void)snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-	if (stat(path, &theirs) < 0)
+	if (foreign_stat(AT_FDCWD, path, &theirs, 0) < 0)
 		return 0;		/* attaching says why */
 	if (stat(program, &named) < 0)
 		return fail_errno("attach: program %s", program);

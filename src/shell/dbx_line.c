@@ -3,8 +3,10 @@
  * What dbx takes on its command line: - PID, PROGRAM PID, -r; options that
  * sonde has no use for, and what does their work here.
  */
+#include "foreign.h"
 #include "private.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,7 +41,8 @@ runs(const char *pid, const char *program)
 	char *link = xasprintf("/proc/%s/exe", pid);
 	char *path = target_program_path(program);
 	struct stat its, named;
-	const bool same = path && stat(link, &its) == 0 &&
+	const bool same = path &&
+		foreign_stat(AT_FDCWD, link, &its, 0) == 0 &&
 		stat(path, &named) == 0 && its.st_dev == named.st_dev &&
 		its.st_ino == named.st_ino;
 

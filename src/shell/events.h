@@ -150,14 +150,35 @@ enum result post_mortem_thread(struct shell *sh, long long tid);
 
 /* ---- until.c: a breakpoint for one thread, once -------------------------- */
 
-/* It is met by that thread when its sp is not below. One at a time. */
-int until_begin(struct shell *sh, uint64_t addr, pid_t tid, uint64_t least_sp);
+/* It is met by that thread with that sp, or one that is not below; or where
+ * that thread comes to in such a frame by an exception or a jump. One at a
+ * time. */
+enum until_sp { UNTIL_SAME_SP, UNTIL_LEAST_SP };
+int until_begin(struct shell *sh, uint64_t addr, pid_t tid, uint64_t sp,
+		enum until_sp which);
 /* Of a hit: has that one been reached? */
 bool until_takes(struct shell *sh, uint64_t addr, pid_t tid);
-/* true: it was reached. */
-bool until_end(struct shell *sh);
-/* Where the function of a thread returns to. */
+/* Of the end of a thread: was it that one? */
+bool until_thread_ends(struct shell *sh, pid_t tid);
+enum until_over { UNTIL_NOT_REACHED, UNTIL_REACHED, UNTIL_LANDED,
+		  UNTIL_THREAD_ENDED };
+enum until_over until_end(struct shell *sh);
+/* Hits at address, its i-th breakpoint, are told where that holds; and another
+ * one waits there, too. */
+void until_filter(struct shell *sh, size_t i, uint64_t address,
+		  const struct condition *c);
+void until_unfilter(struct shell *sh, uint64_t address);
+/* Where the function of a thread returns to; where its sp is then, 0: not
+ * known. */
 int frame_return(struct shell *sh, pid_t tid, uint64_t *addr);
+uint64_t frame_return_sp(struct shell *sh, pid_t tid);
+
+/* ---- landing.c: ways out of a function that are no return ---------------- */
+
+void landings_begin(struct shell *sh);
+void landings_end(struct shell *sh, const struct until *u);
+/* The thread of the step is at that breakpoint: is it such a way? */
+void landing_follow(struct shell *sh, uint64_t address);
 
 /* ---- spots.c: the session's breakpoints, shared by who wants one at an address  */
 

@@ -27,6 +27,7 @@ struct live {
 	pid_t living;		/* by whose /proc it is read */
 	bool stood;		/* when that was done, after so many moves */
 	uint64_t moves;
+	uint64_t print;
 	struct modules mods;
 	struct vec objects;
 	struct symbol_server *server;
@@ -70,8 +71,15 @@ live_of(struct shell *sh)
 	/* torn: fewer names */
 	if (!text || modules_parse(&l->mods, text) < 0)
 		modules_fini(&l->mods);
+	l->print = text ? hash_bytes(text, strlen(text), (uint64_t)pid) : 0;
 	free(text);
 	return l;
+}
+
+uint64_t
+live_print(const struct live *l)
+{
+	return l->print;
 }
 
 void

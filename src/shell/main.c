@@ -101,12 +101,13 @@ take_option(struct options *o, int letter)
 		return 0;
 	}
 
-	const char *wrong = option_wrong(o->words);
+	char *wrong = str_tamed(option_wrong(o->words));
 	const char *instead = wrong[2] ? NULL : dbx_option_instead(wrong[1]);
 
 	fprintf(stderr, "sonde: option '%s' is unknown or lacks its value\n"
 		"  fix: %s\n", wrong,
 		instead ? instead : "sonde --help lists the options");
+	free(wrong);
 	return EXIT_USAGE;
 }
 

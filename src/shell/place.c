@@ -44,9 +44,10 @@ find_row(struct place *p)
 
 	if (unit)
 		symfile_unit_rows(p->at.sf, unit, take_row, &r);
-	if (!r.found || !r.best.line || r.end == UINT64_MAX)
+	if (!r.found || r.end == UINT64_MAX)
 		return;
-	p->file = r.best.file;
+	/* line 0: of no line, and yet of a function that has some */
+	p->file = r.best.line ? r.best.file : NULL;
 	p->line = r.best.line;
 	p->row_start = p->pc - (p->at.vaddr - r.best.vaddr);
 	p->row_end = p->pc + (r.end - p->at.vaddr);

@@ -3,10 +3,10 @@
  * What a core file holds, by the commands for a process that stands: where,
  * threads, thread, print, locals, dis, examine, regs, frame, up, down.
  */
+#include "foreign.h"
 #include "private.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 bool
 core_is_one(const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const int fd = foreign_open(path, 0);
 	Elf64_Ehdr head = {0};
 
 	if (fd < 0)

@@ -84,6 +84,19 @@ struct expansion {
 	const struct expansion *up;
 };
 
+/* What leads out of a function but a return: landing.c. */
+enum { LANDINGS_MAX = 8 };
+struct landings {
+	uint64_t print;		/* of what was mapped when they were sought */
+	bool guarded;		/* jmp_bufs are, as glibc does it */
+	size_t len;
+	struct landing {
+		enum landing_how { BY_UNWINDER, BY_JUMP, BY_CONTEXT } how;
+		uint64_t address;
+		int cfa;	/* where an unwinder's context has it; -1 */
+	} items[LANDINGS_MAX];
+};
+
 struct shell {
 	struct session *session;
 	struct settings settings;
@@ -104,11 +117,18 @@ struct shell {
 	long call;		/* the last system call; -1: none */
 	long long call_result;
 	bool call_returned;
-	struct until {		/* where a step is to end */
+	struct until {		/* where a step is to end: until.c */
 		bool on, reached;
+		bool landed;	/* ... where it was not called from */
+		bool ended;	/* its thread has */
+		bool same_sp;	/* with that sp; else with that one or above */
 		pid_t tid;
-		uint64_t address, least_sp;
+		uint64_t address, sp;
+		uint64_t landing;	/* where else it may come to; 0 */
+		bool filtered[1 + LANDINGS_MAX];	/* see landing.c */
+		bool watched[LANDINGS_MAX];
 	} until;
+	struct landings landings;
 	bool call_alone;	/* other threads stand all the time */
 	bool call_late;		/* it was stopped since it did not return */
 	bool call_fresh;	/* on a thread of its own */
@@ -366,6 +386,8 @@ struct live;			/* symbols of one target, read on demand */
 /* What is mapped now; the symbols of earlier looks. The shell's. */
 struct live *live_of(struct shell *sh);
 void live_free(struct live *l);
+/* Of what is mapped: the same as long as nothing has come or gone. */
+uint64_t live_print(const struct live *l);
 /* The object around an address, and its address there; false: none. Views. */
 struct live_place {
 	struct symfile *sf;

@@ -115,20 +115,27 @@ shell_set_output(struct shell *sh, FILE *file)
 static void
 print_place(const struct shell *sh)
 {
-	if (sh->source && sh->source->name)
-		fprintf(stderr, "%s:%d: ", sh->source->name, sh->source->line);
-	else
+	char *name;
+
+	if (!sh->source || !sh->source->name) {
 		fputs("sonde: ", stderr);
+		return;
+	}
+	name = str_tamed(sh->source->name);
+	fprintf(stderr, "%s:%d: ", name, sh->source->line);
+	free(name);
 }
 
 void
 shell_print_failure(struct shell *sh)
 {
 	const struct failure *f = fail_last();
+	char *reason = str_tamed(f->reason);	/* one line, whatever it names */
 
 	fflush(sh->out);
 	print_place(sh);
-	fprintf(stderr, "%s\n", f->reason);
+	fprintf(stderr, "%s\n", reason);
+	free(reason);
 	if (*f->remedy)
 		fprintf(stderr, "  fix: %s\n", f->remedy);
 }

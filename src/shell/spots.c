@@ -38,6 +38,7 @@ spot_take(struct shell *sh, uint64_t address, bool may_trap)
 	if (s) {
 		s->users++;
 		filters_end_at(sh, address);
+		until_unfilter(sh, address);
 		return 0;
 	}
 	number = session_break(sh->session, address, may_trap ? MAY_TRAP :
@@ -74,6 +75,7 @@ spot_share(struct shell *sh, uint64_t address)
 
 	if (s)
 		s->users++;
+	until_unfilter(sh, address);
 }
 
 unsigned

@@ -10,6 +10,7 @@
  *	prog args	X.er; the program keeps the terminal, and its exit
  *			status is ours
  */
+#include "experiment.h"
 #include "recording.h"
 
 #include <errno.h>
@@ -41,6 +42,20 @@ tell_start(const struct recording *r)
 	}
 }
 
+/* Many processes are mostly of one program. */
+static void
+share_archives(const struct recording *r)
+{
+	const char **paths = xcalloc(r->count, sizeof *paths);
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		if (r->subjects[i].session)
+			paths[n++] = session_experiment(r->subjects[i].session);
+	experiment_share_archives(paths, n);
+	free(paths);
+}
+
 static void
 finish(struct recording *r)
 {
@@ -62,6 +77,8 @@ finish(struct recording *r)
 		r->partial |= s->session && session_partial(s->session);
 	}
 	if (r->group) {
+		share_archives(r);
+
 		char *word = str_quoted(r->group);
 
 		shell_note(r->sh, "all of them: sonde report %s -functions",
@@ -252,6 +269,18 @@ wait_for_program(struct recording *r)
 	}
 }
 
+/* A receipt says so; without one the status would be a riddle. */
+static int
+status_of_early_end(const struct recording *r)
+{
+	if (r->sh->quiet) {
+		(void)fail(FAIL_ENDED, "record -d: the target ended before %.3g "
+			   "s were over", (double)r->duration_ns / 1e9);
+		shell_print_failure(r->sh);
+	}
+	return status_of_failure(FAIL_ENDED);
+}
+
 /* As env(1) for a program; wrong words are wrong words everywhere. */
 static int
 status_of_start(const struct recording *r)
@@ -299,7 +328,7 @@ verb_record(struct shell *sh, int argc, char **argv)
 	else if (r.partial)
 		status = status_of_failure(FAIL_PARTIAL);
 	else if (!r.program && r.duration_ns && all_ended(&r))
-		status = status_of_failure(FAIL_ENDED);
+		status = status_of_early_end(&r);
 	free_subjects(&r);
 	return status;
 }

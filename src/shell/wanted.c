@@ -57,6 +57,7 @@ wanted(const struct shell *sh)
 	memset(&w, 0, sizeof w);	/* it is compared as a whole */
 	w.calls_of = thread_of_calls(sh);
 	w.follow = (unsigned char)sh->follow;
+	w.ends = sh->until.on;
 	for (size_t i = 0; i < sh->handlers.len; i++) {
 		const struct handler *h = sh->handlers.items[i];
 
@@ -209,6 +210,8 @@ bool
 wants_meet(struct shell *sh, const struct session_event *ev)
 {
 	const pid_t thread = sh->thread, pid = session_pid(sh->session);
+	const bool ends = ev->kind == SESSION_EVENT_ENDS &&
+		until_thread_ends(sh, ev->tid);
 	bool over = false, told = false;
 
 	if (ev->kind == SESSION_EVENT_ENDS || ev->kind == SESSION_EVENT_DIES)
@@ -229,5 +232,5 @@ wants_meet(struct shell *sh, const struct session_event *ev)
 	}
 	if (!over)
 		sh->thread = thread;
-	return over;
+	return ends || over;
 }

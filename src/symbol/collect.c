@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Gathers the symbols that name code from every table an object has:
- * .dynsym always (by PT_DYNAMIC where there are no section headers), and the first of .symtab, the .symtab of a separate debug
- * file, and .gnu_debugdata (a compressed .symtab, which libdwfl unpacks).
+ * Gathers the symbols that name code from every table an object has: .dynsym
+ * always (by PT_DYNAMIC where there are no section headers), and the first of
+ * .symtab, the .symtab of a separate debug file, and .gnu_debugdata.
  */
 #include "symfile.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * xz shrinks at most some thousand times. Real sections are far smaller than
- * this, and what is larger may be meant to fill our memory.
- */
-enum { MINI_MAX = 16 << 20 };
 
 /* Mapping symbols ($x, $d), assembler labels and the marks of annobin; but
  * clang gives functions names like .omp_outlined. */
@@ -185,98 +179,6 @@ add_dynamic_table(struct symfile *sf, struct raws *raws)
 	return raws->len - before;
 }
 
-/* libdwfl asks for the file: the one that is open, counted once more. */
-static int
-hand_over(Dwfl_Module *mod, void **userdata, const char *name,
-	  Dwarf_Addr base, char **file_name, Elf **elf)
-{
-	const struct symfile *sf = *userdata;
-
-	(void)mod;
-	(void)name;
-	(void)base;
-	(void)file_name;
-	*elf = elf_begin(-1, ELF_C_READ, sf->main.elf);
-	return -1;
-}
-
-static int
-find_nothing(Dwfl_Module *mod, void **userdata, const char *name,
-	     Dwarf_Addr base, const char *file_name, const char *link,
-	     GElf_Word checksum, char **found)
-{
-	(void)mod;
-	(void)userdata;
-	(void)name;
-	(void)base;
-	(void)file_name;
-	(void)link;
-	(void)checksum;
-	(void)found;
-	return -1;
-}
-
-static const Dwfl_Callbacks mini_callbacks = {
-	.find_elf = hand_over,
-	.find_debuginfo = find_nothing,
-	.section_address = dwfl_offline_section_address,
-};
-
-static Dwfl_Module *
-mini_module(struct symfile *sf)
-{
-	const struct segment *first = &sf->segments[0];
-	const struct segment *last = &sf->segments[sf->segment_len - 1];
-	void **userdata;
-
-	sf->mini = dwfl_begin(&mini_callbacks);
-	if (!sf->mini)
-		return NULL;
-	dwfl_report_begin(sf->mini);
-
-	Dwfl_Module *mod = dwfl_report_module(sf->mini, sf->shown,
-					      first->vaddr,
-					      last->vaddr + last->size);
-
-	if (!mod || dwfl_report_end(sf->mini, NULL, NULL) != 0)
-		return NULL;
-	(void)dwfl_module_info(mod, &userdata, NULL, NULL, NULL, NULL, NULL,
-			       NULL);
-	*userdata = sf;
-	return mod;
-}
-
-static size_t
-add_mini(struct symfile *sf, struct raws *raws)
-{
-	const size_t before = raws->len;
-	Elf_Scn *scn;
-	GElf_Shdr shdr;
-	GElf_Addr bias;
-
-	if (sf->segment_len == 0 ||
-	    !image_section(sf->main.elf, ".gnu_debugdata", &scn, &shdr) ||
-	    shdr.sh_size > MINI_MAX)
-		return 0;
-
-	Dwfl_Module *mod = mini_module(sf);
-
-	if (!mod || !dwfl_module_getelf(mod, &bias))
-		return 0;
-
-	const int n = dwfl_module_getsymtab(mod);
-
-	for (int i = 1; i < n; i++) {
-		GElf_Sym sym;
-		GElf_Addr addr;
-		const char *name = dwfl_module_getsym_info(mod, i, &sym, &addr,
-							   NULL, NULL, NULL);
-
-		add_symbol(sf, raws, &sym, addr - bias, name);
-	}
-	return raws->len - before;
-}
-
 static enum symfile_source
 add_full(struct symfile *sf, struct raws *raws)
 {
@@ -288,7 +190,10 @@ add_full(struct symfile *sf, struct raws *raws)
 	if (debug && add_table(sf, raws, debug, SHT_SYMTAB) > 0)
 		return sf->debug_fetched ? SYMFILE_DEBUGINFOD :
 			SYMFILE_DEBUGFILE;
-	if (add_mini(sf, raws) > 0)
+
+	Elf *mini = symfile_mini_elf(sf);
+
+	if (mini && add_table(sf, raws, mini, SHT_SYMTAB) > 0)
 		return SYMFILE_MINIDEBUG;
 	return SYMFILE_NONE;
 }

@@ -4,6 +4,7 @@
  * looked up in a table made here from the units' own ranges: not every
  * compiler writes .debug_aranges, and libdw knows no other index.
  */
+#include "foreign.h"
 #include "symfile.h"
 
 #include <dwarf.h>
@@ -160,10 +161,6 @@ lines_elf(struct symfile *sf)
 	return elf && !image_has_lines(elf) ? symfile_debug_elf(sf) : elf;
 }
 
-/* What one byte of a compressed section may become. Real ones become 10 at
- * most; zlib can do 1000, and each of those becomes a row of 40 in memory. */
-enum { INFLATE_RATIO = 32, INFLATE_FREE = 8 << 20 };
-
 static uint64_t
 inflated_size(Elf_Scn *scn, const GElf_Shdr *shdr, const char *name)
 {
@@ -199,7 +196,7 @@ inflates_soundly(Elf *elf)
 		    shdr.sh_type != SHT_NOBITS &&
 		    inflated_size(scn, &shdr,
 				  elf_strptr(elf, names, shdr.sh_name)) >
-		    INFLATE_FREE + shdr.sh_size * INFLATE_RATIO)
+		    inflated_most(shdr.sh_size))
 			return false;
 	return true;
 }

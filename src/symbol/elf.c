@@ -4,6 +4,7 @@
  * mapped: its owner may truncate it while we look, and a mapped page that is
  * gone would kill us. libelf checks the bounds of everything it hands out.
  */
+#include "foreign.h"
 #include "symfile.h"
 
 #include <elfutils/libdwelf.h>
@@ -34,22 +35,12 @@ image_begin(struct image *im)
 const char *
 image_open(struct image *im, const char *path)
 {
-	struct stat st;
-
 	(void)elf_version(EV_CURRENT);	/* only an ancient libelf refuses */
 	*im = (struct image){ .fd = -1 };
 	/* a fifo or a device may lie where the file was: never wait on it */
-	im->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (im->fd < 0 || fstat(im->fd, &st) < 0) {
-		const char *why = strerror(errno);
-
-		image_close(im);
-		return why;
-	}
-	if (!S_ISREG(st.st_mode)) {
-		image_close(im);
-		return "not a regular file";
-	}
+	im->fd = foreign_open(path, 0);
+	if (im->fd < 0)
+		return foreign_error(errno);
 	im->elf = elf_begin(im->fd, ELF_C_READ, NULL);
 
 	const char *why = image_begin(im);
@@ -59,12 +50,11 @@ image_open(struct image *im, const char *path)
 	return why;
 }
 
-static const char *
-image_copy(struct image *im, const void *bytes, size_t size)
+const char *
+image_take(struct image *im, void *bytes, size_t size)
 {
 	(void)elf_version(EV_CURRENT);
-	*im = (struct image){ .fd = -1, .copy = xmalloc(size) };
-	memcpy(im->copy, bytes, size);
+	*im = (struct image){ .fd = -1, .copy = bytes };
 	im->elf = elf_memory(im->copy, size);
 
 	const char *why = image_begin(im);
@@ -260,7 +250,7 @@ symfile_new(const char *path, const char *shown, const char *prefix)
 	sf->path = xstrdup(path);
 	sf->shown = xstrdup(shown);
 	sf->prefix = xstrdup(prefix);
-	sf->main.fd = sf->debug.fd = -1;
+	sf->main.fd = sf->debug.fd = sf->mini.fd = -1;
 	sf->source = SYMFILE_NONE;
 	return sf;
 }
@@ -294,8 +284,11 @@ symfile_memory(const void *image, size_t size, const char *shown)
 {
 	struct symfile *sf = symfile_new("", shown, "");
 
+	void *copy = xmalloc(size);
+
+	memcpy(copy, image, size);
 	sf->debug_sought = true;	/* an image in memory has no files */
-	return symfile_start(sf, image_copy(&sf->main, image, size));
+	return symfile_start(sf, image_take(&sf->main, copy, size));
 }
 
 void
@@ -313,8 +306,7 @@ symfile_free(struct symfile *sf)
 	functions_fini(&sf->functions);
 	free(sf->data.items);
 	lines_free(sf->lines);
-	if (sf->mini)
-		dwfl_end(sf->mini);
+	image_close(&sf->mini);
 	image_close(&sf->debug);
 	image_close(&sf->main);
 	for (size_t i = 0; i < sf->segment_len; i++)

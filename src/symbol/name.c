@@ -6,7 +6,7 @@
  * Control characters in a name never reach a terminal.
  */
 #include "base.h"
-#include "symbol.h"
+#include "symfile.h"
 
 #include <ctype.h>
 #include <libiberty/demangle.h>
@@ -139,6 +139,24 @@ behind_rust_hash(const char *name)
 	return end;
 }
 
+/* Hashes of names that end in no suffix, whatever it looks like. A name alone
+ * does not say so, its object does (go.c). */
+static struct map dotted;
+
+static bool
+has_own_dots(const char *name)
+{
+	uint64_t value;
+
+	return map_get(&dotted, hash_bytes(name, strlen(name), 0), &value);
+}
+
+void
+name_note_dots(const char *name)
+{
+	map_put(&dotted, hash_bytes(name, strlen(name), 0), 1);
+}
+
 /*
  * Where the suffixes begin; the end of the name when there are none. A dot
  * in a mangled name is always a suffix; in C and assembly it may not be.
@@ -149,6 +167,8 @@ clones_of(const char *name, bool any_word)
 	const char *from = any_word ? behind_rust_hash(name) : name;
 	const char *dot = *from ? strchr(from + (from == name), '.') : NULL;
 
+	if (dot && !any_word && has_own_dots(name))
+		return name + strlen(name);
 	for (; dot; dot = strchr(dot + 1, '.')) {
 		const char *tail = dot;
 		size_t n;
@@ -159,6 +179,12 @@ clones_of(const char *name, bool any_word)
 			return dot;
 	}
 	return name + strlen(name);
+}
+
+bool
+name_is_copy(const char *name)
+{
+	return !is_mangled(name) && *clones_of(name, false);
 }
 
 char *

@@ -10,7 +10,6 @@
 #include "symbol.h"
 
 #include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
 #include <gelf.h>
 
 /* An open ELF file; {0, -1} is the empty value. */
@@ -79,8 +78,7 @@ struct symfile {
 	char *fault;		/* why it cannot be read at all */
 	char *trouble;
 	char *build_id;
-	struct image main, debug;
-	Dwfl *mini;		/* holds the names of .gnu_debugdata */
+	struct image main, debug, mini;
 	struct segment *segments;
 	size_t segment_len;
 	struct section *sections;
@@ -91,13 +89,16 @@ struct symfile {
 	struct operands *operands;
 	enum symfile_source source;
 	struct symbol_server *server;	/* NULL: none is asked */
-	bool debug_sought, debug_fetched, trouble_made, data_loaded;
+	bool debug_sought, debug_fetched, mini_sought;
+	bool trouble_made, data_loaded;
 };
 
 /* ---- elf.c -------------------------------------------------------------- */
 
 /* NULL, or why the file cannot be read (a view until the next call). */
 const char *image_open(struct image *im, const char *path);
+/* The same of bytes in memory, which it takes. */
+const char *image_take(struct image *im, void *bytes, size_t size);
 void image_close(struct image *im);
 /* Give the descriptor back; what has been read stays. */
 void image_release(struct image *im);
@@ -111,6 +112,11 @@ const struct section *symfile_section(const struct symfile *sf,
 
 /* The separate debug file, NULL: none. Looks once. */
 Elf *symfile_debug_elf(struct symfile *sf);
+
+/* ---- mini.c ------------------------------------------------------------- */
+
+/* The file in .gnu_debugdata, NULL: none. Looks once. */
+Elf *symfile_mini_elf(struct symfile *sf);
 
 /* ---- server.c ----------------------------------------------------------- */
 
@@ -179,6 +185,15 @@ struct unit {			/* a compilation unit */
 	bool split_sought;
 	struct bodies *bodies;	/* NULL: not listed yet */
 };
+/* ---- go.c, name.c -------------------------------------------------------- */
+
+/* Of an object that Go has made, once its functions are known. */
+void go_note_names(struct symfile *sf);
+/* Does a name, that is not mangled, look like that of a copy (f.cold)? */
+bool name_is_copy(const char *name);
+/* It is none: its dots are its own. */
+void name_note_dots(const char *name);
+
 /* ---- operands.c --------------------------------------------------------- */
 
 void operands_free(struct operands *ops);

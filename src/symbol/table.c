@@ -226,6 +226,7 @@ functions_load(struct symfile *sf)
 		      by_start);
 
 	pieces_make(b.fns, b.fdes, b.fde_len);
+	go_note_names(sf);
 	/* a process has hundreds of libraries, and most have no lines */
 	if (sf->debug_sought && !image_has_lines(sf->main.elf))
 		image_release(&sf->main);

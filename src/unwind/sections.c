@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base.h"
+#include "foreign.h"
 #include "image.h"
 
 /* An unwind section beyond this is a lie or a bomb. */
@@ -61,7 +62,8 @@ copy_section(const struct image *img, Elf_Scn *scn, struct section *out)
 	const bool packed = sh.sh_flags & SHF_COMPRESSED;
 
 	if (packed &&
-	    (!gelf_getchdr(scn, &ch) || ch.ch_size > SECTION_MAX ||
+	    (!gelf_getchdr(scn, &ch) || ch.ch_size > inflated_most(sh.sh_size) ||
+	     ch.ch_size > SECTION_MAX ||
 	     elf_compress(scn, 0, 0) < 0))
 		return;
 	if (!gelf_getshdr(scn, &sh) || sh.sh_size > SECTION_MAX)

@@ -179,9 +179,13 @@ print_losses(const struct viewer *v, size_t e, FILE *out)
 	const uint64_t missing = profile_stack_ends(v->prof, e).missing;
 	const struct experiment_reader *rd = profile_experiment(v->prof, e);
 	const size_t damaged = experiment_damaged_count(rd);
+	const bool open = !experiment_finished(rd) && !experiment_recording(rd);
 
-	fputs(n || missing || damaged ? "Lost, by cause:\n" :
+	fputs(n || missing || damaged || open ? "Lost, by cause:\n" :
 	      "Lost: nothing\n", out);
+	if (open)
+		fputs("  not closed: what its recorder had not written when it "
+		      "ended, an unknown number of records\n", out);
 	for (size_t i = 0; i < damaged; i++)
 		fprintf(out, "  damaged file %s: an unknown number of "
 			"records\n", experiment_damaged(rd, i));

@@ -6,8 +6,10 @@
  * (setpath, addpath), with as much of the name as fits there; the copy in the
  * experiment's archives. Every place is remembered, to say where it was not.
  */
+#include "foreign.h"
 #include "private.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,7 +57,8 @@ is_readable(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	return foreign_stat(AT_FDCWD, path, &st, 0) == 0 &&
+	       S_ISREG(st.st_mode) &&
 	       st.st_size <= SOURCE_MAX;
 }
 
@@ -157,7 +160,9 @@ try_archives(struct look *l)
 		struct stat st;
 
 		/* whoever made it may have planted links */
-		done = lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+		done = foreign_stat(AT_FDCWD, path, &st,
+				    AT_SYMLINK_NOFOLLOW) == 0 &&
+		       S_ISREG(st.st_mode) &&
 		       try(l, xstrdup(path));
 		l->found->archived = done;
 		free(path);
@@ -173,7 +178,7 @@ check_age(const struct viewer *v, struct found_source *f)
 {
 	struct stat st;
 
-	if (f->archived || stat(f->path, &st) < 0)
+	if (f->archived || foreign_stat(AT_FDCWD, f->path, &st, 0) < 0)
 		return;
 	for (size_t i = 0; i < profile_experiment_count(v->prof); i++) {
 		const time_t start = experiment_wall_start(

@@ -320,6 +320,22 @@ is_empty(const struct viewer *v)
 	return true;
 }
 
+/* Of several experiments it is said which. */
+static void
+note_warnings(struct viewer *v, const struct experiment_reader *rd, FILE *err)
+{
+	const bool one = profile_experiment_count(v->prof) == 1;
+
+	for (size_t i = 0; i < experiment_warning_count(rd); i++) {
+		const char *text = experiment_warning(rd, i);
+		char *line = one ? xstrdup(text) :
+			xasprintf("%s: %s", experiment_reader_path(rd), text);
+
+		note(v, line, err);
+		free(line);
+	}
+}
+
 void
 viewer_notes(struct viewer *v, FILE *err)
 {
@@ -332,8 +348,7 @@ viewer_notes(struct viewer *v, FILE *err)
 		const struct experiment_reader *rd =
 			profile_experiment(v->prof, e);
 
-		for (size_t i = 0; i < experiment_warning_count(rd); i++)
-			note(v, experiment_warning(rd, i), err);
+		note_warnings(v, rd, err);
 	}
 	if (v->slots)
 		note_missing(v, err);

@@ -143,6 +143,13 @@ bool owner_is_gone(struct why *y, const struct wait *w, pid_t number);
 void files_look(struct why *y, struct wait *w, const struct call_row *row);
 void file_lock_look(struct why *y, struct wait *w);
 
+/* ---- children.c ---------------------------------------------------------- */
+
+/* It waits in the creation of a child that has its memory, until that runs
+ * another program or ends. */
+bool children_is_vfork(const struct wait *w);
+void children_look(struct why *y, struct wait *w);
+
 /* ---- peers.c */
 void peers_find(struct why *y, pid_t pid, struct wait_file *f);
 /* Is what this link of /proc leads to a pipe with a name? */

@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-enum { LOOKS = 3, CHILDREN_MAX = 4096 };
+enum { LOOKS = 3 };
 #define SECONDS_MAX	INT64_C(4000000000)
 
 struct why *
@@ -191,73 +190,6 @@ take_limit(struct wait *w, const struct call_row *row)
 		w->timeout_ns = time_left(CLOCK_REALTIME, &ts);
 }
 
-static void
-add_children(struct wait *w, pid_t tid, pid_t only)
-{
-	char *text = proc_text(w->pid, "task/%d/children", (int)tid);
-	char *end;
-
-	for (const char *at = text; at && *at; at = end) {
-		const long child = strtol(at, &end, 10);
-
-		if (end == at || w->child_count >= CHILDREN_MAX)
-			break;
-		if (only > 0 && child != only)
-			continue;
-		w->children = xrealloc(w->children, (w->child_count + 1) *
-				       sizeof *w->children);
-		w->children[w->child_count++] = (pid_t)child;
-	}
-	free(text);
-}
-
-/* It waits in the creation of a child that has its memory, until that runs
- * another program or ends. */
-static bool
-is_vfork(const struct wait *w)
-{
-	const struct call_row *row = w->call < 0 ? NULL : call_find(w->call);
-	uint64_t flags = w->call == SYS_clone ? w->args[0] : 0;
-
-	/* vfork(2) itself; of the other calls none is one that creates */
-	if (row)
-		return row->kind == WAIT_CHILD && w->call != SYS_wait4 &&
-			w->call != SYS_waitid;
-	if (w->call == SYS_clone3 &&
-	    memory_read(w->tid, w->args[0], &flags, sizeof flags) < 0)
-		return false;
-	return flags & CLONE_VFORK;
-}
-
-/* The last that it made. */
-static void
-take_vforked(struct wait *w)
-{
-	add_children(w, w->tid, 0);
-	w->vforked = true;
-	if (w->child_count > 1)
-		w->children[0] = w->children[w->child_count - 1];
-	w->child_count = w->child_count > 0;
-}
-
-static void
-take_children(struct why *y, struct wait *w)
-{
-	const struct members *m = members_of(y, w->pid);
-	pid_t only = 0;
-
-	if (is_vfork(w)) {
-		take_vforked(w);
-		return;
-	}
-	if (w->call == SYS_wait4)
-		only = (pid_t)w->args[0];
-	else if (w->call == SYS_waitid && w->args[0] == 1 /* P_PID */)
-		only = (pid_t)w->args[1];
-	for (size_t i = 0; i < m->len; i++)
-		add_children(w, m->items[i].tid, only);
-}
-
 static bool
 takes_lock(const struct wait *w)
 {
@@ -292,7 +224,7 @@ understand(struct why *y, struct wait *w, const char *const *functions)
 		w->kind = WAIT_KERNEL;
 	else if (w->kind == WAIT_FILE_LOCK && !takes_lock(w))
 		w->kind = WAIT_CALL;
-	else if (w->state != 'R' && is_vfork(w))
+	else if (w->state != 'R' && children_is_vfork(w))
 		w->kind = WAIT_CHILD;
 	if (row)
 		take_limit(w, row);
@@ -303,7 +235,7 @@ understand(struct why *y, struct wait *w, const char *const *functions)
 	else if (w->kind == WAIT_FILE_LOCK)
 		file_lock_look(y, w);
 	else if (w->kind == WAIT_CHILD)
-		take_children(y, w);
+		children_look(y, w);
 }
 
 /* ---- the moment of its stack --------------------------------------------- */

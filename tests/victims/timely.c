@@ -11,6 +11,8 @@
  *		nearly always
  *	children	three children do, one after another; it waits for the end
  *		of its input then
+ *	naps	one thread sleeps for 5 ms and computes for one, again and again;
+ *		it says how long it was in nap
  *	sleep	none: it sleeps for 2.5 s
  */
 #include <fcntl.h>
@@ -136,6 +138,36 @@ children(void)
 		;
 }
 
+__attribute__((noinline)) static void
+nap(void)
+{
+	(void)nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
+	sink++;
+}
+
+__attribute__((noinline)) static void
+works(void)
+{
+	for (int i = 0; i < 500000; i++)
+		sink += (unsigned long)i;
+}
+
+static void
+naps(void)
+{
+	const double end = now(CLOCK_MONOTONIC) + 2.5;
+	double in_nap = 0, before, after = 0;
+
+	while (after < end) {
+		before = now(CLOCK_MONOTONIC);
+		nap();
+		after = now(CLOCK_MONOTONIC);
+		in_nap += after - before;
+		works();
+	}
+	printf("naps %.6f\n", in_nap);
+}
+
 static void
 end_running(int by_kill)
 {
@@ -173,6 +205,8 @@ main(int argc, char **argv)
 		end_running(way[0] == 'k');
 	} else if (strcmp(way, "modes") == 0) {
 		modes();
+	} else if (strcmp(way, "naps") == 0) {
+		naps();
 	} else if (strcmp(way, "children") == 0) {
 		children();
 	} else {

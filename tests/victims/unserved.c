@@ -3,13 +3,15 @@
  * A thread whose stack has pages that nobody serves: a userfaultfd that nobody
  * reads has them. Whoever else touches them sleeps for ever. The thread works
  * below them and never returns. With an argument the pages are there now and
- * then, for a moment each: looked for, found, and gone when they are read.
+ * then, for a moment each: looked for, found, and gone when they are read. With
+ * `args` its command line lies there, too, which only root can do.
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "victim.h"
@@ -81,8 +83,9 @@ main(int argc, char **argv)
 	pthread_attr_t attr;
 	pthread_t th;
 
-	(void)argv;
-	flickers = argc > 1;
+	const bool args = argc > 1 && strcmp(argv[1], "args") == 0;
+
+	flickers = argc > 1 && !args;
 	faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
 	if (faults < 0 || ioctl(faults, UFFDIO_API, &api) < 0)
 		return 77;
@@ -97,6 +100,9 @@ main(int argc, char **argv)
 		return 99;
 	while (!atomic_load(&away))
 		(void)usleep(1000);
+	if (args && prctl(PR_SET_MM, PR_SET_MM_ARG_START,
+			  stack + STACK - 16 * PAGE, 0, 0) < 0)
+		return 77;
 	victim_ready();
 	victim_serve(NULL);
 	return victim_end(atomic_load(&sum) > 0);

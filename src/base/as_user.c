@@ -20,21 +20,15 @@
 
 #include "base.h"
 
-static int
-open_plainly(const char *path)
-{
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
 /* What is changed here, root may change back. */
 static int
-open_changed(const char *path, uid_t uid, gid_t gid)
+open_changed(const char *path, int flags, uid_t uid, gid_t gid)
 {
 	const int old_gid = setfsgid(gid), old_uid = setfsuid(uid);
 	int fd = -1, error = EPERM;
 
 	if (setfsuid((uid_t)-1) == (int)uid) {
-		fd = open_plainly(path);
+		fd = open(path, flags);
 		error = errno;
 	}
 	(void)setfsuid((uid_t)old_uid);
@@ -44,12 +38,12 @@ open_changed(const char *path, uid_t uid, gid_t gid)
 }
 
 int
-open_as_user(const char *path, uid_t uid, gid_t gid)
+open_as_user(const char *path, int flags, uid_t uid, gid_t gid)
 {
 	int signal = 0, error;
 
 	if (geteuid() != 0 || uid == 0)
-		return open_plainly(path);
+		return open(path, flags);
 
 	gid_t *groups = xcalloc(NGROUPS_MAX, sizeof *groups);
 	const long n = syscall(SYS_getgroups, NGROUPS_MAX, groups);
@@ -58,7 +52,7 @@ open_as_user(const char *path, uid_t uid, gid_t gid)
 
 	(void)prctl(PR_GET_PDEATHSIG, &signal);
 	if (n >= 0 && syscall(SYS_setgroups, 1L, &gid) == 0) {
-		fd = open_changed(path, uid, gid);
+		fd = open_changed(path, flags, uid, gid);
 		error = errno;
 		(void)syscall(SYS_setgroups, n, groups);
 		if (dumpable == 1)
