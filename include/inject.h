@@ -300,6 +300,7 @@ typedef void (*trace_sink)(void *arg, const struct trace_event *ev);
 struct tracing_counts {
 	size_t slots, others;	/* that lead to hooks; to something else */
 	size_t refused;		/* could not be written */
+	size_t of_family[TRACE_FAMILIES];	/* of slots, by what they call */
 	size_t heap_of_program;	/* slots of malloc and its like there */
 	uint64_t lost[TRACE_LOSSES];
 	uint64_t waits, waited_ns;
@@ -312,6 +313,8 @@ struct tracing_counts {
 struct tracing *tracing_open(struct guest *g,
 			     const struct tracing_options *opt,
 			     struct inject_report *report);
+/* What has slots that lead to hooks by now; the rest of *counts is so far, too. */
+void tracing_count(const struct tracing *tr, struct tracing_counts *counts);
 /* Objects that have come since. A visit, if there is any. */
 int tracing_look_again(struct tracing *tr, struct inject_report *report);
 /* What is there, or as much of it as a round has time for; the next one goes on

@@ -149,6 +149,7 @@ struct session_progress {
 	unsigned began_again, cut_short;
 	uint64_t keep_ns, dropped;	/* only the last of it; samples before */
 	unsigned not_sampled;	/* threads without a clock; why says why */
+	char untraced[320];	/* calls that were asked for and go unseen */
 	char cuts[256];		/* stacks that are not whole, and a remedy */
 	char engine[16];
 	char why[512];

@@ -71,6 +71,8 @@ int viewer_set_descendants(struct viewer *v, const char *which);
 void viewer_notes(struct viewer *v, FILE *err);
 /* Is a file of an experiment damaged? Then what was shown is incomplete. */
 bool viewer_damaged(const struct viewer *v);
+/* Was a view shown of calls that were to be traced, of which none could be? */
+bool viewer_untraced(const struct viewer *v);
 
 /* The view that people want after this one, with its words, and why; NULL for
  * none, or when it has been told. The caller frees it. */

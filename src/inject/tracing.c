@@ -266,8 +266,8 @@ tracing_original(const struct tracing *tr, enum trace_function f)
 	return tr->layout.originals[f];
 }
 
-static void
-get_counts(const struct tracing *tr, struct tracing_counts *c)
+void
+tracing_count(const struct tracing *tr, struct tracing_counts *c)
 {
 	const struct trace_patch *p = tracing_patches(tr);
 
@@ -281,11 +281,17 @@ get_counts(const struct tracing *tr, struct tracing_counts *c)
 	memcpy(c->lost, tr->area->lost, sizeof c->lost);
 	c->short_waits = tr->area->short_waits;
 	c->spoiled = tr->spoiled;
-	for (uint32_t i = 0; i < tr->patches; i++)
-		if (p[i].state == TRACE_PATCH_IN)
+	for (uint32_t i = 0; i < tr->patches; i++) {
+		const unsigned f = p[i].function;
+
+		if (p[i].state == TRACE_PATCH_IN) {
 			c->slots++;
-		else if (p[i].state == TRACE_PATCH_FAILED)
+			if (f < TRACE_FUNCTIONS && !traced_always((int)f))
+				c->of_family[trace_family(f)]++;
+		} else if (p[i].state == TRACE_PATCH_FAILED) {
 			c->refused++;
+		}
+	}
 }
 
 /* ---- open, close --------------------------------------------------------- */
@@ -420,13 +426,12 @@ tracing_close(struct tracing *tr, trace_sink sink, void *arg,
 {
 	struct collector_call call = { .command = COLLECTOR_UNTRACE };
 	const bool there = guest_is_there(tr->g);
-	size_t slots;
+	struct tracing_counts before;
 	int r = 0;
 
 	if (there)
 		take_names_out(tr, report);
-	get_counts(tr, counts);
-	slots = counts->slots;
+	tracing_count(tr, &before);
 	if (there)
 		r = guest_command(tr->g, &call, NULL, report);
 	if (there)
@@ -435,8 +440,9 @@ tracing_close(struct tracing *tr, trace_sink sink, void *arg,
 		r = 0;		/* a thread stands in it: guest_stop tells */
 	__atomic_store_n(&tr->area->on, 0, __ATOMIC_RELEASE);
 	trace_drain_last(tr, sink, arg);
-	get_counts(tr, counts);
-	counts->slots = slots;
+	tracing_count(tr, counts);
+	counts->slots = before.slots;
+	memcpy(counts->of_family, before.of_family, sizeof before.of_family);
 
 	const size_t left = there ? left_in(tr) : 0;
 

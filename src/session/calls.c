@@ -257,6 +257,17 @@ remedy(void)
 				  "off, iotrace off)");
 }
 
+/* At once: nobody should wait for the end to learn it. */
+static void
+tell_untraced(const struct calls *c)
+{
+	struct tracing_counts counts;
+
+	tracing_count(c->tracing, &counts);
+	recorder_calls_untraced(c->rec,
+				calls_untraced(c->opt->settings, &counts));
+}
+
 struct calls *
 calls_new(struct recorder *rec, const struct recorder_options *o,
 	  struct guest *shared)
@@ -283,6 +294,7 @@ calls_new(struct recorder *rec, const struct recorder_options *o,
 			c->originals[f] = tracing_original(c->tracing, f);
 		note_report(c, &report);
 		calls_io_begin(c->io);
+		tell_untraced(c);
 		return c;
 	}
 

@@ -64,6 +64,14 @@ struct calls_told {
 
 /* ---- calls_told.c: what the log says of all of it ------------------------ */
 
+/* What was asked for and goes unseen: 1 << enum trace_family, and these. */
+enum {
+	UNTRACED_HEAP_OF_PROGRAM = 1u << 8,	/* its own allocator's */
+	UNTRACED_BYTES = 1u << 9,	/* most that it reads and writes */
+};
+unsigned calls_untraced(const struct settings *s,
+			const struct tracing_counts *n);
+
 /* After the last event; the recorder's receipt hears what was lost. */
 void calls_tell(struct recorder *rec, const struct recorder_options *opt,
 		const struct calls_told *told);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What became of traced calls, in one line of the log: how many, and how many
- * are missing, by cause.
+ * are missing, by cause. What was asked for and cannot be seen is told when the
+ * recording begins, and when it ends.
  */
 #include <inttypes.h>
 
 #include "calls.h"
 #include "inject.h"
+
+enum { BYTES_OF_LOADER = 65536 };	/* what it reads of a library it
+					 * reads by calls of its own */
 
 static uint64_t
 lost_of(const struct tracing_counts *n, uint64_t by_disk)
@@ -16,6 +20,66 @@ lost_of(const struct tracing_counts *n, uint64_t by_disk)
 	for (int i = 0; i < TRACE_LOSSES; i++)
 		sum += n->lost[i];
 	return sum;
+}
+
+unsigned
+calls_untraced(const struct settings *s, const struct tracing_counts *n)
+{
+	const bool asked[TRACE_FAMILIES] = {
+		[TRACE_HEAP] = s->heap, [TRACE_SYNC] = s->sync,
+		[TRACE_IO] = s->io,
+	};
+	unsigned untraced = 0;
+
+	for (unsigned f = 0; f < TRACE_FAMILIES; f++)
+		untraced |= asked[f] && !n->of_family[f] ? 1u << f : 0;
+	if (s->heap && !n->heap_of_program)
+		untraced |= UNTRACED_HEAP_OF_PROGRAM;
+	return untraced;
+}
+
+/* More passed our hooks by than through them. */
+static bool
+io_passes_by(const struct calls_io_bytes *b)
+{
+	const uint64_t all = b->kernel_read + b->kernel_written;
+	const uint64_t traced = b->traced_read + b->traced_written +
+		b->stream_read + b->stream_written;
+
+	return b->known && all > BYTES_OF_LOADER && all / 2 > traced;
+}
+
+void
+calls_untraced_text(unsigned untraced, struct str *s)
+{
+	static const struct {
+		unsigned bit;
+		const char *what;
+	} all[] = {
+		{ 1u << TRACE_HEAP, "calls that give and take memory" },
+		{ 1u << TRACE_SYNC, "waits for locks" },
+		{ 1u << TRACE_IO, "input and output" },
+	};
+	const char *before = "NOT TRACED: ";
+	bool none = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (untraced & all[i].bit) {
+			str_addf(s, "%s%s", before, all[i].what);
+			before = ", ";
+			none = true;
+		}
+	if (none)
+		str_add(s, " (no import slot leads to them)");
+	if ((untraced & UNTRACED_HEAP_OF_PROGRAM) &&
+	    !(untraced & 1u << TRACE_HEAP)) {
+		str_addf(s, "%swhat the program takes of an allocator of its "
+			 "own (it has no import slot of malloc)", before);
+		before = ", ";
+	}
+	if ((untraced & UNTRACED_BYTES) && !(untraced & 1u << TRACE_IO))
+		str_addf(s, "%smost of the input and output (the kernel "
+			 "counted more than twice as much)", before);
 }
 
 /* What the process read and wrote by the kernel's count is told beside what of
@@ -30,6 +94,9 @@ calls_tell(struct recorder *rec, const struct recorder_options *opt,
 	const struct calls_io_bytes b = told->bytes;
 	const struct { const char *name; uint64_t value; bool untold; } all[] = {
 		{ "calls", told->events, false }, { "slots", n->slots, false },
+		{ "heap_slots", n->of_family[TRACE_HEAP], false },
+		{ "sync_slots", n->of_family[TRACE_SYNC], false },
+		{ "io_slots", n->of_family[TRACE_IO], false },
 		{ "others", n->others, false },
 		{ "refused", n->refused, false },
 		{ "lost_full", n->lost[TRACE_LOST_FULL], false },
@@ -70,4 +137,6 @@ calls_tell(struct recorder *rec, const struct recorder_options *opt,
 	}
 	experiment_event(opt->exp, now_ns(), "sonde_calls", words);
 	recorder_calls_lost(rec, lost_of(n, by_disk));
+	recorder_calls_untraced(rec, calls_untraced(opt->settings, n) |
+				(io_passes_by(&b) ? UNTRACED_BYTES : 0));
 }

@@ -306,6 +306,13 @@ collection_progress(struct collection *c, struct session_progress *out)
 	out->dropped = experiment_kept_dropped(c->exp, now_ns());
 	out->keep_ns = experiment_kept_ns(c->exp, now_ns());
 
+	struct str untraced = {0};
+
+	calls_untraced_text(n->untraced, &untraced);
+	snprintf(out->untraced, sizeof out->untraced, "%s",
+		 str_text(&untraced));
+	str_fini(&untraced);
+
 	char *cuts = c->rec ? cuts_text(c->rec) : NULL;
 
 	snprintf(out->cuts, sizeof out->cuts, "%s", cuts ? cuts : "");

@@ -474,6 +474,9 @@ uint64_t recorder_kernel_stack(struct recorder *rec);
 /* ... and in kernel mode, of which the stack is not known. */
 uint64_t recorder_system_stack(struct recorder *rec);
 void recorder_calls_lost(struct recorder *rec, uint64_t calls);
+void recorder_calls_untraced(struct recorder *rec, unsigned untraced);
+/* "NOT TRACED: ...", or nothing. */
+void calls_untraced_text(unsigned untraced, struct str *s);
 /* Traced calls are traced no more: hooks out; text as of recorder_stop. */
 void recorder_end_calls(struct recorder *rec);
 void recorder_lost(struct recorder *rec, uint64_t time_ns, const char *cause,
@@ -533,6 +536,7 @@ struct recorder_counts {
 	unsigned stops;
 	size_t not_sampled;	/* threads */
 	uint64_t calls_lost;	/* traced ones, once their tracing has ended */
+	unsigned untraced;	/* as calls_untraced says; calls_untraced_text */
 	bool execed;
 	uint64_t exec_ns;
 	char exec_comm[32];

@@ -55,6 +55,8 @@ receipt_text(const struct session_progress *p, const char *clean,
 		str_addf(&s, " traced call%s lost, ",
 			 p->calls_lost == 1 ? "" : "s");
 	}
+	if (p->untraced[0])
+		str_addf(&s, "%s, ", p->untraced);
 	if (p->not_sampled)
 		str_addf(&s, "%u thread%s not sampled, ", p->not_sampled,
 			 p->not_sampled == 1 ? "" : "s");

@@ -312,6 +312,12 @@ recorder_calls_lost(struct recorder *rec, uint64_t calls)
 }
 
 void
+recorder_calls_untraced(struct recorder *rec, unsigned untraced)
+{
+	rec->counts.untraced = untraced;
+}
+
+void
 recorder_end_calls(struct recorder *rec)
 {
 	calls_end(rec->calls);

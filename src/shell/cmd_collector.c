@@ -49,7 +49,8 @@ sub_enable(struct shell *sh, size_t n, char **words)
 	struct session_progress p;
 
 	if (session_progress(sh->session, &p) == 0)
-		shell_note(sh, "engine %s: %s", p.engine, p.why);
+		shell_note(sh, "engine %s: %s%s%s", p.engine, p.why,
+			   p.untraced[0] ? "; " : "", p.untraced);
 	return DONE;
 }
 

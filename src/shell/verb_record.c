@@ -34,6 +34,8 @@ tell_start(const struct recording *r)
 		shell_note(r->sh, "recording %d (%s) into %s: engine %s, %s",
 			   s->pid, session_name(s->session),
 			   session_experiment(s->session), p.engine, p.why);
+		if (p.untraced[0])
+			shell_note(r->sh, "%d: %s", s->pid, p.untraced);
 		if (session_salvaged(s->session))
 			shell_note(r->sh, "%d: %s", s->pid,
 				   session_salvaged(s->session));

@@ -299,5 +299,7 @@ verb_report(struct shell *sh, int argc, char **argv)
 	suggest(sh);
 	if (fflush(sh->out) != 0)
 		return 1;
-	return viewer_damaged(sh->viewer) ? status_of_failure(FAIL_PARTIAL) : 0;
+	if (viewer_damaged(sh->viewer))
+		return status_of_failure(FAIL_PARTIAL);
+	return viewer_untraced(sh->viewer) ? status_of_failure(FAIL_ENDED) : 0;
 }

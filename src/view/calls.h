@@ -51,8 +51,13 @@ void header_stacks(const struct viewer *v, size_t e, FILE *out);
 /* ---- lost.c ------------------------------------------------------------- */
 
 /* No experiment has records of that kind that count: the sentence that says so
- * and what to record with has been written. */
-bool nothing_traced(const struct viewer *v, enum metric_kind kind, FILE *out);
+ * and what to record with has been written. In tables for programs it is a
+ * note beside a table without rows: false, and the other function adds it. */
+bool nothing_traced(struct viewer *v, enum metric_kind kind, FILE *out);
+void nothing_traced_add(struct viewer *v, enum metric_kind kind,
+			struct str *notes);
+/* Lines beside a table: in one for programs they would be rows. */
+void notes_write(struct viewer *v, const char *notes, FILE *out);
 /* Why there is no packet of that kind, and what to record with. */
 void nothing_of_kind(const struct viewer *v, size_t experiment,
 		     enum metric_kind kind, FILE *out);
@@ -60,6 +65,9 @@ void nothing_of_kind(const struct viewer *v, size_t experiment,
 struct calls_lost {
 	bool told;
 	bool heap_traced, sync_traced, io_traced;	/* though none came */
+	bool slots_told;
+	bool by_kind;		/* of slots: so many of each */
+	uint64_t heap_slots, sync_slots, io_slots;
 	uint64_t calls, slots, others, full, lease, disk, confined, tight;
 	uint64_t paused_ns;	/* that long calls were not recorded */
 	uint64_t waited_ns, wait_ms;	/* for room; each at most */
@@ -74,6 +82,8 @@ struct calls_lost calls_lost(const struct experiment_reader *rd);
 /* The sentences about experiments whose list of calls is not whole. */
 void calls_lost_add(const struct viewer *v, const char *so_what,
 		    struct str *notes);
+/* The sentence about allocators that the program has of its own. */
+void calls_hidden_heap_add(const struct viewer *v, struct str *notes);
 /* The sentence about bytes that passed no traced call. */
 void calls_untraced_add(const struct calls_lost *calls, struct str *notes);
 void calls_untraced_add_all(const struct viewer *v, struct str *notes);
@@ -83,7 +93,7 @@ void calls_untraced_add_all(const struct viewer *v, struct str *notes);
 /* "leaked at exit: ..." */
 const char *heap_end_words(enum traced_end end);
 /* What makes the numbers of the heap less than the truth. */
-void heap_notes(const struct viewer *v, const struct traced_heap *heap,
+void heap_notes(struct viewer *v, const struct traced_heap *heap,
 		struct str *notes);
 /* The heap as it was traced; NULL: *rc says whether that is a failure. */
 struct traced_heap *heap_begin(struct viewer *v, size_t n,

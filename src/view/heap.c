@@ -45,11 +45,13 @@ count_of(const char *heading, const char *key)
 /* ---- what is said beside it ---------------------------------------------- */
 
 void
-heap_notes(const struct viewer *v, const struct traced_heap *heap,
+heap_notes(struct viewer *v, const struct traced_heap *heap,
 	   struct str *notes)
 {
+	nothing_traced_add(v, METRIC_HEAP, notes);
 	calls_lost_add(v, "what is shown as never freed may have been freed, "
 		       "and some is not shown", notes);
+	calls_hidden_heap_add(v, notes);
 	for (size_t e = 0; e < heap->processes_len; e++) {
 		const struct traced_process *p = &heap->processes[e];
 		const char *path = experiment_reader_path(

@@ -69,6 +69,8 @@ write_peak(struct viewer *v, const struct traced_heap *heap, FILE *out)
 {
 	struct peak of = { .v = v, .heap = heap };
 
+	if (!heap->allocated.count)
+		return;
 	panels_write(v, "Process with the highest peak of memory in use", 1,
 		     make_peak, &of, out);
 }

@@ -31,14 +31,15 @@ io_begin(struct viewer *v, size_t n, const char *const *words, FILE *out,
 }
 
 static void
-write_lost(const struct viewer *v, FILE *out)
+write_lost(struct viewer *v, FILE *out)
 {
 	struct str notes = {0};
 
+	nothing_traced_add(v, METRIC_IO, &notes);
 	calls_lost_add(v, "more was read and written than is shown, and "
 		       "descriptors may have been closed and opened unseen",
 		       &notes);
-	fputs(str_text(&notes), out);
+	notes_write(v, str_text(&notes), out);
 	str_fini(&notes);
 }
 
@@ -150,11 +151,58 @@ name_of(const struct traced_row *row)
 			  row->number, row->descriptor);
 }
 
+static const struct {
+	enum traced_io of;
+	const char *heading, *key;
+	enum cell_kind kind;
+	size_t offset;
+} stack_columns[] = {
+#define COLUMN(of, heading, key, kind, member) \
+	{ of, heading, key, kind, offsetof(struct traced_calls, member) }
+	COLUMN(TRACED_READ, "Read Time", "read_time", CELL_TIME, ns),
+	COLUMN(TRACED_READ, "Read Bytes", "read_bytes", CELL_COUNT, bytes),
+	COLUMN(TRACED_READ, "Read Count", "read_count", CELL_COUNT, count),
+	COLUMN(TRACED_WRITE, "Write Time", "write_time", CELL_TIME, ns),
+	COLUMN(TRACED_WRITE, "Write Bytes", "write_bytes", CELL_COUNT, bytes),
+	COLUMN(TRACED_WRITE, "Write Count", "write_count", CELL_COUNT, count),
+	COLUMN(TRACED_OTHER, "Other I/O Time", "other_time", CELL_TIME, ns),
+	COLUMN(TRACED_OTHER, "Other I/O Count", "other_count", CELL_COUNT,
+	       count),
+	COLUMN(TRACED_ERROR, "I/O Error Time", "error_time", CELL_TIME, ns),
+	COLUMN(TRACED_ERROR, "I/O Error Count", "error_count", CELL_COUNT,
+	       count),
+#undef COLUMN
+};
+
+/* The headings of a table of files, whose metrics the profile has not. */
+static void
+write_no_rows(struct viewer *v, FILE *out)
+{
+	struct table t = { .v = v };
+
+	for (size_t c = 0; c < ARRAY_LEN(stack_columns); c++)
+		table_column(&t, (struct column){
+			.heading = xstrdup(stack_columns[c].heading),
+			.key = stack_columns[c].key,
+			.kind = stack_columns[c].kind, .show = SHOW_VALUE });
+	table_column(&t, (struct column){ .heading = xstrdup("Name"),
+					  .kind = CELL_NAME,
+					  .show = SHOW_VALUE });
+	table_write(&t, 0, out);
+	table_fini(&t);
+	write_lost(v, out);
+}
+
 static void
 write_rows(struct viewer *v, const char *what,
 	   const struct traced_files *files, const struct traced_rows *rows,
 	   FILE *out)
 {
+	if (!rows->len && viewer_is_delimited(v)) {
+		write_no_rows(v, out);
+		return;
+	}
+
 	struct specs specs = columns_for(v, files);
 	const struct sort sort = sort_for(v, &specs, files);
 	struct item *items = xcalloc(rows->len + 1, sizeof *items);
@@ -203,29 +251,6 @@ view_iodetail(struct viewer *v, size_t n, const char *const *words, FILE *out)
 }
 
 /* ---- stacks -------------------------------------------------------------- */
-
-static const struct {
-	enum traced_io of;
-	const char *heading, *key;
-	enum cell_kind kind;
-	size_t offset;
-} stack_columns[] = {
-#define COLUMN(of, heading, key, kind, member) \
-	{ of, heading, key, kind, offsetof(struct traced_calls, member) }
-	COLUMN(TRACED_READ, "Read Time", "read_time", CELL_TIME, ns),
-	COLUMN(TRACED_READ, "Read Bytes", "read_bytes", CELL_COUNT, bytes),
-	COLUMN(TRACED_READ, "Read Count", "read_count", CELL_COUNT, count),
-	COLUMN(TRACED_WRITE, "Write Time", "write_time", CELL_TIME, ns),
-	COLUMN(TRACED_WRITE, "Write Bytes", "write_bytes", CELL_COUNT, bytes),
-	COLUMN(TRACED_WRITE, "Write Count", "write_count", CELL_COUNT, count),
-	COLUMN(TRACED_OTHER, "Other I/O Time", "other_time", CELL_TIME, ns),
-	COLUMN(TRACED_OTHER, "Other I/O Count", "other_count", CELL_COUNT,
-	       count),
-	COLUMN(TRACED_ERROR, "I/O Error Time", "error_time", CELL_TIME, ns),
-	COLUMN(TRACED_ERROR, "I/O Error Count", "error_count", CELL_COUNT,
-	       count),
-#undef COLUMN
-};
 
 _Static_assert(ARRAY_LEN(stack_columns) <= STACK_VALUES,
 	       "an entry has room for all columns");
@@ -281,6 +306,7 @@ view_iocallstack(struct viewer *v, size_t n, const char *const *words,
 			.kind = stack_columns[c].kind, .precise = true };
 	add_stacks(&list, &files->stacks);
 	sort_stacks(&list, files);
+	nothing_traced_add(v, METRIC_IO, &notes);
 	calls_lost_add(v, "more was read and written than is shown", &notes);
 
 	char *title = xasprintf("Summary Results: Distinct Stacks = %zu, Read "

@@ -96,9 +96,10 @@ view_iostat(struct viewer *v, size_t n, const char *const *words, FILE *out)
 		return rc;
 	write_totals(v, files, out);
 	write_ranges(v, files, out);
+	nothing_traced_add(v, METRIC_IO, &notes);
 	calls_lost_add(v, "more was read and written than is shown", &notes);
 	calls_untraced_add_all(v, &notes);
-	fputs(str_text(&notes), out);
+	notes_write(v, str_text(&notes), out);
 	str_fini(&notes);
 	traced_files_free(files);
 	return 0;

@@ -257,9 +257,10 @@ write_locks(struct viewer *v, const struct traced_locks *locks, FILE *out)
 	}
 	table_write(&t, v->limit, out);
 	putc('\n', out);
+	nothing_traced_add(v, METRIC_SYNC, &notes);
 	calls_lost_add(v, "there were more waits than are shown", &notes);
 	add_short(v, &notes);
-	fputs(str_text(&notes), out);
+	notes_write(v, str_text(&notes), out);
 	str_fini(&notes);
 	table_fini(&t);
 	vec_free_items(&names);

@@ -59,18 +59,38 @@ short_waits(const struct viewer *v)
 	return sum;
 }
 
-/* By the slots of all experiments together: of all kinds of calls. */
+/* By the slots of all experiments together. Older ones do not tell of which
+ * kind their slots were. */
 static bool
-none_could_be(const struct viewer *v)
+none_could_be(const struct viewer *v, enum metric_kind kind)
 {
 	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
 		const struct calls_lost calls =
 			calls_lost(profile_experiment(v->prof, e));
+		const uint64_t slots = !calls.by_kind ?
+			calls.slots + calls.calls :
+			kind == METRIC_HEAP ? calls.heap_slots :
+			kind == METRIC_SYNC ? calls.sync_slots :
+			calls.io_slots;
 
-		if (!calls.told || calls.slots || calls.calls)
+		if (!calls.told || !calls.slots_told || slots)
 			return false;
 	}
 	return true;
+}
+
+/* What is beside the calls that were traced: "no record" is not "none". */
+static void
+write_beside(const struct viewer *v, enum metric_kind kind, FILE *out)
+{
+	struct str notes = {0};
+
+	if (kind == METRIC_HEAP)
+		calls_hidden_heap_add(v, &notes);
+	if (kind == METRIC_IO)
+		calls_untraced_add_all(v, &notes);
+	fputs(str_text(&notes), out);
+	str_fini(&notes);
 }
 
 static void
@@ -79,11 +99,12 @@ write_none(const struct viewer *v, size_t which, FILE *out)
 	const uint64_t waits = recipes[which].kind == METRIC_SYNC ?
 		short_waits(v) : 0;
 
-	if (none_could_be(v)) {
+	if (none_could_be(v, recipes[which].kind)) {
 		fprintf(out, "Nothing to show: %s were not traced: no import "
 			"slot of the program could be led to the collector, "
 			"and calls that are made without one are not seen.\n",
 			recipes[which].what);
+		write_beside(v, recipes[which].kind, out);
 		return;
 	}
 	fprintf(out, "Nothing to show: %s", recipes[which].none);
@@ -91,6 +112,7 @@ write_none(const struct viewer *v, size_t which, FILE *out)
 		fprintf(out, " long enough to be recorded; %" PRIu64
 			" waits were shorter", waits);
 	fprintf(out, " (%s were traced).\n", recipes[which].what);
+	write_beside(v, recipes[which].kind, out);
 }
 
 static void
@@ -113,26 +135,89 @@ write_nothing(const struct viewer *v, size_t which, uint64_t events, FILE *out)
 			what);
 }
 
-bool
-nothing_traced(const struct viewer *v, enum metric_kind kind, FILE *out)
+static void
+tell_nothing(const struct viewer *v, size_t which, uint64_t events, FILE *out)
+{
+	if (!events && all_traced(v, recipes[which].kind))
+		write_none(v, which, out);
+	else
+		write_nothing(v, which, events, out);
+}
+
+static uint64_t
+events_of(const struct viewer *v, enum metric_kind kind)
+{
+	uint64_t events = 0;
+
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++)
+		events += profile_events(v->prof, e, kind);
+	return events;
+}
+
+/* true: no record of the kind counts; *which of the recipes it is. */
+static bool
+has_none(const struct viewer *v, enum metric_kind kind, size_t *which)
 {
 	const struct cost total = profile_total(v->prof);
-	uint64_t events = 0;
-	size_t which = 0;
 
 	for (size_t s = 0; s < v->slots; s++)
 		if (profile_metric(v->prof, v->metrics[s])->packet_kind ==
 		    kind && total.incl[s])
 			return false;
-	while (recipes[which].kind != kind)
-		which++;
-	for (size_t e = 0; e < profile_experiment_count(v->prof); e++)
-		events += profile_events(v->prof, e, kind);
-	if (!events && all_traced(v, kind))
-		write_none(v, which, out);
-	else
-		write_nothing(v, which, events, out);
+	for (*which = 0; recipes[*which].kind != kind;)
+		++*which;
 	return true;
+}
+
+bool
+nothing_traced(struct viewer *v, enum metric_kind kind, FILE *out)
+{
+	size_t which;
+
+	if (!has_none(v, kind, &which))
+		return false;
+
+	const uint64_t events = events_of(v, kind);
+
+	v->untraced |= !events && all_traced(v, kind) && none_could_be(v, kind);
+	if (viewer_is_delimited(v))
+		return false;	/* a table without rows; see heap_notes */
+	tell_nothing(v, which, events, out);
+	return true;
+}
+
+void
+notes_write(struct viewer *v, const char *notes, FILE *out)
+{
+	if (!viewer_is_delimited(v)) {
+		fputs(notes, out);
+		return;
+	}
+	while (*notes) {
+		const size_t n = strcspn(notes, "\n");
+
+		if (n)
+			viewer_note(v, xasprintf("%.*s", (int)n, notes));
+		notes += n + (notes[n] == '\n');
+	}
+}
+
+void
+nothing_traced_add(struct viewer *v, enum metric_kind kind, struct str *notes)
+{
+	char *text = NULL;
+	size_t size, which;
+	FILE *out;
+
+	if (!viewer_is_delimited(v) || !has_none(v, kind, &which))
+		return;
+	out = open_memstream(&text, &size);
+	if (!out)
+		die("a note");
+	tell_nothing(v, which, events_of(v, kind), out);
+	fclose(out);
+	str_add(notes, text);
+	free(text);
 }
 
 static const char record_counters[] =
@@ -187,7 +272,12 @@ calls_lost(const struct experiment_reader *rd)
 				.io_traced = count_of(ev, "io_traced") ||
 					ev->attr(ev, "io_read"),
 				.calls = count_of(ev, "calls"),
+				.slots_told = ev->attr(ev, "slots"),
 				.slots = count_of(ev, "slots"),
+				.by_kind = ev->attr(ev, "heap_slots"),
+				.heap_slots = count_of(ev, "heap_slots"),
+				.sync_slots = count_of(ev, "sync_slots"),
+				.io_slots = count_of(ev, "io_slots"),
 				.others = count_of(ev, "others"),
 				.full = count_of(ev, "lost_full") +
 					count_of(ev, "lost_sampled") +
@@ -285,6 +375,23 @@ calls_lost_add(const struct viewer *v, const char *so_what, struct str *notes)
 		if (disk_refused(v, e))
 			str_addf(notes, "NOT RELIABLE: the disk refused "
 				 "records of %s: %s.\n", path, so_what);
+	}
+}
+
+void
+calls_hidden_heap_add(const struct viewer *v, struct str *notes)
+{
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		const struct experiment_reader *rd =
+			profile_experiment(v->prof, e);
+		const struct calls_lost calls = calls_lost(rd);
+
+		if (calls.told && calls.heap_traced && !calls.heap_of_program)
+			str_addf(notes, "NOT TRACED: the program of %s itself "
+				 "takes no memory by an import slot of malloc: "
+				 "what an allocator of its own gives it is not "
+				 "seen, but the pages that it takes for that.\n",
+				 experiment_reader_path(rd));
 	}
 }
 

@@ -87,6 +87,8 @@ struct viewer {
 	bool soname;
 	enum view_format format;
 	char delimiter;		/* of VIEW_DELIMITED */
+	bool untraced;		/* a view of calls was asked for, of which none
+				 * could be traced */
 	struct report *report;	/* the run that is under way, or NULL: its
 				 * output is text as it comes */
 	bool color;

@@ -279,7 +279,7 @@ stack_list_write(struct viewer *v, const struct stack_list *list, FILE *out)
 		struct panels ps = { .list = list, .shown.v = v };
 
 		panels_write(v, list->title, n, make_panel, &ps, out);
-		fputs(list->notes, out);
+		notes_write(v, list->notes, out);
 		free(ps.name);
 		free(ps.shown.frames);
 		return;
@@ -287,7 +287,7 @@ stack_list_write(struct viewer *v, const struct stack_list *list, FILE *out)
 	title_write(v, out, "%s", list->title);
 	if (v->report) {
 		write_table(v, list, out);
-		fputs(list->notes, out);
+		notes_write(v, list->notes, out);
 		return;
 	}
 	fprintf(out, "%s\n", list->notes);

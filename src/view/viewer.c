@@ -376,6 +376,12 @@ viewer_damaged(const struct viewer *v)
 	return false;
 }
 
+bool
+viewer_untraced(const struct viewer *v)
+{
+	return v->untraced;
+}
+
 void
 viewer_each_function(struct viewer *v,
 		     bool (*visit)(void *arg, const char *name), void *arg)
