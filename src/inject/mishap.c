@@ -16,8 +16,10 @@
  * not come to an end (it waits for such a lock), the kernel's does; the memory
  * stays then, since libc has the thread on its list.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
@@ -255,10 +257,35 @@ mishap_jump(struct errand *e, const siginfo_t *si)
 
 /* ---- too late ------------------------------------------------------------ */
 
+/*
+ * exit_group(2) gives all other threads a SIGKILL before its own thread ends:
+ * one that has none lives on.
+ */
+static bool
+process_ends(const struct errand *e)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "task/%d/status",
+		       (int)(e->helper ? e->helper : target_pid(e->p->t)));
+
+	char *text = file_read_at(target_proc(e->p->t), path, NULL);
+	const char *state = text ? strstr(text, "\nState:\t") : NULL;
+	const char *set = text ? strstr(text, "\nSigPnd:") : NULL;
+	const bool ends = !state || !set ||
+		strchr("ZX", state[strlen("\nState:\t")]) ||
+		strtoull(set + strlen("\nSigPnd:"), NULL, 16) >>
+		(SIGKILL - 1) & 1;
+
+	free(text);
+	fail_clear();
+	return ends;
+}
+
 void
 mishap_gone(struct errand *e)
 {
-	if (e->entry || block_read(e) < 0 || e->block.state != BLOCK_CALLING)
+	if (e->entry || process_ends(e) || block_read(e) < 0 || e->block.state != BLOCK_CALLING)
 		return;
 	e->report->met = (struct inject_met){ .why = INJECT_THREAD_ENDED };
 	snprintf(e->fault, sizeof e->fault, "has ended its thread");
