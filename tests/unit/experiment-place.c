@@ -333,7 +333,7 @@ test_archive(const char *dir)
 	check(archive_of("a.er", ARCHIVE_ON) == 0, "archive: %s",
 	      fail_last()->reason);
 	check(is_archived("a.er", program, program), "no copy");
-	check_number("archived", entries("a.er/archives"), 1);
+	check_number("archived, and its sum", entries("a.er/archives"), 2);
 	/* again, with the program gone: nothing to do */
 	unlink(program);
 	check(archive_of("a.er", ARCHIVE_ON) == 0, "again: %s",
