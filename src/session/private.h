@@ -456,9 +456,9 @@ bool recorder_look_wanted(const struct recorder *rec, uint64_t now);
 bool recorder_look(struct recorder *rec);
 /* A resource sample is taken: what is held until now is written. */
 void recorder_settle(struct recorder *rec);
-/* It counts from here, once the engine's clocks are on, and to there; returns
- * when that was, 0: it had ended. */
-void recorder_begin_waits(struct recorder *rec);
+/* It counts from the time returned, once the engine's clocks are on, and to
+ * there; returns when that was, 0: it had ended. */
+uint64_t recorder_begin_waits(struct recorder *rec);
 uint64_t recorder_end_waits(struct recorder *rec);
 /* A recorder of a program that stands at its start: it goes on, and all counts
  * from here; nothing was written yet. */

@@ -240,10 +240,10 @@ recorder_waited(const struct recorder *rec, uint64_t now,
 		waits_sum(rec->waits, now, sum);
 }
 
-void
+uint64_t
 recorder_begin_waits(struct recorder *rec)
 {
-	waits_begin(rec->waits);
+	return waits_begin(rec->waits);
 }
 
 void
@@ -299,7 +299,7 @@ recorder_run(struct recorder *rec, bool on)
 		return -1;
 	if (on) {
 		map_fini(&rec->booked);
-		waits_begin(rec->waits);
+		(void)waits_begin(rec->waits);
 		creators_begin(rec->creators);
 	}
 	return 0;

@@ -54,11 +54,10 @@ start_recording(struct collection *c, enum collection_way way)
 
 	(void)collection_read_usage(c);
 
-	/* with nothing between: many threads wait through it */
-	const uint64_t began = now_ns();
+	/* at one moment: many threads wait through what lies between two */
+	const uint64_t began = c->rec ? recorder_begin_waits(c->rec) :
+		now_ns();
 
-	if (c->rec)
-		recorder_begin_waits(c->rec);
 	/* many threads take milliseconds: the clocks need not wait for it */
 	usage_read_switches(&c->switches, c->target, &c->usage, USAGE_ALL);
 	experiment_sample(c->exp, began, "collector_open_experiment",

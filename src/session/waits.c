@@ -275,11 +275,11 @@ waits_sum(const struct waits *w, uint64_t now, uint64_t sum[MSTATE_COUNT])
 
 /* ---- life ---------------------------------------------------------------- */
 
-void
+uint64_t
 waits_begin(struct waits *w)
 {
 	if (!w || w->on)
-		return;
+		return now_ns();
 	w->on = true;
 	roll_clear(&w->roll);
 	w->all_at = 0;
@@ -290,6 +290,7 @@ waits_begin(struct waits *w)
 	census_begin(&w->census, &w->roll, now_ns());
 	roll_list(&w->roll, w->census.at, true);
 	w->pace.early_ns = w->pace.due_ns = w->roll.listed_at;
+	return w->census.at;
 }
 
 void
@@ -299,7 +300,7 @@ waits_restart(struct waits *w)
 		return;
 	w->on = false;
 	w->plan_len = w->plan_at = 0;
-	waits_begin(w);
+	(void)waits_begin(w);
 }
 
 static void

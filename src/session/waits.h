@@ -19,8 +19,8 @@ struct waits;
 struct waits *waits_new(struct recorder *rec,
 			const struct recorder_options *o);
 void waits_free(struct waits *w);
-/* All wall time of all threads counts from now on. */
-void waits_begin(struct waits *w);
+/* All wall time of all threads counts from now on: from the time returned. */
+uint64_t waits_begin(struct waits *w);
 /* The same, once more: what it has by then is not written. */
 void waits_restart(struct waits *w);
 /* What is pending is booked, and nothing after it counts. Returns when that

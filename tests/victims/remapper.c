@@ -19,18 +19,25 @@
 enum { PAGE = 4096, STEPS = 200000 };
 
 extern char __etext;
+/* a page of its own */
+#ifdef __clang__	/* knows no noclone, and does not clone */
+#define PAGED __attribute__((noinline, aligned(PAGE)))
+#else
+#define PAGED __attribute__((noinline, noclone, aligned(PAGE)))
+#endif
+
 static uint64_t product = 1, steps;
 static volatile uint64_t patches;
 static char **next_way;
 
 /* A page of its own, which nobody but us runs. */
-__attribute__((noinline, noclone, aligned(PAGE))) static void
+PAGED static void
 patched(void)
 {
 	patches++;
 }
 
-__attribute__((noinline, noclone, aligned(PAGE))) static void
+PAGED static void
 inner_spin(void)
 {
 	product = burn(product, STEPS);
