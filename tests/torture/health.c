@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-	DATA_PAGES = 40,	/* of the library, at most */
+	DATA_PAGES = 192,	/* of the library, at most: hot_threads, guest */
 	LOOKS = 8,		/* at the signals that are blocked */
 	LOOKS_MOST = 1000,	/* times so many, where a handler stands */
 };
