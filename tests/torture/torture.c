@@ -94,12 +94,29 @@ is_not_traceable(const struct visit *v, const struct outcome *o)
 		  said(o->reason, "load the collector: ")));
 }
 
+/* Where debug registers have no effect, a thread that is in libc all the time
+ * and makes no system call may never be seen outside of it. */
+static bool
+is_not_reached(const struct outcome *o)
+{
+	static int watches = -1;
+
+	if (watches < 0) {
+		char *tool = path_in(build, "tests/tools/watches");
+
+		watches = system(tool) == 0;
+		free(tool);
+	}
+	return !watches && said(o->reason, "does not come out of libc");
+}
+
 static void
 note_refusal(struct count *c, const struct situation *s,
 	     const struct outcome *o, const struct visit *v)
 {
 	c->refused++;
-	if (said(o->reason, s->refusal) || is_not_traceable(v, o)) {
+	if (said(o->reason, s->refusal) || is_not_traceable(v, o) ||
+	    is_not_reached(o)) {
 		snprintf(c->reason, sizeof c->reason, "%s", o->reason);
 		return;
 	}
