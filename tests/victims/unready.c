@@ -44,7 +44,7 @@ now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-__attribute__((noinline, optimize("no-stack-protector")))
+__attribute__((noinline, no_stack_protector))
 static void
 guest_work(void)
 {
@@ -52,7 +52,7 @@ guest_work(void)
 		sum += (i * 7) ^ sum >> 3;
 }
 
-__attribute__((noinline, optimize("no-stack-protector")))
+__attribute__((noinline, no_stack_protector))
 static void
 with_base(uint64_t base)
 {
