@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What became of traced calls, in one line of the log: how many, and how many
- * are missing, by cause. What was asked for and cannot be seen is told when the
- * recording begins, and when it ends.
+ * are missing, by cause. The recorder names the kinds of calls that the user
+ * asked for and that have no hook, when the recording begins and when it ends.
  */
 #include <inttypes.h>
 

@@ -163,8 +163,8 @@ bool until_thread_ends(struct shell *sh, pid_t tid);
 enum until_over { UNTIL_NOT_REACHED, UNTIL_REACHED, UNTIL_LANDED,
 		  UNTIL_THREAD_ENDED };
 enum until_over until_end(struct shell *sh);
-/* Hits at address, its i-th breakpoint, are told where that holds; and another
- * one waits there, too. */
+/* The tracer reports a hit of the step's i-th breakpoint only where the
+ * condition holds. No change where another event waits at that address. */
 void until_filter(struct shell *sh, size_t i, uint64_t address,
 		  const struct condition *c);
 void until_unfilter(struct shell *sh, uint64_t address);
