@@ -186,8 +186,8 @@ struct hash_two hash_words(const uint64_t *words, size_t n, uint64_t seed);
 
 /* The XXH64 of bytes that come in pieces; empty with all zeros. */
 struct checksum {
-	uint64_t lanes[4], size;
-	unsigned char rest[32];
+	bool begun;
+	uint64_t state[11];	/* of libxxhash's XXH64 */
 };
 
 void checksum_add(struct checksum *sum, const void *data, size_t n);
