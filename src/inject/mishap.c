@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "hazard.h"
 #include "private.h"
@@ -257,27 +258,43 @@ mishap_jump(struct errand *e, const siginfo_t *si)
 
 /* ---- too late ------------------------------------------------------------ */
 
+/* SIGKILL waits for it, or it has taken that and ends, or has ended. */
+static bool
+thread_ends(const struct target *t, pid_t tid)
+{
+	enum { EXITING = 0x4, SIGNALED = 0x400 };	/* PF_... */
+	struct task_stat st;
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "task/%d/status", (int)tid);
+
+	char *text = file_read_at(target_proc(t), path, NULL);
+	const char *at = text ? strstr(text, "\nSigPnd:") : NULL;
+	const bool killed = !at || strtoull(at + strlen("\nSigPnd:"), NULL,
+					    16) >> (SIGKILL - 1) & 1;
+
+	free(text);
+	return killed || target_thread_stat(t, tid, &st) < 0 ||
+		strchr("ZX", st.state) ||
+		st.field[STAT_FLAGS] & (EXITING | SIGNALED);
+}
+
 /*
  * exit_group(2) gives all other threads a SIGKILL before its own thread ends:
- * one that has none lives on.
+ * one that has none lives on. Between taking it and the flag that says so a
+ * thread may lose the processor: a few looks.
  */
 static bool
 process_ends(const struct errand *e)
 {
-	char path[64];
+	const pid_t tid = e->helper ? e->helper : target_pid(e->p->t);
+	const struct timespec moment = { .tv_nsec = 2000000 };
+	bool ends = thread_ends(e->p->t, tid);
 
-	(void)snprintf(path, sizeof path, "task/%d/status",
-		       (int)(e->helper ? e->helper : target_pid(e->p->t)));
-
-	char *text = file_read_at(target_proc(e->p->t), path, NULL);
-	const char *state = text ? strstr(text, "\nState:\t") : NULL;
-	const char *set = text ? strstr(text, "\nSigPnd:") : NULL;
-	const bool ends = !state || !set ||
-		strchr("ZX", state[strlen("\nState:\t")]) ||
-		strtoull(set + strlen("\nSigPnd:"), NULL, 16) >>
-		(SIGKILL - 1) & 1;
-
-	free(text);
+	for (int i = 0; i < 5 && !ends; i++) {
+		(void)nanosleep(&moment, NULL);
+		ends = thread_ends(e->p->t, tid);
+	}
 	fail_clear();
 	return ends;
 }
