@@ -183,7 +183,9 @@ stop_and_run_on(struct target *t)
 static void
 check_marks(const char *how, const struct target_marks *marks)
 {
-	check(marks->cut_short == shared->cut, "%s: %lu cut short, %u counted",
+	/* a call that a late signal ended when all was done is counted, too */
+	check(processor_watches() ? marks->cut_short == shared->cut :
+	      marks->cut_short >= shared->cut, "%s: %lu cut short, %u counted",
 	      how, shared->cut, marks->cut_short);
 	check(shared->cut == 0 || (!processor_watches() && shared->cut <= 5),
 	      "%s: %lu cut short", how, shared->cut);
