@@ -22,6 +22,8 @@ enum expr_asks { ASKS_RECORD = 1, ASKS_STACK = 2,
 
 struct expr_record {		/* one packet, and what is known of it */
 	const struct experiment_packet *packet;
+	/* that this is a piece of, where times are cut; NULL: of none */
+	const struct experiment_packet *whole;
 	struct profile *prof;
 	struct source *src;
 	uint32_t stack;

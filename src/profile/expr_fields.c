@@ -194,9 +194,17 @@ expr_stack_at(const struct profile *prof, uint32_t stack, size_t i)
 
 /* ---- times ----------------------------------------------------------- */
 
-static uint64_t
-duration(const struct experiment_packet *p)
+static const struct experiment_packet *
+whole_of(const struct expr_record *r)
 {
+	return r->whole ? r->whole : r->packet;
+}
+
+static uint64_t
+duration(const struct expr_record *r)
+{
+	const struct experiment_packet *p = whole_of(r);
+
 	if (p->kind == KIND_CLOCK)	/* from the first tick to the last */
 		return p->ticks ? p->weight_ns - p->weight_ns / p->ticks : 0;
 	if (p->kind == KIND_SYNC)
@@ -210,7 +218,7 @@ duration(const struct experiment_packet *p)
 static uint64_t
 end_time(const struct expr_record *r)
 {
-	const struct experiment_packet *p = r->packet;
+	const struct experiment_packet *p = whole_of(r);
 	const uint64_t until = p->value[HEAP_UNTIL];
 
 	if (p->kind != KIND_HEAP)
@@ -304,12 +312,13 @@ value_of(const struct expr_field *field, const struct expr_record *r)
 		return (uint64_t)(r->src - r->prof->sources) + 1;
 	case GROUP: return r->src->group + r->prof->options.groups_before;
 	case TIME: return p->time_ns + r->src->since_founder;
-	case BEGIN: return p->time_ns + r->src->since_founder - duration(p);
+	case BEGIN: return whole_of(r)->time_ns + r->src->since_founder -
+			duration(r);
 	case END: return end_time(r) + r->src->since_founder;
 	case OWN_TIME: return p->time_ns;
 	case ABSOLUTE_TIME:
 		return p->time_ns + experiment_start_ns(r->src->reader);
-	case LASTED: return duration(p);
+	case LASTED: return duration(r);
 	case IN_SAMPLE: return sample_of(r);
 	case STACK_UID: return p->frinfo;
 	case FRAMES:

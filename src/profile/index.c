@@ -115,6 +115,7 @@ add_record(void *arg, const struct expr_record *r)
 	uint64_t left = piece.weight_ns, end = piece.time_ns;
 
 	part.packet = &piece;
+	part.whole = r->packet;
 	for (int n = 0; is_wait(r) && left && end > 1 && n < PIECES_MAX;
 	     n++) {
 		const uint64_t cut = cut_before(r->src, end);
