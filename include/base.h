@@ -39,6 +39,7 @@ struct failure {
 	enum fail_kind kind;
 	const char *reason;	/* never NULL */
 	const char *remedy;	/* "" when there is none */
+	const char *choices;	/* lines, each ends with \n; "" when none */
 };
 
 /* Record a failure. All return -1. fail_errno reads errno and appends its
@@ -55,6 +56,8 @@ int fail_remedy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *fail_sudo(void);
 /* The command that gives our program capabilities; the caller frees it. */
 char *fail_setcap(const char *capabilities);
+/* One of several that may be meant: a line of its own after the reason. */
+int fail_choice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The remedy is to write a word into a file that is root's. */
 int fail_remedy_write(const char *word, const char *dir, const char *file,
 		      const char *more);

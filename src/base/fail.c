@@ -14,7 +14,7 @@
 
 static struct {
 	enum fail_kind kind;
-	char *reason, *remedy;
+	char *reason, *remedy, *choices;
 } last;
 
 static char *name;		/* how we are called; NULL: sonde */
@@ -25,9 +25,11 @@ set(enum fail_kind kind, char *reason)
 {
 	free(last.reason);
 	free(last.remedy);
+	free(last.choices);
 	last.kind = kind;
 	last.reason = reason ? str_tame_lines(reason) : NULL;
 	last.remedy = NULL;
+	last.choices = NULL;
 }
 
 static enum fail_kind
@@ -101,6 +103,22 @@ fail_remedy(const char *fmt, ...)
 	return -1;
 }
 
+int
+fail_choice(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	char *line = str_tame(xvasprintf(fmt, ap));
+	va_end(ap);
+	char *lines = xasprintf("%s%s\n", last.choices ? last.choices : "",
+				line);
+	free(line);
+	free(last.choices);
+	last.choices = lines;
+	return -1;
+}
+
 const struct failure *
 fail_last(void)
 {
@@ -109,6 +127,7 @@ fail_last(void)
 	view.kind = last.kind;
 	view.reason = last.reason ? last.reason : "no failure was recorded";
 	view.remedy = last.remedy ? last.remedy : "";
+	view.choices = last.choices ? last.choices : "";
 	return &view;
 }
 
@@ -127,6 +146,7 @@ fail_keep(void)
 		.kind = last.kind,
 		.reason = last.reason ? xstrdup(last.reason) : NULL,
 		.remedy = last.remedy ? xstrdup(last.remedy) : NULL,
+		.choices = last.choices ? xstrdup(last.choices) : NULL,
 	};
 	return kept;
 }
@@ -136,6 +156,7 @@ fail_again(struct failure *kept)
 {
 	set(kept->kind, (char *)kept->reason);
 	last.remedy = (char *)kept->remedy;
+	last.choices = (char *)kept->choices;
 	free(kept);
 }
 

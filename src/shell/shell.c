@@ -131,13 +131,15 @@ shell_print_failure(struct shell *sh)
 {
 	const struct failure *f = fail_last();
 	char *reason = str_tamed(f->reason);	/* one line, whatever it names */
+	char *remedy = str_tamed(f->remedy);
 
 	fflush(sh->out);
 	print_place(sh);
-	fprintf(stderr, "%s\n", reason);
+	fprintf(stderr, "%s\n%s", reason, f->choices);
+	if (*remedy)
+		fprintf(stderr, "  fix: %s\n", remedy);
 	free(reason);
-	if (*f->remedy)
-		fprintf(stderr, "  fix: %s\n", f->remedy);
+	free(remedy);
 }
 
 /* Of a process that is not current, unless the text says so itself. */

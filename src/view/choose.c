@@ -171,15 +171,12 @@ refuse_unknown(struct viewer *v, const char *command, const char *word)
 static int
 refuse_many(const struct candidates *c, const char *command, const char *word)
 {
-	struct str text = {0};
-
+	fail(FAIL_USAGE, "%s: %zu functions are named %s:", command, c->len,
+	     word);
 	for (size_t i = 0; i < c->len && i < SHOWN; i++)
-		str_addf(&text, "\n%5zu  %s", i + 1, c->items[i].shown);
+		(void)fail_choice("%5zu  %s", i + 1, c->items[i].shown);
 	if (c->len > SHOWN)
-		str_addf(&text, "\n       and %zu more", c->len - SHOWN);
-	fail(FAIL_USAGE, "%s: %zu functions are named %s:%s", command, c->len,
-	     word, str_text(&text));
-	str_fini(&text);
+		(void)fail_choice("       and %zu more", c->len - SHOWN);
 	return fail_remedy("add the number of one, as in: %s '%s' 1", command,
 			   word);
 }

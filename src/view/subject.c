@@ -107,14 +107,11 @@ offer_units(struct viewer *v, struct files *f)
 static int
 refuse_files(const struct files *f, const char *command)
 {
-	struct str text = {0};
-
+	fail(FAIL_USAGE, "%s: %zu source files are named %s:", command,
+	     f->paths.len, f->word);
 	for (size_t i = 0; i < f->paths.len; i++)
-		str_addf(&text, "\n%5zu  %s", i + 1,
-			 (const char *)f->paths.items[i]);
-	fail(FAIL_USAGE, "%s: %zu source files are named %s:%s", command,
-	     f->paths.len, f->word, str_text(&text));
-	str_fini(&text);
+		(void)fail_choice("%5zu  %s", i + 1,
+				  (const char *)f->paths.items[i]);
 	return fail_remedy("add the number of one, as in: %s %s 1", command,
 			   f->word);
 }
