@@ -61,6 +61,8 @@ uint64_t waits_guessed_ns(const struct waits *w);
 struct pace {
 	uint64_t early_ns, due_ns;	/* the next look: not before; wakes */
 	uint64_t span_ns;	/* between looks, but for what they cost */
+	int64_t credit_ns;	/* CPU time that looks may take at once */
+	uint64_t paid_at;	/* ... as of then; 0: never */
 	uint64_t random;
 };
 

@@ -72,6 +72,22 @@ first_look(void)
 	}
 }
 
+/* A recording begins: the first look takes long, those after it are dear, but
+ * the first half second is seen as often as was asked for. */
+static void
+start(void)
+{
+	struct pace p = { 0 };
+	uint64_t now = begun;
+	int looks = 0;
+
+	for (; now < begun + 500 * ms; looks++) {
+		pace_next(&p, now, 10 * ms, 3, true, looks ? 72000 : 2 * ms);
+		now = p.due_ns;
+	}
+	check(looks >= 20, "few looks at the start", 3, (uint64_t)looks);
+}
+
 static void
 cheap_looks(void)
 {
@@ -119,6 +135,7 @@ main(void)
 	share(10 * ms, 250);
 	share(ms, 100);
 	first_look();
+	start();
 	cheap_looks();
 	idle_looks();
 	return failures != 0;
