@@ -41,6 +41,8 @@ below(unsigned n)
 
 /* ---- two children of one image ------------------------------------------- */
 
+static int ready[2];			/* a byte from each that spins */
+
 static pid_t
 start(void)
 {
@@ -49,6 +51,7 @@ start(void)
 	if (pid)
 		return pid;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)write(ready[1], "", 1);
 	for (;;)
 		__asm__ volatile("" ::: "memory");
 }
@@ -344,8 +347,15 @@ main(void)
 	    mprotect(area + (PAGES - 1) * PAGE, PAGE, PROT_READ) < 0 ||
 	    mprotect(text, PAGE, PROT_READ | PROT_EXEC) < 0)
 		return 99;
+	if (pipe(ready) < 0)
+		return 99;
 	pid = start();
 	other = start();
+	for (int i = 0; i < 2; i++) {
+		char byte;
+
+		check(read(ready[0], &byte, 1) == 1, "they spin");
+	}
 	check(ptrace(PTRACE_SEIZE, other, 0, 0) == 0 &&
 	      ptrace(PTRACE_INTERRUPT, other, 0, 0) == 0 &&
 	      waitpid(other, &status, __WALL) == other, "the other");

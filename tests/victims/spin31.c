@@ -21,6 +21,8 @@ struct worker {
 
 static struct worker workers[THREADS_MAX];
 static int nworkers = 2;
+/* Held until all are there: 500 that work would keep main from making more. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 
 NOINLINE static uint64_t
 three_parts(uint64_t x, uint32_t n)
@@ -53,6 +55,8 @@ work_round(struct worker *w)
 static void *
 work(void *arg)
 {
+	pthread_mutex_lock(&gate);
+	pthread_mutex_unlock(&gate);
 	while (!atomic_load(&victim_over)) {
 		work_round(arg);
 		victim_rest();
@@ -83,12 +87,14 @@ main(int argc, char **argv)
 	if (nworkers < 1 || nworkers > THREADS_MAX)
 		return 99;
 	victim_init();
+	pthread_mutex_lock(&gate);
 	for (int i = 0; i < nworkers; i++) {
 		workers[i].seed = 0x9e3779b9u * (i + 1);
 		if (pthread_create(&workers[i].thread, NULL, work,
 				   &workers[i]) != 0)
 			return 99;
 	}
+	pthread_mutex_unlock(&gate);
 	victim_ready();
 	victim_serve(mark);
 	for (int i = 0; i < nworkers; i++) {
