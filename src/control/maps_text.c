@@ -21,7 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FIELDS = 5, HEADERS_MAX = 64, PAGE = 4096 };
+enum { FIELDS = 5, HEADERS_MAX = 64, PAGE = 4096,
+       PIECES_MAX = 8 };
 
 static const char mark[] = " (deleted)";
 
@@ -185,7 +186,10 @@ settle_names(struct target *t, char *text)
 	return str_take(&out);
 }
 
-/* ---- text that was copied ------------------------------------------------- */
+/*
+ * ---- text that was copied -------------------------------------------------
+ * to memory of no file, or to a file of its own: for large pages, mostly
+ */
 
 struct headers {		/* of the load object that begins there */
 	uint64_t at, bias;
@@ -274,6 +278,46 @@ headers_below(const struct modules *mods, size_t i)
 	return NULL;
 }
 
+/* The headers below that are an object's; what lies between may be pieces of
+ * its copied text. NULL, with no headers: none are near. */
+static const struct module *
+object_below(struct target *t, const struct modules *mods, size_t i,
+	     struct headers *h)
+{
+	for (int tries = 0; tries < PIECES_MAX; tries++) {
+		const struct module *m = headers_below(mods, i);
+
+		if (!m)
+			break;
+		read_headers(t, m->start, h);
+		if (h->n)
+			return m;
+		i = (size_t)(m - mods->items);
+	}
+	h->n = 0;
+	h->at = 0;
+	return NULL;
+}
+
+static bool
+is_of_file(const struct module *m, const struct module *other)
+{
+	return m->inode == other->inode && m->device == other->device;
+}
+
+/* Code that may be of an object with another file: in memory of no file, or
+ * where the headers below are not those of its own file. */
+static bool
+is_strange(const struct modules *mods, size_t i)
+{
+	const struct module *m = &mods->items[i], *below;
+
+	if (!(m->prot & MODULE_EXEC) || is_memory(m))
+		return m->prot & MODULE_EXEC;
+	below = headers_below(mods, i);
+	return below && !is_of_file(m, below);
+}
+
 /* Of an object that was copied with its headers, what was not copied. */
 static const struct module *
 rest_above(const struct modules *mods, size_t i, const struct headers *h)
@@ -297,13 +341,9 @@ owner_of(struct target *t, const struct modules *mods, size_t i,
 	 struct headers *h, uint64_t *offset)
 {
 	const struct module *m = &mods->items[i];
-	const struct module *owner = headers_below(mods, i);
-	const Elf64_Phdr *ph = NULL;
+	const struct module *owner = object_below(t, mods, i, h);
+	const Elf64_Phdr *ph = segment_around(h, m);
 
-	if (owner) {
-		read_headers(t, owner->start, h);
-		ph = segment_around(h, m);
-	}
 	if ((!ph || !(ph->p_flags & PF_X)) && i + 1 < mods->len &&
 	    mods->items[i + 1].inode &&
 	    mods->items[i + 1].start - m->end < UINT32_MAX) {
@@ -311,8 +351,7 @@ owner_of(struct target *t, const struct modules *mods, size_t i,
 		ph = segment_around(h, m);
 		owner = ph ? rest_above(mods, i, h) : NULL;
 	}
-	if (!owner || !ph || !(ph->p_flags & PF_X) ||
-	    (owner->inode == m->inode && owner->device == m->device))
+	if (!owner || !ph || !(ph->p_flags & PF_X) || is_of_file(m, owner))
 		return NULL;
 	*offset = offset_in(h, ph, m->start);
 	return owner;
@@ -351,11 +390,11 @@ put_owners(struct target *t, char *text, const struct modules *mods)
 	const char *line = text;
 
 	for (size_t i = 0; i < mods->len; i++) {
-		const struct module *m = &mods->items[i], *owner = NULL;
+		const struct module *owner = NULL;
 		const char *next = strchr(line, '\n') + 1;
 		uint64_t offset;
 
-		if ((m->prot & MODULE_EXEC) && is_memory(m))
+		if (is_strange(mods, i))
 			owner = owner_of(t, mods, i, h, &offset);
 		if (owner)
 			put_line(&out, line, line_at(text, (size_t)
@@ -392,8 +431,7 @@ maps_settle(struct target *t, char *text)
 	if (modules_parse(&mods, text) < 0)
 		return text;
 	for (size_t i = 0; i < mods.len && !any; i++)
-		any = (mods.items[i].prot & MODULE_EXEC) &&
-			is_memory(&mods.items[i]);
+		any = is_strange(&mods, i);
 	if (any && is_sorted(text, &mods))
 		text = put_owners(t, text, &mods);
 	modules_fini(&mods);

@@ -252,9 +252,9 @@ mapper_add(struct mapper *m, uint64_t time_ns, const struct module *mod)
 	if (!is_code(mod) || (old && says_no_more(old, mod)) ||
 	    known(&m->now, mod))
 		return;
-	/* text that was copied to other memory is its file's all the same:
-	 * only the whole list tells */
-	if (cover(m, time_ns, mod) && !mapper_file(m, mod) &&
+	/* text that was copied to other memory, or to a file of its own, is its
+	 * first file's all the same: only the whole list tells */
+	if (cover(m, time_ns, mod) && !mapper_has_object(m, mod) &&
 	    mapper_sync(m, time_ns) == 0)
 		return;
 	put(m, time_ns, mod);

@@ -33,6 +33,8 @@ struct unwind_object *mapper_neighbours(struct mapper *m,
 					const struct module *mod);
 /* The load object of a mapping; NULL: the mapping is of no ELF file. */
 struct file *mapper_file(struct mapper *m, const struct module *mod);
+/* It is one, and was read. */
+bool mapper_has_object(struct mapper *m, const struct module *mod);
 void mapper_files_fini(struct mapper *m);
 
 /* ---- maps_now.c ---------------------------------------------------------- */

@@ -151,6 +151,14 @@ mapper_file(struct mapper *m, const struct module *mod)
 	return f->object || is_named_file(mod) ? f : NULL;
 }
 
+bool
+mapper_has_object(struct mapper *m, const struct module *mod)
+{
+	const struct file *f = mapper_file(m, mod);
+
+	return f && f->object;
+}
+
 void
 mapper_files_fini(struct mapper *m)
 {

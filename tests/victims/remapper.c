@@ -4,7 +4,7 @@
  * CPU time is in inner_spin, which outer_call calls. At each word `mark` it
  * does the next thing: `split` makes a page of its text writable and leaves it
  * so, `whole` takes that back, `copy` moves the text to anonymous memory at
- * its own address. With `memfd` it executes itself from a memfd first; that
+ * its own address, `file` to a file without a name. With `memfd` it executes itself from a memfd first; that
  * name may end in anything.
  */
 #include <pthread.h>
@@ -59,18 +59,34 @@ work(void *arg)
 	return arg;
 }
 
+/* Memory of so many bytes; of a file that has no name any more, or of none. */
+static char *
+room_for_copy(size_t n, bool of_file)
+{
+	char name[] = "/tmp/remapper.XXXXXX";
+	const int fd = of_file ? mkstemp(name) : -1;
+	char *copy;
+
+	if (of_file && (fd < 0 || unlink(name) < 0 || ftruncate(fd, n) < 0))
+		exit(77);
+	copy = mmap(NULL, n, PROT_READ | PROT_WRITE, of_file ? MAP_SHARED :
+		    MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
+	if (of_file)
+		close(fd);
+	if (copy == MAP_FAILED)
+		exit(77);
+	return copy;
+}
+
 static void
-copy_text(void)
+copy_text(bool to_file)
 {
 	char *from = (char *)((uintptr_t)patched & -(uintptr_t)PAGE);
 	char *to = (char *)(((uintptr_t)&__etext + PAGE - 1) &
 			    -(uintptr_t)PAGE);
 	const size_t n = (size_t)(to - from);
-	char *copy = mmap(NULL, n, PROT_READ | PROT_WRITE | PROT_EXEC,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *copy = room_for_copy(n, to_file);
 
-	if (copy == MAP_FAILED)
-		exit(77);
 	memcpy(copy, from, n);
 	if (mprotect(copy, n, PROT_READ | PROT_EXEC) < 0 ||
 	    mremap(copy, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, from) ==
@@ -90,7 +106,9 @@ go_on(void)
 	else if (strcmp(way, "whole") == 0)
 		r = mprotect(page, PAGE, PROT_READ | PROT_EXEC);
 	else if (strcmp(way, "copy") == 0)
-		copy_text();
+		copy_text(false);
+	else if (strcmp(way, "file") == 0)
+		copy_text(true);
 	if (r < 0)
 		exit(77);
 	patched();
