@@ -75,6 +75,11 @@ rank_of(const struct plan *p, pid_t tid)
 		return RANK_NEVER;
 	if (p->files_of && inject_share_descriptors(p->files_of, tid) != 1)
 		return RANK_NEVER;
+	if (!p->helper && inject_has_own_credentials(p->t, tid)) {
+		(void)fail(FAIL_UNSUITABLE, "thread %d has credentials of its "
+			   "own", (int)tid);
+		return RANK_NEVER;
+	}
 	if (target_thread_facts(p->t, tid, &f) < 0 ||
 	    f.state == 'Z' || f.state == 'X' || target_is_worker(p->t, tid) ||
 	    sched_getscheduler(tid) == SCHED_DEADLINE) /* see room.c */

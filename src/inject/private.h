@@ -129,6 +129,11 @@ int filter_refuse(void);
 uint64_t spare_take(struct borrow *b, size_t bytes);
 void spare_return(struct borrow *b);
 
+/* ---- credentials.c ------------------------------------------------------- */
+
+/* Other users, groups, capabilities or label than the process has. */
+bool inject_has_own_credentials(struct target *t, pid_t tid);
+
 /* ---- donor.c ------------------------------------------------------------- */
 
 /* Hold a thread that is fit to work for us; in a single-threaded libc at a

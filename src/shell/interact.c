@@ -39,6 +39,23 @@ prompt(const struct shell *sh)
 	return text;
 }
 
+/* Is there, or is made, where nobody else may put anything: sudo may leave a
+ * root the home of another, whose links lead anywhere. */
+static bool
+make_directory(const char *dir)
+{
+	char *parent;
+	bool made;
+
+	if (access(dir, F_OK) == 0)
+		return directory_trust(AT_FDCWD, dir, TRUST_TO_OBEY) == 0;
+	parent = xstrdup(dir);
+	*strrchr(parent, '/') = '\0';
+	made = *parent && make_directory(parent) && mkdir(dir, 0700) == 0;
+	free(parent);
+	return made;
+}
+
 /* $XDG_STATE_HOME/sonde/history; NULL when there is no home. */
 static char *
 history_file(void)
@@ -46,20 +63,13 @@ history_file(void)
 	const char *base = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	char *dir;
 
-	if (base && *base)
+	if (base && *base == '/')
 		dir = xasprintf("%s/sonde", base);
-	else if (home && *home)
+	else if (home && *home == '/')
 		dir = xasprintf("%s/.local/state/sonde", home);
 	else
 		return NULL;
-	for (char *slash = dir + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		(void)mkdir(dir, 0700);		/* it may be there */
-		*slash = '/';
-	}
-	(void)mkdir(dir, 0700);
-	/* sudo may leave a root the home of another */
-	if (directory_trust(AT_FDCWD, dir, TRUST_TO_OBEY) < 0) {
+	if (!make_directory(dir)) {
 		free(dir);
 		return NULL;
 	}

@@ -15,6 +15,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+enum { VDSO_MAX = 1 << 20 };
+
 struct object {
 	char *path;
 	uint64_t device, inode;
@@ -103,7 +105,8 @@ live_free(struct live *l)
 static struct symfile *
 open_vdso(struct live *l, const struct module *m)
 {
-	const size_t size = m->end - m->start;
+	const size_t whole = m->end - m->start;
+	const size_t size = whole < VDSO_MAX ? whole : VDSO_MAX;
 	void *image = xcalloc(1, size);
 	const struct iovec here = { image, size };
 	const struct iovec there = { (void *)(uintptr_t)m->start, size };
