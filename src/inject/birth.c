@@ -249,9 +249,11 @@ helper_make(struct errand *e)
 	r = donor_take(e->p, e->seed, b, e->report);
 	e->p->single = single;
 	if (r == 0) {
-		if (e->p->by_hand && e->p->seccomp)
-			r = by_hand_find_tid(e->p, b->held.tid,
-					     b->regs.fs_base);
+		/* else nothing asks for it, but hooks */
+		if (e->p->by_hand &&
+		    by_hand_find_tid(e->p, b->held.tid, b->regs.fs_base) < 0 &&
+		    e->p->seccomp)
+			r = -1;
 		if (r == 0)
 			r = map_scratch(e, b);
 		if (r == 0 && (r = make_helper(e, b)) < 0)

@@ -241,9 +241,9 @@ by_hand_load(struct errand *e, pid_t helper,
 /* ---- the thread's number ------------------------------------------------- */
 
 /*
- * A program under seccomp may die of a handler that asks the kernel for it.
- * musl keeps it at a place that it tells nobody; the borrowed thread shows
- * whether we know the place.
+ * Hooks write it into the records, and a program under seccomp may die of a
+ * handler that asks the kernel for it. musl keeps it at a place that it tells
+ * nobody; the borrowed thread shows whether we know the place.
  */
 int
 by_hand_find_tid(struct plan *p, pid_t tid, uint64_t tp)
@@ -261,6 +261,8 @@ by_hand_find_tid(struct plan *p, pid_t tid, uint64_t tp)
 			return 0;
 		}
 	}
-	return plan_refuse("it is confined by seccomp, and its libc keeps the "
-			   "thread's number at an unknown place");
+	p->off_tid = 0;
+	return p->seccomp ?
+		plan_refuse("it is confined by seccomp, and its libc keeps the "
+			    "thread's number at an unknown place") : -1;
 }

@@ -29,7 +29,8 @@ void by_hand_list(struct plan *p);
  * block.function. The helper stands. */
 int by_hand_load(struct errand *e, pid_t helper,
 		 const struct user_regs_struct *regs);
-/* Find off_tid by a thread whose thread pointer is known. */
+/* Find off_tid by a thread whose thread pointer is known; -1: it stays 0, which
+ * is a failure where the program is confined. */
 int by_hand_find_tid(struct plan *p, pid_t tid, uint64_t tp);
 
 /* ---- call.c: a thread that we borrow ------------------------------------- */

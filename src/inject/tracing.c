@@ -132,6 +132,10 @@ prepare_trace(struct errand *e, pid_t helper,
 	struct guest *g = e->arg;
 	struct tracing *tr = g->tracing;
 
+	if (!e->p->off_tid)
+		return plan_refuse("its libc keeps the number of a thread at "
+				   "an unknown place, and no call could be "
+				   "told to be a thread's");
 	tr->fd = descriptor_make(e, helper, regs, "sonde-traces", AREA_FILE);
 	if (tr->fd < 0 ||
 	    channel_size(tr->fd, tr->layout.size, tr->layout.size) < 0)
