@@ -228,6 +228,13 @@ enum trust_for { TRUST_TO_OBEY, TRUST_TO_WRITE };
  * its place? To write, a sticky directory will do, and one of the user who
  * called sudo. -1 with errno; EPERM: another user can. */
 int directory_trust(int dir_fd, const char *path, enum trust_for what);
+/* Root, this user, or the one who called sudo. */
+struct stat;
+bool trust_owner(const struct stat *st);
+/* ---- trust_path.c: may a library of others open that? ------------------- */
+/* Only those, who could wait for it for ever, decide what an open of this
+ * absolute path finds: a regular file, or nothing. */
+bool path_is_safe(const char *path);
 /* Is it one of the directories of a list with colons, or below one? */
 bool path_is_within(const char *path, const char *list);
 /* Write it all or fail; -1 with errno. Restarts after EINTR. */

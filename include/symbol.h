@@ -197,6 +197,10 @@ struct Elf *symfile_elf(struct symfile *sf);
  * NULL: no such unit. */
 struct Dwarf *symfile_unit_dwarf(struct symfile *sf, size_t unit,
 				 uint64_t *offset);
+/* Of a skeleton unit's entry, that of the unit which is split off it (both are
+ * Dwarf_Die of libdw); false: there is none, or another user decides what its
+ * name leads to. */
+bool symfile_split_unit(struct symfile *sf, void *die, void *split);
 /* The file that an attribute of an entry (a Dwarf_Die of libdw) names, which may
  * stand in another unit's entry and then counts in that unit's table; as the
  * compiler wrote it, or NULL. (dwarf_decl_file of libdw 0.188 ends the process

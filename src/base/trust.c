@@ -39,6 +39,12 @@ is_of_sudo(const struct stat *st)
 	       st->st_uid == (uid_t)uid;
 }
 
+bool
+trust_owner(const struct stat *st)
+{
+	return is_ours(st) || is_of_sudo(st);
+}
+
 static bool
 others_may_write(const struct stat *st)
 {

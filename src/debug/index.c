@@ -321,8 +321,9 @@ index_scan(struct debug *d, struct object *o)
 	if (o->indexed || !dwarf)
 		return;
 	o->indexed = true;
-	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &sub) == 0) {
-		if (type == DW_UT_skeleton && sub.cu)	/* what is split off */
+	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
+		if (type == DW_UT_skeleton &&	/* what is split off */
+		    symfile_split_unit(o->symbols, &die, &sub))
 			die = sub;
 		s.unit = die;
 		s.last = NULL;

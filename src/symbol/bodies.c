@@ -128,7 +128,7 @@ bodies_of(struct symfile *sf, struct unit *unit)
 	if (unit->bodies)
 		return unit->bodies;
 	unit->bodies = l.bodies = xcalloc(1, sizeof *unit->bodies);
-	list_children(&l, unit_whole(unit), 0, 0);
+	list_children(&l, unit_whole(sf, unit), 0, 0);
 	cut(&l);
 	free(l.extents);
 	return unit->bodies;

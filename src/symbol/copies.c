@@ -187,7 +187,7 @@ symfile_copies(struct symfile *sf, const char *plain,
 		struct unit *unit = lines_unit(sf, i);
 		const size_t before = c.len;
 
-		(void)dwarf_getfuncs(unit_whole(unit), note_origin, &c, 0);
+		(void)dwarf_getfuncs(unit_whole(sf, unit), note_origin, &c, 0);
 		if (c.len > before || anywhere)
 			visit_copies(&c, unit);
 	}

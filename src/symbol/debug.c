@@ -27,7 +27,7 @@ symfile_unit_dwarf(struct symfile *sf, size_t number, uint64_t *offset)
 	if (!unit)
 		return NULL;
 
-	Dwarf_Die *die = unit_whole(unit);
+	Dwarf_Die *die = unit_whole(sf, unit);
 
 	*offset = dwarf_dieoffset(die);
 	return dwarf_cu_getdwarf(die->cu);

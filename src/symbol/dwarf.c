@@ -19,6 +19,7 @@ struct unit_range {
 
 struct lines {
 	Dwarf *dwarf;
+	char *dir;		/* of its file, or NULL */
 	bool readable;
 	struct unit *units;
 	size_t unit_len, unit_cap;
@@ -42,6 +43,7 @@ lines_free(struct lines *lines)
 		return;
 	if (lines->dwarf)
 		(void)dwarf_end(lines->dwarf);
+	free(lines->dir);
 	vec_free_items(&lines->made);
 	vec_fini(&lines->made);
 	map_fini(&lines->files);
@@ -183,8 +185,8 @@ inflated_size(Elf_Scn *scn, const GElf_Shdr *shdr, const char *name)
 }
 
 /* dwarf_begin_elf unpacks all of them. */
-static bool
-inflates_soundly(Elf *elf)
+bool
+lines_inflate_soundly(Elf *elf)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
@@ -210,9 +212,12 @@ lines_of(struct symfile *sf)
 
 	Elf *elf = lines_elf(sf);
 
-	if (elf && inflates_soundly(elf))
+	if (elf && lines_inflate_soundly(elf))
 		sf->lines->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	sf->lines->readable = sf->lines->dwarf && strings_end(elf);
+	if (sf->lines->dwarf)
+		sf->lines->dir = elsewhere_dir(sf, elf);
+	sf->lines->readable = sf->lines->dwarf && strings_end(elf) &&
+		elsewhere_bar(sf->lines->dwarf, sf->lines->dir);
 	if (sf->lines->readable)
 		index_units(sf, sf->lines);
 	return sf->lines;
@@ -328,13 +333,18 @@ lines_absolute(struct symfile *sf, struct unit *unit, const char *file)
 	return absolute_name(lines_of(sf), &unit->die, file);
 }
 
+bool
+symfile_split_unit(struct symfile *sf, void *die, void *split)
+{
+	return elsewhere_split(lines_of(sf)->dir, die, split);
+}
+
 Dwarf_Die *
-unit_whole(struct unit *unit)
+unit_whole(struct symfile *sf, struct unit *unit)
 {
 	if (!unit->split_sought) {
 		unit->split_sought = true;
-		if (dwarf_cu_info(unit->die.cu, NULL, NULL, NULL, &unit->split,
-				  NULL, NULL, NULL) != 0)
+		if (!symfile_split_unit(sf, &unit->die, &unit->split))
 			unit->split = (Dwarf_Die){0};
 	}
 	return unit->split.cu ? &unit->split : &unit->die;

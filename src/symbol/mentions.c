@@ -76,7 +76,7 @@ debug_mentions(struct symfile *sf, const char *name)
 	};
 	Elf *elf = lines_elf(sf);
 
-	if (!elf)
+	if (!elf || !lines_inflate_soundly(elf))
 		return false;
 	if (!*name || is_in_parts(elf))
 		return true;

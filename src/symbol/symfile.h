@@ -93,6 +93,16 @@ struct symfile {
 	bool trouble_made, data_loaded;
 };
 
+/* ---- elsewhere.c --------------------------------------------------------- */
+
+/* Of the file that elf was read from; the caller frees it. NULL: not known. */
+char *elsewhere_dir(const struct symfile *sf, const Elf *elf);
+/* false: there is no such unit, or none may be sought; see symbol.h. */
+bool elsewhere_split(const char *dir, Dwarf_Die *die, Dwarf_Die *split);
+/* No file of a name that others have a hand in will be sought for what is
+ * shared. false: libdw cannot be kept from it. */
+bool elsewhere_bar(Dwarf *dwarf, const char *dir);
+
 /* ---- elf.c -------------------------------------------------------------- */
 
 /* NULL, or why the file cannot be read (a view until the next call). */
@@ -206,6 +216,8 @@ bool operand_name(struct symfile *sf, uint64_t vaddr, enum name_form form,
 bool image_has_lines(Elf *elf);
 /* The file that has the debug information, if any has. */
 Elf *lines_elf(struct symfile *sf);
+/* No packed section becomes larger than is sound (foreign.h). */
+bool lines_inflate_soundly(Elf *elf);
 void lines_free(struct lines *lines);
 /* NULL: no debug information, or none that may be read. */
 Dwarf *lines_dwarf(struct symfile *sf);
@@ -224,7 +236,7 @@ const char *lines_absolute(struct symfile *sf, struct unit *unit,
 const char *lines_enclosing(struct symfile *sf, uint64_t vaddr,
 			    const char *file, int line);
 /* The unit with all its entries, which may be in a file of their own. */
-Dwarf_Die *unit_whole(struct unit *unit);
+Dwarf_Die *unit_whole(struct symfile *sf, struct unit *unit);
 /* Of the unit, listed when they are asked for first. */
 struct bodies *bodies_of(struct symfile *sf, struct unit *unit);
 void bodies_free(struct bodies *bodies);

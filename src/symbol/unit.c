@@ -48,7 +48,7 @@ const char *
 symfile_unit_file(struct symfile *sf, size_t unit)
 {
 	struct unit *u = lines_unit(sf, unit);
-	const char *name = u ? text_of(unit_whole(u), DW_AT_name) : NULL;
+	const char *name = u ? text_of(unit_whole(sf, u), DW_AT_name) : NULL;
 
 	return name ? lines_absolute(sf, u, name) : NULL;
 }
@@ -58,7 +58,7 @@ symfile_unit_producer(struct symfile *sf, size_t unit)
 {
 	struct unit *u = lines_unit(sf, unit);
 
-	return u ? text_of(unit_whole(u), DW_AT_producer) : NULL;
+	return u ? text_of(unit_whole(sf, u), DW_AT_producer) : NULL;
 }
 
 static bool
@@ -135,5 +135,5 @@ symfile_unit_functions(struct symfile *sf, size_t unit,
 	struct function_visit v = { sf, u, visit, arg };
 
 	if (u)
-		(void)dwarf_getfuncs(unit_whole(u), pass_function, &v, 0);
+		(void)dwarf_getfuncs(unit_whole(sf, u), pass_function, &v, 0);
 }
