@@ -76,13 +76,17 @@ book(struct inject *e, struct thread *th, uint64_t weight, bool user)
 		      th->frinfo);
 }
 
-/* Of a tick of a timer; those of perf come in user mode. */
+/*
+ * Of a tick of a timer. Those of perf come in user mode; but some hypervisors
+ * hold one back that is due in the kernel until the call returns, and a thread
+ * that has done nothing since its call was in the call.
+ */
 static uint64_t
 system_part(struct inject *e, const struct thread *th, const struct record *r,
 	    uint64_t weight)
 {
 	if (e->clock)
-		return 0;
+		return r->in_call ? weight : 0;
 	e->ticks_ns += weight;
 	if (!r->in_call)
 		return recorder_system_of(e->rec, th->tid, weight, (uint64_t)
@@ -96,7 +100,7 @@ book_tick(struct inject *e, struct thread *th, const struct record *r,
 	  uint64_t weight)
 {
 	const uint64_t system = system_part(e, th, r, weight);
-	const bool in_call = !e->clock && r->in_call;
+	const bool in_call = r->in_call;
 	/* timers tick when the kernel does: their time is exact */
 	struct tick_time tick = { .time_ns = r->time_ns };
 
