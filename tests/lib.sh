@@ -674,7 +674,7 @@ as_nobody()
 # points from 7500 on; samples at a fixed distance are steadier than that).
 shares()
 {
-	local exp=$TMP/$1.$2.$4.er three one share truth bound
+	local exp=$TMP/$1.$2.$4.er three one share truth bound clocks
 
 	note "engine $1, interval $2, $3 s of CPU, $4 threads"
 	start_victim spin31 "$4"
@@ -695,6 +695,11 @@ shares()
 		($(grown three_ns) + $(grown one_ns))")
 	bound=$(calc "$SAMPLES < 7500 ? 173 / sqrt($SAMPLES) : 2")
 	expect_within "share of three_parts, %" "$share" "$truth" "$bound"
-	holds "($three + $one) / $(value_of '<Total>') > 0.97" ||
+	# where the clocks that it reads are system calls, they are seen, too
+	clocks=$(awk '$2 ~ /^(__vdso_)?clock_gettime/ ||
+		/<Unsampled system time>/ { sum += $1 }
+		END { print sum + 0 }' "$TMP/functions.out")
+	holds "($three + $one + $clocks) / $(value_of '<Total>') > 0.97 &&
+		$three + $one > 10 * $clocks" ||
 		fail "less than 97 % of <Total> is in the two functions"
 }

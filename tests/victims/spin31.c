@@ -10,7 +10,7 @@
 #include "burn.h"
 #include "victim.h"
 
-enum { THREADS_MAX = 1024, UNIT = 40000 };
+enum { THREADS_MAX = 1024, UNIT = 120000 };
 
 struct worker {
 	pthread_t thread;
