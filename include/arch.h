@@ -36,6 +36,9 @@ struct arch {
 	/* From PTRACE_GETREGSET NT_PRSTATUS */
 	void (*from_ptrace)(const struct user_regs_struct *user,
 			    struct arch_regs *out);
+	/* Has it done nothing in user mode since its system call? NULL: its
+	 * registers do not tell. */
+	bool (*in_call)(const struct arch_regs *regs);
 	/* Length of the call instruction that ends just before a return
 	 * address, given the n bytes before it (the last byte is before[n-1]);
 	 * 0 where that is ambiguous or no call. */

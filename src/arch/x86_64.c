@@ -52,6 +52,17 @@ regs_from_ptrace(const struct user_regs_struct *user, struct arch_regs *out)
 	};
 }
 
+/* The instruction leaves its own return address in rcx, and the flags in r11,
+ * among which are one bit that is always set and that of interrupts. */
+static bool
+in_call(const struct arch_regs *regs)
+{
+	enum { FLAGS = 0x202, FLAGS_END = 1 << 22 };
+
+	return regs->reg[RCX] == regs->reg[RIP] &&
+		(regs->reg[11] & FLAGS) == FLAGS && regs->reg[11] < FLAGS_END;
+}
+
 /*
  * Length of `ff /2` from its opcode on, given the bytes from the opcode;
  * 0 when the bytes are another instruction.
@@ -211,6 +222,7 @@ const struct arch arch = {
 	.perf_reg_count = PERF_COUNT,
 	.from_perf = regs_from_perf,
 	.from_ptrace = regs_from_ptrace,
+	.in_call = in_call,
 	.call_length = call_length,
 	.call_target = call_target,
 	.getter_offset = getter_offset,

@@ -10,6 +10,17 @@
 
 /* ---- records ------------------------------------------------------------- */
 
+/* Some hypervisors hold a tick that is due in the kernel back until the call
+ * returns. */
+static enum mstate
+state_of(const struct ring *r, const struct clock_record *rec)
+{
+	const bool in_call = r->traits->kernel && rec->u.sample.has_user &&
+		arch.in_call && arch.in_call(&rec->u.sample.regs);
+
+	return rec->u.sample.kernel || in_call ? MSTATE_SYSTEM : MSTATE_USER;
+}
+
 static void
 on_record(void *arg, const struct clock_record *rec)
 {
@@ -25,8 +36,7 @@ on_record(void *arg, const struct clock_record *rec)
 		return;
 	switch (rec->kind) {
 	case CLOCK_SAMPLE:
-		ring_book_sample(r, rec, rec->u.sample.kernel ?
-				 MSTATE_SYSTEM : MSTATE_USER,
+		ring_book_sample(r, rec, state_of(r, rec),
 				 recorder_copied_stack(r->rec, rec));
 		break;
 	case CLOCK_EXIT:
