@@ -19,6 +19,7 @@ enum {
 	NEW_NS = 500 * 1000,		/* ... for looks at new ones */
 	NEW_LOOKS = 3,			/* ... and so many at each */
 	SETTLE_NS = 1000 * 1000,	/* ... for looks at resource samples */
+	FIRST_NS = 20 * 1000 * 1000,	/* ... until the first, from a start */
 	FEW = 64,			/* threads */
 	RECORD_NS = 1000 * 1000 * 1000,	/* until a record is read */
 };
@@ -289,7 +290,9 @@ waits_begin(struct waits *w)
 	       sizeof w->accounts.booked);
 	census_begin(&w->census, &w->roll, now_ns());
 	roll_list(&w->roll, w->census.at, true);
-	w->pace.early_ns = w->pace.due_ns = w->roll.listed_at;
+	/* a program that stood at its start has gone on by then */
+	w->pace.early_ns = w->pace.due_ns = w->roll.listed_at +
+		(w->opt->at_start ? FIRST_NS : 0);
 	return w->census.at;
 }
 
