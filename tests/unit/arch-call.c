@@ -164,6 +164,33 @@ check_encodings(void)
 	}
 }
 
+static void
+check_in_call(uint64_t pc, uint64_t rcx, uint64_t r11, bool want)
+{
+	struct arch_regs regs = {0};
+
+	regs.reg[arch.reg_pc] = pc;
+	regs.reg[2] = rcx;
+	regs.reg[11] = r11;
+	if (arch.in_call(&regs) != want) {
+		printf("in_call: pc %#llx, rcx %#llx, r11 %#llx: not %d\n",
+		       (unsigned long long)pc, (unsigned long long)rcx,
+		       (unsigned long long)r11, want);
+		failures++;
+	}
+}
+
+/* A system call leaves where it returns to, and the flags. */
+static void
+check_calls(void)
+{
+	check_in_call(0x401000, 0x401000, 0x246, true);
+	check_in_call(0x401000, 0x401000, 0x10a46, true);
+	check_in_call(0x401003, 0x401000, 0x246, false);
+	check_in_call(0x401000, 0x401000, 0x46, false);
+	check_in_call(0x401000, 0x401000, 0x401000, false);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -174,6 +201,7 @@ main(int argc, char **argv)
 		return 77;
 	}
 	check_encodings();
+	check_calls();
 	for (int i = 1; i < argc; i++)
 		if (check_file(argv[i]) < 0)
 			failures++;
