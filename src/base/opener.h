@@ -35,6 +35,10 @@ struct opener_answer {
 int opener_work(int dir_fd, const struct opener_request *q,
 		struct opener_answer *a, void (*goes_on)(void *arg), void *arg);
 
+/* Its files are files: none waits, none acts on being read. */
+struct statfs;
+bool opener_keeps_files(const struct statfs *fs);
+
 /* mapped.c */
 char *mapped_file_here(int dir_fd, const char *proc, const struct mapped *m);
 

@@ -21,8 +21,8 @@ enum { CHUNK = 64 << 10, TEXT_MAX = 1 << 20 };
 static const uint64_t COPY_MAX = 512 << 20;
 
 /* Their files are regular by name; some wait, some act on being read. */
-static bool
-keeps_files(const struct statfs *fs)
+bool
+opener_keeps_files(const struct statfs *fs)
 {
 	static const long GENERATED[] = {
 		PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC,
@@ -92,7 +92,7 @@ open_found(const struct opener_request *q, int found,
 
 	if (fstat(found, &st) < 0 || fstatfs(found, &fs) < 0)
 		return -1;
-	if (!S_ISREG(st.st_mode) || !keeps_files(&fs)) {
+	if (!S_ISREG(st.st_mode) || !opener_keeps_files(&fs)) {
 		errno = EINVAL;
 		return -1;
 	}

@@ -7,6 +7,7 @@
  * the user who called sudo may.
  */
 #include "base.h"
+#include "opener.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { LINKS_MAX = 40 };	/* as the kernel follows, at most */
@@ -30,6 +32,7 @@ enter(struct walk *w, const char *name)
 {
 	const int fd = openat(w->dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW |
 			      O_CLOEXEC);
+	struct statfs fs;
 	struct stat st;
 
 	if (fd < 0)
@@ -37,7 +40,9 @@ enter(struct walk *w, const char *name)
 	if (w->dir >= 0)
 		close(w->dir);
 	w->dir = fd;
-	if (fstat(fd, &st) < 0 || !trust_owner(&st))
+	/* links of /proc lead elsewhere than they say */
+	if (fstat(fd, &st) < 0 || !trust_owner(&st) || fstatfs(fd, &fs) < 0 ||
+	    !opener_keeps_files(&fs))
 		return false;
 	w->sticky = st.st_mode & (S_IWGRP | S_IWOTH);
 	return !w->sticky || st.st_mode & S_ISVTX;
@@ -83,7 +88,8 @@ step(struct walk *w)
 	else if (S_ISDIR(st.st_mode))
 		r = enter(w, name) ? 1 : -1;
 	else
-		r = S_ISREG(st.st_mode) && !*w->rest ? 1 : -1;
+		r = S_ISREG(st.st_mode) && !*w->rest && trust_owner(&st) &&
+			!(st.st_mode & (S_IWGRP | S_IWOTH)) ? 1 : -1;
 	free(name);
 	return r;
 }

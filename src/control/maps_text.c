@@ -314,6 +314,8 @@ is_strange(const struct modules *mods, size_t i)
 
 	if (!(m->prot & MODULE_EXEC) || is_memory(m))
 		return m->prot & MODULE_EXEC;
+	if (!m->inode)			/* [vdso] */
+		return false;
 	below = headers_below(mods, i);
 	return below && !is_of_file(m, below);
 }

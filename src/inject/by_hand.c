@@ -248,7 +248,10 @@ by_hand_load(struct errand *e, pid_t helper,
 int
 by_hand_find_tid(struct plan *p, pid_t tid, uint64_t tp)
 {
-	static const uint32_t known[] = { 48, 56 };	/* 1.2, 1.1.22 on */
+	static const uint32_t known[] = {
+		48, 56,		/* of musl: 1.2, 1.1.22 on */
+		0x2d0,		/* of a glibc that tells nothing of itself */
+	};
 	const int32_t wanted = thread_inner_tid(p->t, tid);
 	size_t i;
 

@@ -155,6 +155,10 @@ standing_call(struct errand *e)
 	e->p->standing = true;
 	r = donor_take(e->p, e->seed, b, e->report) < 0 ? -1 : 1;
 	if (r == 1) {
+		/* where it stays unknown, no calls are traced */
+		if (e->p->by_hand)
+			(void)by_hand_find_tid(e->p, b->held.tid,
+					       b->regs.fs_base);
 		r = make_room(b);
 		if (r == 1 && call_entry(b, e) < 0)
 			r = -1;

@@ -86,7 +86,7 @@ system_part(struct inject *e, const struct thread *th, const struct record *r,
 	    uint64_t weight)
 {
 	if (e->clock)
-		return r->in_call ? weight : 0;
+		return r->in_call && !r->late ? weight : 0;
 	e->ticks_ns += weight;
 	if (!r->in_call)
 		return recorder_system_of(e->rec, th->tid, weight, (uint64_t)
@@ -100,7 +100,8 @@ book_tick(struct inject *e, struct thread *th, const struct record *r,
 	  uint64_t weight)
 {
 	const uint64_t system = system_part(e, th, r, weight);
-	const bool in_call = r->in_call;
+	/* what was blocked comes when the mask is changed */
+	const bool in_call = r->in_call && !(e->clock && r->late);
 	/* timers tick when the kernel does: their time is exact */
 	struct tick_time tick = { .time_ns = r->time_ns };
 

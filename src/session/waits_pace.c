@@ -55,7 +55,8 @@ pay(struct pace *p, uint64_t now, uint64_t share, uint64_t most_ns,
 	else
 		p->credit_ns += grown;
 	p->paid_at = now;
-	if (cost_ns > (uint64_t)(p->credit_ns - least))
+	if (p->credit_ns < least ||
+	    cost_ns > (uint64_t)(p->credit_ns - least))
 		p->credit_ns = least;
 	else
 		p->credit_ns -= (int64_t)cost_ns;

@@ -39,8 +39,7 @@ prompt(const struct shell *sh)
 	return text;
 }
 
-/* Is there, or is made, where nobody else may put anything: sudo may leave a
- * root the home of another, whose links lead anywhere. */
+/* Is there, or is made, where nobody else may put anything. */
 static bool
 make_directory(const char *dir)
 {
@@ -69,13 +68,14 @@ history_file(void)
 		dir = xasprintf("%s/.local/state/sonde", home);
 	else
 		return NULL;
-	if (!make_directory(dir)) {
-		free(dir);
-		return NULL;
-	}
 
 	char *file = xasprintf("%s/history", dir);
 
+	/* sudo may leave a root the home of another, whose links lead anywhere */
+	if (!path_is_safe(file) || !make_directory(dir)) {
+		free(file);
+		file = NULL;
+	}
 	free(dir);
 	return file;
 }
