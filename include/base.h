@@ -134,6 +134,9 @@ bool utf8_hidden(uint32_t code);
 
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
+/* Without the newline that the kernel adds at its end: a name, as of a process,
+ * may hold others. Returns s; NULL stays NULL. */
+char *str_chomp(char *s);
 /* Is the path that, or does it end so behind a slash? n bytes of end. */
 bool str_path_ends(const char *path, const char *end, size_t n);
 /* A whole decimal number within [min, max]; false when it is not. */
@@ -217,6 +220,10 @@ char *file_read(const char *path, size_t *size);
 int file_open_plain(int dir_fd, const char *name);
 /* The same as file_read_at. */
 char *file_read_plain(int dir_fd, const char *name, size_t *size);
+/* Mostly holes: it occupies less than a 32nd of its size, but for 8 MB. Whoever
+ * made it has no costs; to read it takes time and memory. file_read_plain fails
+ * with EFBIG. */
+bool file_is_hollow(int fd);
 /* A regular file, no link, that is ours or root's and that no one else may
  * write, in directories for which the same holds: fit to be obeyed. NULL with
  * errno; EPERM: others might have written it. */

@@ -3,6 +3,7 @@
  * Whole files in, whole buffers out, and what time it is.
  */
 #include "base.h"
+#include "foreign.h"
 #include "hazard.h"
 
 #include <errno.h>
@@ -70,10 +71,27 @@ file_read_at(int dir_fd, const char *path, size_t *size)
 	return read_whole(openat(dir_fd, path, O_RDONLY | O_CLOEXEC), size);
 }
 
+bool
+file_is_hollow(int fd)
+{
+	enum { BLOCK = 512 };		/* of st_blocks, everywhere */
+	struct stat st;
+
+	return fstat(fd, &st) < 0 || (uint64_t)st.st_size >
+		inflated_most((size_t)st.st_blocks * BLOCK);
+}
+
 char *
 file_read_plain(int dir_fd, const char *name, size_t *size)
 {
-	return read_whole(file_open_plain(dir_fd, name), size);
+	const int fd = file_open_plain(dir_fd, name);
+
+	if (fd >= 0 && file_is_hollow(fd)) {
+		(void)close(fd);
+		errno = EFBIG;
+		return NULL;
+	}
+	return read_whole(fd, size);
 }
 
 char *

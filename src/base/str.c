@@ -121,6 +121,16 @@ str_ends(const char *s, const char *suffix)
 	return len >= want && strcmp(s + len - want, suffix) == 0;
 }
 
+char *
+str_chomp(char *s)
+{
+	const size_t len = s ? strlen(s) : 0;
+
+	if (len && s[len - 1] == '\n')
+		s[len - 1] = '\0';
+	return s;
+}
+
 bool
 str_path_ends(const char *path, const char *end, size_t n)
 {

@@ -91,9 +91,7 @@ name_of(pid_t pid, char *name, size_t size)
 
 	char *text = file_read(path, NULL);
 
-	if (text)
-		text[strcspn(text, "\n")] = '\0';
-	(void)snprintf(name, size, "%s", text ? text : "?");
+	(void)snprintf(name, size, "%s", text ? str_chomp(text) : "?");
 	free(text);
 }
 

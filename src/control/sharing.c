@@ -185,13 +185,11 @@ target_check_alone(struct target *t)
 	char *name = file_read(path, NULL);
 	const bool known = proc_status_thread(t, t->live_tid, &st) == 0;
 
-	if (name)
-		name[strcspn(name, "\n")] = '\0';
 	(void)fail(FAIL_UNSUITABLE, "process %d (%s) shares its memory with "
 		   "%s%d (%s): what we put there would happen to both",
 		   (int)t->pid, t->name,
 		   known && st.ppid == with ? "its parent " : "process ",
-		   (int)with, name ? name : "?");
+		   (int)with, name ? str_chomp(name) : "?");
 	free(name);
 	return fail_remedy("--engine ring (in the shell: collector engine "
 			   "ring) puts nothing there; after a vfork, attach "

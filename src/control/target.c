@@ -164,11 +164,9 @@ read_name(struct target *t)
 {
 	char *comm = file_read_at(t->proc_fd, "comm", NULL);
 
-	if (comm) {
-		comm[strcspn(comm, "\n")] = '\0';
+	if (comm)
 		(void)snprintf(t->name, sizeof t->name, "%s",
-			       str_tame(comm));
-	}
+			       str_tame(str_chomp(comm)));
 	free(comm);
 }
 

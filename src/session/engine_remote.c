@@ -66,8 +66,7 @@ has_execed(struct remote *e)
 	if (same || !(comm = file_read_at(target_proc(e->opt->target), "comm",
 					  NULL)))
 		return false;
-	comm[strcspn(comm, "\n")] = '\0';
-	recorder_exec(e->sampler.rec, now_ns(), comm);
+	recorder_exec(e->sampler.rec, now_ns(), str_chomp(comm));
 	free(comm);
 	return true;
 }

@@ -119,8 +119,7 @@ inject_has_execed(struct inject *e)
 	comm = file_read_at(target_proc(t), "comm", NULL);
 	if (!comm)
 		return false;	/* it has ended: that is told soon */
-	comm[strcspn(comm, "\n")] = '\0';
-	recorder_exec(e->rec, now_ns(), comm);
+	recorder_exec(e->rec, now_ns(), str_chomp(comm));
 	free(comm);
 	return true;
 }

@@ -16,8 +16,8 @@ why_name(struct why *y, pid_t pid, pid_t tid)
 {
 	char *text = proc_text(pid, "task/%d/comm", (int)tid);
 
-	(void)snprintf(y->name, sizeof y->name, "%.*s",
-		       text ? (int)strcspn(text, "\n") : 0, text ? text : "");
+	(void)snprintf(y->name, sizeof y->name, "%s",
+		       text ? str_chomp(text) : "");
 	free(text);
 	return str_tame(y->name);
 }
