@@ -51,7 +51,7 @@ open_object(const struct experiment_archiving *a, const char *path,
 		return -1;
 
 	bool good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-		elf_id(fd, &id);
+		!file_is_hollow(fd) && elf_id(fd, &id);
 
 	if (good && *build_id && id.len > 0)
 		good = strcmp(str_text(&id), build_id) == 0;

@@ -20,7 +20,7 @@ mark_damaged(const struct experiment_reader *rd, const char *name)
 	for (size_t i = 0; i < rd->damaged->len; i++)
 		if (strcmp(rd->damaged->items[i], name) == 0)
 			return;
-	vec_push(rd->damaged, xstrdup(name));
+	vec_push(rd->damaged, str_tamed(name));
 }
 
 void
@@ -42,6 +42,14 @@ experiment_note_damage(const struct experiment_reader *rd, const char *name,
 		       const char *what)
 {
 	reader_damage(rd, name, "%s", what);
+}
+
+bool
+reader_must_have(const struct experiment_reader *rd)
+{
+	const char *by = experiment_property(rd, "collector");
+
+	return by && str_starts(by, "sonde") && !rd->exited && !rd->recording;
 }
 
 static bool
@@ -134,7 +142,8 @@ check_sum(const struct experiment_reader *rd, const char *name, uint64_t size,
 	struct checksum is = { 0 };
 	char text[24];
 	const int fd = file_open_plain(rd->dir_fd, name);
-	const int r = fd < 0 ? -1 : checksum_file(&is, fd, size);
+	const int r = fd < 0 || file_is_hollow(fd) ? -1 :
+		checksum_file(&is, fd, size);
 
 	if (fd >= 0)
 		close(fd);

@@ -11,6 +11,8 @@
 
 #include "reader.h"
 
+enum { FRAMES_MOST = 1 << 17 };	/* of a stack: we write no more than 20000 */
+
 static uint64_t
 read_word(const unsigned char *p, size_t width)
 {
@@ -259,6 +261,11 @@ experiment_stack_of(const struct experiment_reader *rd, uint64_t frinfo,
 	for (int32_t i = (int32_t)first; i != CHAIN_NONE; ) {
 		const struct chain *chain = &fr->chains[i];
 
+		/* chains may be linked so that few bytes are endless stacks */
+		if (n + chain->len > FRAMES_MOST) {
+			*end = STACK_TRUNCATED;
+			break;
+		}
 		*pcs = xgrow(*pcs, cap, n + chain->len, sizeof **pcs);
 		if (chain->len > 0)
 			memcpy(*pcs + n, fr->words + chain->start,

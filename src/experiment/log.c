@@ -12,11 +12,21 @@
 /* Longer ticks are nonsense; gprofng's slowest is 0.1 s. */
 enum { TICK_US_MAX = 1000000000 };
 
+/* In a row, however many lines it has. */
+static void
+set_line(struct experiment_reader *rd, const char *name, const char *value)
+{
+	char *line = str_tamed(value);
+
+	vec_push(&rd->texts, line);
+	reader_set(rd, name, line);
+}
+
 static void
 set_all(struct experiment_reader *rd, const struct xml_tag *tag)
 {
 	for (size_t i = 0; i < tag->count; i++)
-		reader_set(rd, tag->attrs[i].name, tag->attrs[i].value);
+		set_line(rd, tag->attrs[i].name, tag->attrs[i].value);
 }
 
 static void
@@ -59,8 +69,8 @@ on_process(struct experiment_reader *rd, const struct xml_tag *tag)
 	set_all(rd, tag);
 	if (wsize)
 		rd->words32 = strcmp(wsize, "32") == 0;
-	if (*tag->text)
-		reader_set(rd, "command", tag->text);
+	if (*tag->text)		/* arguments have lines, a row has none */
+		set_line(rd, "command", tag->text);
 }
 
 /* ---- declarations ---------------------------------------------------- */

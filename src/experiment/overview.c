@@ -2,6 +2,7 @@
 /*
  * overview: what the process had used at each sample point, in order.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,8 +87,11 @@ overview_load(struct experiment_reader *rd)
 
 	const char *data = reader_text(rd, "overview", &size);
 
-	if (!data)
-		return;		/* without it there are no sample points */
+	if (!data) {		/* without it there are no sample points */
+		if (errno != ENOENT || reader_must_have(rd))
+			reader_damage(rd, "overview", "%s", strerror(errno));
+		return;
+	}
 	if (size % record && !rd->recording)
 		reader_damage(rd, "overview", "the last record is incomplete "
 			      "and was ignored");

@@ -168,7 +168,7 @@ data_file_open(const struct experiment_reader *rd, struct data_file *file)
 	}
 	if (stream_open(&st, rd->dir_fd, file->name) < 0) {
 		/* nothing recorded of that kind, or its file is lost */
-		if (errno != ENOENT)
+		if (errno != ENOENT || reader_must_have(rd))
 			reader_damage(rd, file->name, "%s", strerror(errno));
 		else if (!rd->recording)
 			reader_warn(rd, "%s: %s", file->name, strerror(errno));

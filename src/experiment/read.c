@@ -34,7 +34,7 @@ reader_warn(const struct experiment_reader *rd, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	char *text = xvasprintf(fmt, ap);
+	char *text = str_tame(xvasprintf(fmt, ap));
 	va_end(ap);
 	for (size_t i = 0; i < rd->warnings->len; i++)
 		if (strcmp(rd->warnings->items[i], text) == 0) {

@@ -203,6 +203,9 @@ void reader_warn(const struct experiment_reader *rd, const char *fmt, ...)
  * unless it is still being written. */
 void reader_damage(const struct experiment_reader *rd, const char *name,
 		   const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* A file that was declared is lost if it is not there: ours make each at once.
+ * (Where the experiment was closed, the check of all files tells.) */
+bool reader_must_have(const struct experiment_reader *rd);
 /* Compare files with the lengths and sums that the log has. */
 void reader_check_files(const struct experiment_reader *rd);
 /* A whole text file, kept until the reader is freed; NULL with errno. */

@@ -85,6 +85,7 @@ is_as_said(int dir_fd, const char *name, const char *said)
 	const off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
 	char text[24];
 	const bool read = size >= 0 &&
+		!file_is_hollow(fd) &&
 		checksum_file(&sum, fd, (uint64_t)size) == 0;
 
 	if (fd >= 0)

@@ -9,6 +9,37 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+/* Of a descriptor, which it closes. Like the reader it follows no link, and
+ * goes no deeper than an experiment does. */
+static uint64_t
+mark_of(int fd, bool deep)
+{
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	uint64_t mark = 0;
+	struct stat st;
+
+	if (!dir) {
+		if (fd >= 0)
+			(void)close(fd);
+		return 0;
+	}
+	for (struct dirent *e; (e = readdir(dir));) {
+		if (fstatat(dirfd(dir), e->d_name, &st,
+			    AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (S_ISREG(st.st_mode))
+			mark += hash_bytes(e->d_name, strlen(e->d_name),
+					   (uint64_t)st.st_size);
+		else if (deep && e->d_name[0] == '_' && S_ISDIR(st.st_mode))
+			mark += mark_of(openat(dirfd(dir), e->d_name, O_RDONLY |
+					       O_DIRECTORY | O_NOFOLLOW |
+					       O_CLOEXEC), false);
+	}
+	closedir(dir);
+	return mark;
+}
 
 /*
  * A number that changes when any file of the directory changes. Files only
@@ -17,27 +48,7 @@
 uint64_t
 profile_mark(const char *path)
 {
-	DIR *dir = opendir(path);
-	uint64_t mark = 0;
-	struct stat st;
-
-	if (!dir)
-		return 0;
-	for (struct dirent *e; (e = readdir(dir));) {
-		if (fstatat(dirfd(dir), e->d_name, &st, 0) < 0)
-			continue;
-		if (S_ISREG(st.st_mode))
-			mark += hash_bytes(e->d_name, strlen(e->d_name),
-					   (uint64_t)st.st_size);
-		else if (e->d_name[0] == '_' && S_ISDIR(st.st_mode)) {
-			char *child = xasprintf("%s/%s", path, e->d_name);
-
-			mark += profile_mark(child);
-			free(child);
-		}
-	}
-	closedir(dir);
-	return mark;
+	return mark_of(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), true);
 }
 
 void
