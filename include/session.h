@@ -8,6 +8,7 @@
 #ifndef SONDE_SESSION_H
 #define SONDE_SESSION_H
 
+#include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -213,7 +214,8 @@ struct session_event {
 	int status;		/* wait status of the ended program; -1 unknown */
 	uint64_t hits;		/* of a filter, this one, which it lets through,
 				 * included; 0: it was not asked */
-	char text[512];		/* one sentence; the receipt when it ended */
+	/* one sentence; the receipt when it ended, whose path may be quoted */
+	char text[4 * PATH_MAX + 2048];
 	struct session *other;	/* the child's: whose the event is has it */
 };
 /* Signals (bit n - 1 is n) of which an event comes, while all stand, before a

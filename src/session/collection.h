@@ -20,6 +20,7 @@ struct offspring {		/* CPU time of children (offspring.c) */
 		bool gone;
 	} *items;
 	size_t len, cap;
+	size_t turn;	/* whose children are looked for first */
 };
 
 struct collection {

@@ -134,7 +134,8 @@ tidy_left(struct look_back *lb)
 			continue;
 		scratch += o->what == TRACE_SCRATCH ? o->size : 0;
 		descriptors += o->what == TRACE_DESCRIPTOR;
-		stays += remove_left(lb, o) < 0;
+		/* who holds a lock once holds it again: one wait is enough */
+		stays += stays || remove_left(lb, o) < 0;
 	}
 	lb->nleft = 0;
 	if (!scratch && !descriptors)

@@ -330,7 +330,7 @@ void
 collection_stop_sample(struct collection *c)
 {
 	if (c->settings.dbx_sample && !c->paused)
-		collection_take_sample(c, "dbxsample", 0);
+		collection_sample_here(c, "dbxsample");
 }
 
 void
