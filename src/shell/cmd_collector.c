@@ -289,7 +289,8 @@ sub_write(struct shell *sh, size_t n, char **words)
 	if (n > 2)
 		return USAGE;
 	if (need_active(sh, words[0]) == FAILED ||
-	    (n == 2 && check_experiment(words[1], "collector write") < 0) ||
+	    (n == 2 && (check_experiment(words[1], "collector write") < 0 ||
+			outward_check(sh, words[1]) < 0)) ||
 	    session_write_kept(sh->session, n == 2 ? words[1] : NULL, &path) < 0)
 		return FAILED;
 	shell_note(sh, "What is kept is written: %s", path);

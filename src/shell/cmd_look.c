@@ -133,7 +133,7 @@ cmd_proc(struct shell *sh, size_t n, char **words)
 		session_why_halted(session_pid(sh->session)) : NULL;
 	fprintf(sh->out, "process %d (%s) is %s\n",
 		session_pid(sh->session), session_name(sh->session),
-		text ? text : state_word(sh));
+		text ? str_tame(text) : state_word(sh));
 	free(text);
 	return DONE;
 }

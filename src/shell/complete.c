@@ -17,10 +17,18 @@ static size_t next_found;
 
 enum { KTHREADD = 2 };			/* parent of the kernel's threads */
 
+/* Names are others' choice: nothing that the language would obey, or that has
+ * to be quoted, is put into the line. */
+static bool
+is_typable(const char *word)
+{
+	return str_is_tame(word) && !strpbrk(word, ";|&<>$`'\"\\#!{}");
+}
+
 static void
 offer(const char *word, const char *typed)
 {
-	if (str_starts(word, typed))
+	if (str_starts(word, typed) && is_typable(word))
 		vec_push(&found, xstrdup(word));
 }
 
@@ -57,7 +65,11 @@ show_processes(char **matches, int count, int longest)
 
 		while (k < n && p[k].pid != atoi(matches[i]))
 			k++;
-		printf("%8s  %s\n", matches[i], k < n ? p[k].name : "");
+
+		char *name = str_tamed(k < n ? p[k].name : "");
+
+		printf("%8s  %s\n", matches[i], name);
+		free(name);
 	}
 	free(p);
 	(void)rl_forced_update_display();
@@ -310,9 +322,38 @@ complete(const char *text, int start, int end)
 	return rl_completion_matches(text, take_found);
 }
 
+/* readline's own files: names[0] is what all have in common, or the only one. */
+static int
+drop_untypable(char **names)
+{
+	size_t kept = 1, common;
+
+	if (!names[1] && !is_typable(names[0])) {
+		free(names[0]);
+		names[0] = NULL;
+		return 0;
+	}
+	for (size_t i = 1; names[i]; i++)
+		if (is_typable(names[i]))
+			names[kept++] = names[i];
+		else
+			free(names[i]);
+	names[kept] = NULL;
+	if (kept > 1)
+		common = strlen(names[1]);
+	for (size_t i = 2; i < kept; i++)
+		for (size_t k = 0; k < common; k++)
+			if (names[i][k] != names[1][k])
+				common = k;
+	free(names[0]);
+	names[0] = kept > 1 ? xstrndup(names[1], common) : NULL;
+	return 0;
+}
+
 void
 complete_install(struct shell *sh)
 {
+	rl_ignore_some_completions_function = drop_untypable;
 	shell_here = sh;
 	rl_attempted_completion_function = complete;
 	rl_completer_word_break_characters = " \t\n\"';{}<>=(";

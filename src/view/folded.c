@@ -29,7 +29,8 @@ add_frame(struct folding *f, struct str *text, uint32_t function)
 {
 	const struct profile_function *fn = profile_function(f->v->prof,
 							     function);
-	const char *name = viewer_name(f->v, function);
+	char *shown = str_tamed(viewer_name(f->v, function));
+	const char *name = shown;
 
 	str_add(text, text->len ? ";" : "");
 	/* a semicolon separates frames */
@@ -39,6 +40,7 @@ add_frame(struct folding *f, struct str *text, uint32_t function)
 		str_add(text, name[n] ? ":" : "");
 	}
 	str_add(text, fn->object->is_kernel ? "_[k]" : "");
+	free(shown);
 }
 
 /* Takes text. Different instructions of the same functions are one line. */
