@@ -75,11 +75,6 @@ rank_of(const struct plan *p, pid_t tid)
 		return RANK_NEVER;
 	if (p->files_of && inject_share_descriptors(p->files_of, tid) != 1)
 		return RANK_NEVER;
-	if (!p->helper && inject_has_own_credentials(p->t, tid)) {
-		(void)fail(FAIL_UNSUITABLE, "thread %d has credentials of its "
-			   "own", (int)tid);
-		return RANK_NEVER;
-	}
 	if (target_thread_facts(p->t, tid, &f) < 0 ||
 	    f.state == 'Z' || f.state == 'X' || target_is_worker(p->t, tid) ||
 	    sched_getscheduler(tid) == SCHED_DEADLINE) /* see room.c */
@@ -296,6 +291,9 @@ try_one(struct plan *p, pid_t tid, struct safepoint *sp, struct borrow *b)
 {
 	int safe = 1;
 
+	/* asked while it runs; beside a helper it only stands */
+	if (!p->helper && inject_has_own_credentials(p->t, tid))
+		return passed_over(tid, "has credentials of its own");
 	urgent_donor(b, tid);
 	if (thread_catch(p->t, tid, HOLD_TIMEOUT_NS, &b->held) < 0) {
 		urgent_donor_end(b, tid);
