@@ -322,15 +322,29 @@ complete(const char *text, int start, int end)
 	return rl_completion_matches(text, take_found);
 }
 
+static char *
+common_beginning(char **names)
+{
+	size_t n = strlen(names[0]);
+
+	for (size_t i = 1; names[i]; i++)
+		for (size_t k = 0; k < n; k++)
+			if (names[i][k] != names[0][k])
+				n = k;
+	return xstrndup(names[0], n);
+}
+
 /* readline's own files: names[0] is what all have in common, or the only one. */
 static int
 drop_untypable(char **names)
 {
-	size_t kept = 1, common;
+	size_t kept = 1;
 
-	if (!names[1] && !is_typable(names[0])) {
-		free(names[0]);
-		names[0] = NULL;
+	if (!names[1]) {
+		if (!is_typable(names[0])) {
+			free(names[0]);
+			names[0] = NULL;
+		}
 		return 0;
 	}
 	for (size_t i = 1; names[i]; i++)
@@ -339,14 +353,10 @@ drop_untypable(char **names)
 		else
 			free(names[i]);
 	names[kept] = NULL;
-	if (kept > 1)
-		common = strlen(names[1]);
-	for (size_t i = 2; i < kept; i++)
-		for (size_t k = 0; k < common; k++)
-			if (names[i][k] != names[1][k])
-				common = k;
 	free(names[0]);
-	names[0] = kept > 1 ? xstrndup(names[1], common) : NULL;
+	names[0] = kept > 2 ? common_beginning(names + 1) : names[1];
+	if (kept == 2)
+		names[1] = NULL;
 	return 0;
 }
 
