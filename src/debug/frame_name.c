@@ -50,7 +50,8 @@ frame_has_data(const struct frame *f)
 	    dwarf_attr(unit, DW_AT_GNU_dwo_name, &attr))
 		file = dwarf_formstring(&attr);
 	(void)fail(FAIL_MISSING, "the debug data of %s is in %s, which is not "
-		   "found, or which another user may change", die_name(unit) ? die_name(unit) : "this code",
+		   "found, or which another user may change",
+		   die_name(unit) ? die_name(unit) : "this code",
 		   file ? file : "another file");
 	(void)fail_remedy("put it where it was compiled, or compile without "
 			  "-gsplit-dwarf");

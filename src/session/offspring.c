@@ -89,9 +89,8 @@ used_by(pid_t pid, int depth, int *left)
 }
 
 static bool
-read_child(const struct offspring *o, struct child *ch)
+read_child(const struct offspring *o, struct child *ch, int *left)
 {
-	int left = PROCESSES_MOST;
 	struct task_stat st;
 	char path[64];
 	uint64_t ns;
@@ -106,7 +105,7 @@ read_child(const struct offspring *o, struct child *ch)
 		(void)close(fd);
 	if (!there)
 		return false;
-	ns = sum_of(&st, true) + living_below(ch->pid, 0, &left);
+	ns = sum_of(&st, true) + living_below(ch->pid, 0, left);
 	if (ns > ch->now_ns)	/* an orphan takes none of it back */
 		ch->now_ns = ns;
 	ch->read_at = now_ns();
@@ -123,11 +122,11 @@ is_known(const struct offspring *o, pid_t pid)
 }
 
 static void
-meet(struct offspring *o, pid_t pid, bool first)
+meet(struct offspring *o, pid_t pid, bool first, int *left)
 {
 	struct child ch = { .pid = pid, .first = first };
 
-	if (is_known(o, pid) || !read_child(o, &ch) || pid == getpid())
+	if (is_known(o, pid) || !read_child(o, &ch, left) || pid == getpid())
 		return;
 	ch.before_ns = first ? ch.now_ns : 0;
 	o->items = xgrow(o->items, &o->cap, o->len + 1, sizeof *o->items);
@@ -138,7 +137,7 @@ meet(struct offspring *o, pid_t pid, bool first)
 
 /* Each thread has those that it has made. */
 static void
-find_children(struct offspring *o, struct target *t, bool first)
+find_children(struct offspring *o, struct target *t, bool first, int *left)
 {
 	pid_t *tids = NULL;
 	size_t cap = 0;
@@ -155,7 +154,7 @@ find_children(struct offspring *o, struct target *t, bool first)
 		char *at = text, *end;
 
 		for (long pid; at && (pid = strtol(at, &end, 10)) > 0; at = end)
-			meet(o, (pid_t)pid, first);
+			meet(o, (pid_t)pid, first, left);
 		free(text);
 	}
 	o->turn += THREADS_MOST;
@@ -165,14 +164,14 @@ find_children(struct offspring *o, struct target *t, bool first)
 
 /* Of those that came later the parent's count has all, if it waits. */
 static void
-read_children(struct offspring *o)
+read_children(struct offspring *o, int *left)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < o->len; i++) {
 		struct child *ch = &o->items[i];
 
-		ch->gone = ch->gone || !read_child(o, ch);
+		ch->gone = ch->gone || !read_child(o, ch, left);
 		if (ch->gone && !ch->gone_at)
 			ch->gone_at = now_ns();
 		if (ch->first || !ch->gone)
@@ -202,10 +201,12 @@ offspring_note(struct offspring *o, struct target *t)
 
 	o->parent = target_pid(t);
 	do {
+		int left = PROCESSES_MOST;	/* below all children */
+
 		before = read_waited(o, t);
-		read_children(o);
+		read_children(o, &left);
 		if (!target_gone(t))
-			find_children(o, t, first);
+			find_children(o, t, first, &left);
 		o->waited_ns = read_waited(o, t);
 	} while (o->waited_ns != before && ++tries < TRIES);
 	if (first)

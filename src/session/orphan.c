@@ -135,7 +135,8 @@ tidy_left(struct look_back *lb)
 		scratch += o->what == TRACE_SCRATCH ? o->size : 0;
 		descriptors += o->what == TRACE_DESCRIPTOR;
 		/* who holds a lock once holds it again: one wait is enough */
-		stays += stays || remove_left(lb, o) < 0;
+		if (stays || remove_left(lb, o) < 0)
+			stays++;
 	}
 	lb->nleft = 0;
 	if (!scratch && !descriptors)

@@ -72,9 +72,8 @@ open_experiment(struct rescue *r)
 	/* a look writes nothing where another user decides what lies there */
 	if (!r->exp && geteuid() == 0 &&
 	    directory_trust(AT_FDCWD, ".", TRUST_TO_WRITE) < 0)
-		return fail(FAIL_DENIED, "samples of a killed visit are left "
-			    "where they are: other users may write this "
-			    "directory");
+		return fail(FAIL_DENIED, "root makes no experiment in a "
+			    "directory that other users may write");
 	if (!r->exp) {
 		r->fresh = true;
 		str_add(&r->why, fail_last()->reason);
