@@ -297,6 +297,8 @@ const char *shell_variable(void *sh, const char *name);
 /* Set by SIGINT, SIGTERM, SIGHUP. */
 extern volatile int wait_signal;
 void wait_catch_signals(void);
+/* ... and where nothing is visited: they end us at once, as by default. */
+void wait_end_by_signals(void);
 /* Wait until the target stops, ends, a handler ends it, a signal comes or
  * deadline_ns (0: none) passes. progress: show a line on a terminal. */
 enum result wait_for_target(struct shell *sh, uint64_t deadline_ns,

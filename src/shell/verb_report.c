@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 /* One view with its words: [first, first + n) of argv. */
 struct step {
@@ -284,7 +285,15 @@ verb_report(struct shell *sh, int argc, char **argv)
 		vec_push(&sh->viewed, xstrdup(r.experiments.items[i]));
 	vec_fini(&r.experiments);
 	expect_filter(sh, &r);
-	if (view_ready(sh) < 0) {
+	/* no process is visited: whoever has enough of it may end it. Not beside
+	 * a pager, which a Ctrl-C is for. */
+	wait_end_by_signals();
+
+	const int ready = view_ready(sh);
+
+	if (isatty(STDOUT_FILENO))
+		wait_catch_signals();
+	if (ready < 0) {
 		fail_in("report");
 		return verb_failed(sh);
 	}

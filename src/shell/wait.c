@@ -42,6 +42,15 @@ wait_catch_signals(void)
 	sigaction(SIGXFSZ, &ignore, NULL);
 }
 
+void
+wait_end_by_signals(void)
+{
+	(void)signal(SIGINT, SIG_DFL);
+	(void)signal(SIGTERM, SIG_DFL);
+	if (!origin_ignores(SIGHUP))
+		(void)signal(SIGHUP, SIG_DFL);
+}
+
 /* ---- news ---------------------------------------------------------------- */
 
 static void
