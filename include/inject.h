@@ -301,6 +301,7 @@ struct tracing_counts {
 	size_t slots, others;	/* that lead to hooks; to something else */
 	size_t refused;		/* could not be written */
 	size_t of_family[TRACE_FAMILIES];	/* of slots, by what they call */
+	size_t unseen[TRACE_FAMILIES];	/* of others and refused, likewise */
 	size_t heap_of_program;	/* slots of malloc and its like there */
 	uint64_t lost[TRACE_LOSSES];
 	uint64_t waits, waited_ns;

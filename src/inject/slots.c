@@ -210,13 +210,14 @@ consider(struct table *t, const Elf64_Rela *r, uint64_t at, int f,
 		state = TRACE_PATCH_INNER;
 	}
 	if (value != t->s->originals[f] && !is_unbound(t, type, value)) {
-		t->s->others += !originals_is_in(&t->p->images[0], value);
+		t->s->others[trace_family((unsigned)f)] +=
+			!originals_is_in(&t->p->images[0], value);
 		return;
 	}
 	if (value != t->s->originals[f] &&
 	    (wants_another(t, f, symbol) || t->s->foreign[f] ||
 	     (t->s->rivals[f] && !t->first_scope))) {
-		t->s->others++;
+		t->s->others[trace_family((unsigned)f)]++;
 		return;
 	}
 	t->s->silent += traced_always(f);
@@ -224,6 +225,10 @@ consider(struct table *t, const Elf64_Rela *r, uint64_t at, int f,
 	t->s->heap_of_program += t->img == &t->p->images[0] &&
 		trace_family((unsigned)f) == TRACE_HEAP &&
 		f != TRACE_MMAP && f != TRACE_MUNMAP && f != TRACE_MREMAP;
+	if (m->prot & MODULE_EXEC) {
+		t->s->in_code[trace_family((unsigned)f)]++;
+		return;
+	}
 	add(t, r, at, m, &(struct trace_patch){
 		.before = value, .function = (uint32_t)f, .state = state });
 }
@@ -248,7 +253,7 @@ look_at(struct table *t, const Elf64_Rela *r, uint64_t at)
 	    target_read(t->p->t, slot, &value, sizeof value) < 0)
 		return;
 	m = modules_find(&t->p->mods, slot);
-	if (!m || m->prot & MODULE_EXEC)
+	if (!m || (t->s->only_hooked && m->prot & MODULE_EXEC))
 		return;
 	if (!t->s->only_hooked)
 		consider(t, r, at, f, value, m);

@@ -19,7 +19,8 @@ struct slots {
 	size_t nnames;
 	bool named[TRACE_FUNCTIONS];	/* some of names are its */
 	size_t silent;		/* of items: they trace nothing */
-	size_t others;		/* that lead to another definition */
+	size_t others[TRACE_FAMILIES];	/* that lead to another definition */
+	size_t in_code[TRACE_FAMILIES];	/* on pages of code: not written */
 	size_t heap_of_program;	/* of the heap, in the program itself */
 	bool own_threads;	/* pthread_join is libc's own */
 	/* Where there are older definitions elsewhere: the version of the one

@@ -114,7 +114,8 @@ want(struct tracing *tr, const struct slots *s)
 		while (free < n && p[free].state != TRACE_PATCH_OUT)
 			free++;
 		if (free == PATCHES_MAX) {
-			tr->refused += s->len - i;
+			for (; i < s->len; i++)
+				tr->no_room[trace_family(s->items[i].function)]++;
 			break;
 		}
 		p[free] = s->items[i];
@@ -199,7 +200,9 @@ drop_known(const struct tracing *tr, struct slots *s)
 	uint64_t at;
 
 	for (uint32_t i = 0; i < tr->patches; i++)
-		if (p[i].state != TRACE_PATCH_IN)
+		if (p[i].state == TRACE_PATCH_FAILED)
+			p[i].state = TRACE_PATCH_OUT;	/* tried again */
+		else if (p[i].state != TRACE_PATCH_IN)
 			continue;
 		else if (leads_to_hook(tr, &p[i]))
 			map_put(&known, p[i].slot, i);
@@ -276,13 +279,18 @@ tracing_count(const struct tracing *tr, struct tracing_counts *c)
 	const struct trace_patch *p = tracing_patches(tr);
 
 	*c = (struct tracing_counts){
-		.others = tr->slots.others, .refused = tr->refused,
 		.heap_of_program = tr->slots.heap_of_program,
 		.waits = tr->area->waits,
 		.waited_ns = (uint64_t)((double)tr->area->waited_ticks *
 					tr->ns_per_tick),
 	};
 	memcpy(c->lost, tr->area->lost, sizeof c->lost);
+	for (unsigned f = 0; f < TRACE_FAMILIES; f++) {
+		c->others += tr->slots.others[f];
+		c->refused += tr->no_room[f] + tr->slots.in_code[f];
+		c->unseen[f] = tr->slots.others[f] + tr->slots.in_code[f] +
+			tr->no_room[f];
+	}
 	c->short_waits = tr->area->short_waits;
 	c->spoiled = tr->spoiled;
 	for (uint32_t i = 0; i < tr->patches; i++) {
@@ -294,6 +302,8 @@ tracing_count(const struct tracing *tr, struct tracing_counts *c)
 				c->of_family[trace_family(f)]++;
 		} else if (p[i].state == TRACE_PATCH_FAILED) {
 			c->refused++;
+			if (f < TRACE_FUNCTIONS && !traced_always((int)f))
+				c->unseen[trace_family(f)]++;
 		}
 	}
 }
@@ -323,11 +333,15 @@ refuse(const struct tracing *tr)
 	const char *const what = tr->families & 1u << TRACE_HEAP ? "malloc" :
 		tr->families & 1u << TRACE_SYNC ? "pthread_mutex_lock" : "read";
 
-	if (tr->slots.others)
+	size_t others = 0;
+
+	for (unsigned f = 0; f < TRACE_FAMILIES; f++)
+		others += tr->slots.others[f];
+	if (others)
 		(void)fail(FAIL_UNSUITABLE, "all %zu import slots of %s "
 			   "and its like in process %d lead elsewhere, as "
 			   "those of a child whose parent was traced at the "
-			   "fork", tr->slots.others, what, pid);
+			   "fork", others, what, pid);
 	else
 		(void)fail(FAIL_UNSUITABLE, "nothing in process %d calls %s "
 			   "or its like through an import slot that can be "
@@ -446,7 +460,9 @@ tracing_close(struct tracing *tr, trace_sink sink, void *arg,
 	trace_drain_last(tr, sink, arg);
 	tracing_count(tr, counts);
 	counts->slots = before.slots;
+	counts->refused = before.refused;	/* now: could not be put back */
 	memcpy(counts->of_family, before.of_family, sizeof before.of_family);
+	memcpy(counts->unseen, before.unseen, sizeof before.unseen);
 
 	const size_t left = there ? left_in(tr) : 0;
 

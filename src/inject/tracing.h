@@ -31,7 +31,7 @@ struct tracing {
 	int fd;				/* the area's, while it is opened */
 	struct slots slots;		/* found first */
 	uint32_t patches;		/* used */
-	size_t refused;
+	size_t no_room[TRACE_FAMILIES];	/* slots beyond patches_max */
 	struct instant start;
 	double ns_per_tick;		/* since then */
 	struct pace pace, pace_before;	/* from the last round on; until then */

@@ -68,6 +68,7 @@ struct calls_told {
 enum {
 	UNTRACED_HEAP_OF_PROGRAM = 1u << 8,	/* its own allocator's */
 	UNTRACED_BYTES = 1u << 9,	/* most that it reads and writes */
+	UNTRACED_SLOTS = 1u << 10,	/* calls by slots that refused a hook */
 };
 unsigned calls_untraced(const struct settings *s,
 			const struct tracing_counts *n);

@@ -33,6 +33,8 @@ calls_untraced(const struct settings *s, const struct tracing_counts *n)
 
 	for (unsigned f = 0; f < TRACE_FAMILIES; f++)
 		untraced |= asked[f] && !n->of_family[f] ? 1u << f : 0;
+	if (n->refused)
+		untraced |= UNTRACED_SLOTS;
 	if (s->heap && !n->heap_of_program)
 		untraced |= UNTRACED_HEAP_OF_PROGRAM;
 	return untraced;
@@ -77,6 +79,11 @@ calls_untraced_text(unsigned untraced, struct str *s)
 			 "own (it has no import slot of malloc)", before);
 		before = ", ";
 	}
+	if ((untraced & UNTRACED_SLOTS) && !none) {
+		str_addf(s, "%scalls by import slots that could not be written "
+			 "(header counts them)", before);
+		before = ", ";
+	}
 	if ((untraced & UNTRACED_BYTES) && !(untraced & 1u << TRACE_IO))
 		str_addf(s, "%smost of the input and output (the kernel "
 			 "counted more than twice as much)", before);
@@ -99,6 +106,9 @@ calls_tell(struct recorder *rec, const struct recorder_options *opt,
 		{ "io_slots", n->of_family[TRACE_IO], false },
 		{ "others", n->others, false },
 		{ "refused", n->refused, false },
+		{ "heap_unseen", n->unseen[TRACE_HEAP], !n->unseen[TRACE_HEAP] },
+		{ "sync_unseen", n->unseen[TRACE_SYNC], !n->unseen[TRACE_SYNC] },
+		{ "io_unseen", n->unseen[TRACE_IO], !n->unseen[TRACE_IO] },
 		{ "lost_full", n->lost[TRACE_LOST_FULL], false },
 		{ "lost_lease", n->lost[TRACE_LOST_LEASE], false },
 		{ "lost_disk", by_disk, false },

@@ -68,7 +68,8 @@ struct calls_lost {
 	bool slots_told;
 	bool by_kind;		/* of slots: so many of each */
 	uint64_t heap_slots, sync_slots, io_slots;
-	uint64_t calls, slots, others, full, lease, disk, confined, tight;
+	uint64_t heap_unseen, sync_unseen, io_unseen;	/* slots without hook */
+	uint64_t calls, slots, others, refused, full, lease, disk, confined, tight;
 	uint64_t paused_ns;	/* that long calls were not recorded */
 	uint64_t waited_ns, wait_ms;	/* for room; each at most */
 	uint64_t short_waits;	/* below the threshold: counted only */
@@ -82,6 +83,9 @@ struct calls_lost calls_lost(const struct experiment_reader *rd);
 /* The sentences about experiments whose list of calls is not whole. */
 void calls_lost_add(const struct viewer *v, const char *so_what,
 		    struct str *notes);
+/* The sentence about slots that lead to no hook. */
+void calls_unseen_add(const struct viewer *v, enum metric_kind kind,
+		      struct str *notes);
 /* The sentence about allocators that the program has of its own. */
 void calls_hidden_heap_add(const struct viewer *v, struct str *notes);
 /* The sentence about bytes that passed no traced call. */

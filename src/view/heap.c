@@ -51,6 +51,7 @@ heap_notes(struct viewer *v, const struct traced_heap *heap,
 	nothing_traced_add(v, METRIC_HEAP, notes);
 	calls_lost_add(v, "what is shown as never freed may have been freed, "
 		       "and some is not shown", notes);
+	calls_unseen_add(v, METRIC_HEAP, notes);
 	calls_hidden_heap_add(v, notes);
 	for (size_t e = 0; e < heap->processes_len; e++) {
 		const struct traced_process *p = &heap->processes[e];

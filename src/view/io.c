@@ -39,6 +39,7 @@ write_lost(struct viewer *v, FILE *out)
 	calls_lost_add(v, "more was read and written than is shown, and "
 		       "descriptors may have been closed and opened unseen",
 		       &notes);
+	calls_unseen_add(v, METRIC_IO, &notes);
 	notes_write(v, str_text(&notes), out);
 	str_fini(&notes);
 }
@@ -308,6 +309,7 @@ view_iocallstack(struct viewer *v, size_t n, const char *const *words,
 	sort_stacks(&list, files);
 	nothing_traced_add(v, METRIC_IO, &notes);
 	calls_lost_add(v, "more was read and written than is shown", &notes);
+	calls_unseen_add(v, METRIC_IO, &notes);
 
 	char *title = xasprintf("Summary Results: Distinct Stacks = %zu, Read "
 				"Bytes = %" PRIu64 ", Write Bytes = %" PRIu64,

@@ -98,6 +98,7 @@ view_iostat(struct viewer *v, size_t n, const char *const *words, FILE *out)
 	write_ranges(v, files, out);
 	nothing_traced_add(v, METRIC_IO, &notes);
 	calls_lost_add(v, "more was read and written than is shown", &notes);
+	calls_unseen_add(v, METRIC_IO, &notes);
 	calls_untraced_add_all(v, &notes);
 	notes_write(v, str_text(&notes), out);
 	str_fini(&notes);

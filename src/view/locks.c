@@ -259,6 +259,7 @@ write_locks(struct viewer *v, const struct traced_locks *locks, FILE *out)
 	putc('\n', out);
 	nothing_traced_add(v, METRIC_SYNC, &notes);
 	calls_lost_add(v, "there were more waits than are shown", &notes);
+	calls_unseen_add(v, METRIC_SYNC, &notes);
 	add_short(v, &notes);
 	notes_write(v, str_text(&notes), out);
 	str_fini(&notes);

@@ -59,24 +59,51 @@ short_waits(const struct viewer *v)
 	return sum;
 }
 
-/* By the slots of all experiments together. Older ones do not tell of which
+/* Not one slot led to the collector. Older experiments do not tell of which
  * kind their slots were. */
+static bool
+has_no_slot(const struct calls_lost *calls, enum metric_kind kind)
+{
+	const uint64_t slots = !calls->by_kind ? calls->slots + calls->calls :
+		kind == METRIC_HEAP ? calls->heap_slots :
+		kind == METRIC_SYNC ? calls->sync_slots : calls->io_slots;
+
+	return calls->told && calls->slots_told && !slots;
+}
+
 static bool
 none_could_be(const struct viewer *v, enum metric_kind kind)
 {
 	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
 		const struct calls_lost calls =
 			calls_lost(profile_experiment(v->prof, e));
-		const uint64_t slots = !calls.by_kind ?
-			calls.slots + calls.calls :
-			kind == METRIC_HEAP ? calls.heap_slots :
-			kind == METRIC_SYNC ? calls.sync_slots :
-			calls.io_slots;
 
-		if (!calls.told || !calls.slots_told || slots)
+		if (!has_no_slot(&calls, kind))
 			return false;
 	}
 	return true;
+}
+
+/* Without a hook. */
+static uint64_t
+slots_unseen(const struct calls_lost *calls, enum metric_kind kind)
+{
+	return kind == METRIC_HEAP ? calls->heap_unseen :
+		kind == METRIC_SYNC ? calls->sync_unseen : calls->io_unseen;
+}
+
+/* A part of the program, or some of the programs. */
+static bool
+some_could_not_be(const struct viewer *v, enum metric_kind kind)
+{
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		const struct calls_lost calls =
+			calls_lost(profile_experiment(v->prof, e));
+
+		if (slots_unseen(&calls, kind) || has_no_slot(&calls, kind))
+			return true;
+	}
+	return false;
 }
 
 /* What is beside the calls that were traced: "no record" is not "none". */
@@ -85,6 +112,7 @@ write_beside(const struct viewer *v, enum metric_kind kind, FILE *out)
 {
 	struct str notes = {0};
 
+	calls_unseen_add(v, kind, &notes);
 	if (kind == METRIC_HEAP)
 		calls_hidden_heap_add(v, &notes);
 	if (kind == METRIC_IO)
@@ -107,11 +135,18 @@ write_none(const struct viewer *v, size_t which, FILE *out)
 		write_beside(v, recipes[which].kind, out);
 		return;
 	}
-	fprintf(out, "Nothing to show: %s", recipes[which].none);
+	if (some_could_not_be(v, recipes[which].kind))
+		fprintf(out, "Nothing to show: none of the %s that could be "
+			"traced left a record", recipes[which].what);
+	else
+		fprintf(out, "Nothing to show: %s%s (%s were traced)",
+			recipes[which].none,
+			waits ? " long enough to be recorded" : "",
+			recipes[which].what);
 	if (waits)
-		fprintf(out, " long enough to be recorded; %" PRIu64
-			" waits were shorter", waits);
-	fprintf(out, " (%s were traced).\n", recipes[which].what);
+		fprintf(out, "; %" PRIu64 " waits were shorter than is "
+			"recorded", waits);
+	fputs(".\n", out);
 	write_beside(v, recipes[which].kind, out);
 }
 
@@ -278,7 +313,11 @@ calls_lost(const struct experiment_reader *rd)
 				.heap_slots = count_of(ev, "heap_slots"),
 				.sync_slots = count_of(ev, "sync_slots"),
 				.io_slots = count_of(ev, "io_slots"),
+				.heap_unseen = count_of(ev, "heap_unseen"),
+				.sync_unseen = count_of(ev, "sync_unseen"),
+				.io_unseen = count_of(ev, "io_unseen"),
 				.others = count_of(ev, "others"),
+				.refused = count_of(ev, "refused"),
 				.full = count_of(ev, "lost_full") +
 					count_of(ev, "lost_sampled") +
 					count_of(ev, "lost_thread") +
@@ -375,6 +414,31 @@ calls_lost_add(const struct viewer *v, const char *so_what, struct str *notes)
 		if (disk_refused(v, e))
 			str_addf(notes, "NOT RELIABLE: the disk refused "
 				 "records of %s: %s.\n", path, so_what);
+	}
+}
+
+void
+calls_unseen_add(const struct viewer *v, enum metric_kind kind,
+		 struct str *notes)
+{
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		const struct experiment_reader *rd =
+			profile_experiment(v->prof, e);
+		const struct calls_lost calls = calls_lost(rd);
+		const uint64_t n = slots_unseen(&calls, kind);
+
+		if (has_no_slot(&calls, kind) && !none_could_be(v, kind) &&
+		    was_traced(v, e, kind))
+			str_addf(notes, "NOT TRACED: no import slot of %s "
+				 "could be led to the collector: none of its "
+				 "calls of this kind are seen.\n",
+				 experiment_reader_path(rd));
+		if (n)
+			str_addf(notes, "NOT TRACED: of %s calls by %" PRIu64
+				 " import slot%s, which lead%s to other "
+				 "definitions or could not be written.\n",
+				 experiment_reader_path(rd), n,
+				 n == 1 ? "" : "s", n == 1 ? "s" : "");
 	}
 }
 

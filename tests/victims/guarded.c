@@ -7,6 +7,8 @@
  *	mdwe	may make no memory executable (PR_SET_MDWE)
  *	sealed	its import slots are sealed (mseal), before it is visited
  *	late	the same, at the first word `mark`
+ *	odd	the program's own are sealed, on pages of code that cannot be
+ *		written: not even a tracer puts anything there
  *	worker	a thread of the kernel polls for it (io_uring SQPOLL)
  *
  * Exits 77 before it is ready where the kernel knows no such guard.
@@ -47,30 +49,37 @@ work(void *arg)
 	return arg;
 }
 
+/* arg: the protection of the pages of the program alone; NULL: as it is, of all
+ * objects */
 static int
 seal_one(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
 	(void)size;
-	(void)arg;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-		const uint64_t start = (info->dlpi_addr + ph->p_vaddr) / page;
+		const uint64_t start = (info->dlpi_addr + ph->p_vaddr) / page *
+			page;
 		const uint64_t end = (info->dlpi_addr + ph->p_vaddr +
-				      ph->p_memsz) / page;
+				      ph->p_memsz) / page * page;
 
-		if (ph->p_type == PT_GNU_RELRO && end > start &&
-		    syscall(MSEAL, start * page, (end - start) * page, 0) == 0)
+		if (ph->p_type != PT_GNU_RELRO || end <= start ||
+		    (arg && mprotect((void *)start, end - start,
+				     *(const int *)arg) != 0))
+			continue;
+		if (syscall(MSEAL, start, end - start, 0) == 0)
 			unsealed = 0;
 	}
-	return 0;
+	return arg != NULL;
 }
 
 static void
-seal(void)
+seal(bool odd)
 {
-	(void)dl_iterate_phdr(seal_one, NULL);
+	int prot = PROT_READ | PROT_EXEC;
+
+	(void)dl_iterate_phdr(seal_one, odd ? &prot : NULL);
 }
 
 static bool
@@ -85,7 +94,7 @@ static void
 late_mark(void)
 {
 	if (unsealed)
-		seal();
+		seal(false);
 	victim_say("unsealed", (uint64_t)(unsealed != 0));
 }
 
@@ -107,8 +116,8 @@ main(int argc, char **argv)
 	     prctl(SET_MDWE, NO_EXEC_GAIN, 0, 0, 0) != 0) ||
 	    (strcmp(mode, "worker") == 0 && !start_worker()))
 		return 77;
-	if (strcmp(mode, "sealed") == 0) {
-		seal();
+	if (strcmp(mode, "sealed") == 0 || strcmp(mode, "odd") == 0) {
+		seal(strcmp(mode, "odd") == 0);
 		if (unsealed)
 			return 77;
 	}
