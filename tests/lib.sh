@@ -452,7 +452,7 @@ start_record()
 {
 	: >"$TMP/record.out"
 	: >"$TMP/record.err"
-	"$SONDE" record "$@" >"$TMP/record.out" 2>"$TMP/record.err" \
+	"${AS[@]}" "$SONDE" record "$@" >"$TMP/record.out" 2>"$TMP/record.err" \
 		</dev/null &
 	RPID=$!
 	OURS+=("$RPID")

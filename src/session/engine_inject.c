@@ -117,6 +117,8 @@ inject_drain(void *engine, bool final)
 	e->final = final;
 	if (final)
 		recorder_read_counts(e->rec);
+	else if (!e->clock)
+		recorder_follow_counts(e->rec);
 	e->slept = now_ns() - e->last_beat_ns > RECORD_LEASE_NS;
 	if (e->slept)
 		e->slept_ns += now_ns() - e->last_beat_ns;

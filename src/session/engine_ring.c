@@ -67,6 +67,8 @@ ring_drain(void *engine, bool final)
 	r->final = final;
 	if (final)
 		recorder_read_counts(r->rec);
+	else if (!r->traits->kernel)
+		recorder_follow_counts(r->rec);
 	r->before = r->now;
 	r->now.time_ns = now_ns();
 	if (recorder_cpu_ns(r->rec, &r->now.clock_ns) < 0)

@@ -201,6 +201,27 @@ recorder_read_counts(struct recorder *rec)
 }
 
 void
+recorder_follow_counts(struct recorder *rec)
+{
+	const uint64_t now = now_ns();
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	ssize_t n;
+
+	if (!rec->counted.len || now - rec->followed_at < READ_NS +
+	    rec->counted.len * (uint64_t)MORE_NS)
+		return;
+	rec->followed_at = now;
+	n = target_threads(rec->opt.target, &tids, &cap);
+	for (ssize_t i = 0; rec->counts_all && i < n && i < MOST_THREADS; i++)
+		(void)counted_of(rec, tids[i]);
+	if (n >= 0)
+		(void)counted_of(rec, PROCESS);
+	free(tids);
+	fail_clear();
+}
+
+void
 recorder_begin_counts(struct recorder *rec)
 {
 	pid_t *tids = NULL;

@@ -421,6 +421,8 @@ void recorder_system_behind(struct recorder *rec, uint64_t time_ns, pid_t tid,
 void recorder_begin_counts(struct recorder *rec);
 /* What it has counted by now, for all that is booked next. */
 void recorder_read_counts(struct recorder *rec);
+/* Each round: of a thread that no tick meets, too, for it may end unseen. */
+void recorder_follow_counts(struct recorder *rec);
 /* Of so much CPU time that is to be booked, the system time; guess: by ticks.
  * Held against what the kernel has counted. */
 uint64_t recorder_system_of(struct recorder *rec, pid_t tid, uint64_t ns,

@@ -50,6 +50,7 @@ struct recorder {
 	struct map counted;	/* the kernel's user and system time (modes.c);
 				 * empty: ticks tell all */
 	unsigned count_epoch;
+	uint64_t followed_at;		/* recorder_follow_counts read them */
 	bool counts_all;	/* who is not in it is new */
 	struct names names;
 	uint64_t lack_ns, lack_read_at;	/* of all threads, by their clocks */
