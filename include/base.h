@@ -242,6 +242,11 @@ bool trust_owner(const struct stat *st);
 /* Only those, who could wait for it for ever, decide what an open of this
  * absolute path finds: a regular file, or nothing. */
 bool path_is_safe(const char *path);
+/* ---- open_out.c: a file that the user names for output ------------------- */
+/* Made where it is not there; emptied but to append. A link that
+ * another user can have made is not followed. -1, NULL: said by fail. */
+int file_open_out(const char *path, bool append);
+FILE *file_out(const char *path, bool append);
 /* Is it one of the directories of a list with colons, or below one? */
 bool path_is_within(const char *path, const char *list);
 /* Write it all or fail; -1 with errno. Restarts after EINTR. */

@@ -124,9 +124,8 @@ child_prepare(struct child *c, const struct launch *l, char *const *envp)
 		return -1;
 	if (l->in && (c->in = open(l->in, O_RDONLY | O_CLOEXEC)) < 0)
 		return fail_errno("open %s", l->in);
-	if (l->out && (c->out = open(l->out, O_WRONLY | O_CREAT | O_CLOEXEC |
-			(l->append ? O_APPEND : O_TRUNC), 0666)) < 0)
-		return fail_errno("open %s", l->out);
+	if (l->out && (c->out = file_open_out(l->out, l->append)) < 0)
+		return -1;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return fail_errno("make a pipe");
 	c->wait_fd = ends[0];

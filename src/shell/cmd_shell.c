@@ -233,28 +233,26 @@ cmd_unalias(struct shell *sh, size_t n, char **words)
 /* ---- files and the system ------------------------------------------------ */
 
 static enum result
-set_output(struct shell *sh, const char *path, const char *mode)
+set_output(struct shell *sh, const char *path, bool append)
 {
 	FILE *file = strcmp(path, "-") == 0 ? stdout :
-		strcmp(path, "--") == 0 ? stderr : fopen(path, mode);
+		strcmp(path, "--") == 0 ? stderr : file_out(path, append);
 
-	if (!file) {
-		fail_errno("open %s", path);
+	if (!file)
 		return FAILED;
-	}
 	return shell_set_output(sh, file) < 0 ? FAILED : DONE;
 }
 
 static enum result
 cmd_outfile(struct shell *sh, size_t n, char **words)
 {
-	return n == 2 ? set_output(sh, words[1], "we") : USAGE;
+	return n == 2 ? set_output(sh, words[1], false) : USAGE;
 }
 
 static enum result
 cmd_appendfile(struct shell *sh, size_t n, char **words)
 {
-	return n == 2 ? set_output(sh, words[1], "ae") : USAGE;
+	return n == 2 ? set_output(sh, words[1], true) : USAGE;
 }
 
 static enum result

@@ -23,10 +23,9 @@ output_begin(struct shell *sh, const struct words *w, struct output *o)
 		return -1;
 	if (w->in && !(o->in = fopen(w->in, "re")))
 		fail_errno("open %s", w->in);
-	else if (w->out && !(o->file = fopen(w->out, w->append ? "ae" : "we")))
-		fail_errno("open %s", w->out);
 	else
-		o->is_open = true;
+		o->is_open = !w->out ||
+			(o->file = file_out(w->out, w->append)) != NULL;
 	if (!o->is_open) {
 		(void)output_end(sh, o, FAILED);
 		return -1;

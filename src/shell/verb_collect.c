@@ -336,11 +336,10 @@ parse(struct collect *c, int argc, char **argv)
 static int
 redirect_messages(const char *path)
 {
-	const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-			    0666);
+	const int fd = file_open_out(path, true);
 
 	if (fd < 0)
-		return fail_errno("collect: -O %s", path);
+		return fail_in("collect: -O");
 
 	const int result = dup2(fd, STDERR_FILENO);
 
