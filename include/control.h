@@ -169,6 +169,9 @@ bool image_symbol(struct target *t, uint64_t base, const char *name,
  * load objects import? Then a signal of ours that a thread blocks may be seen:
  * which one calls what, to be freed. NULL: none does. */
 char *target_takes_signals(struct target *t);
+/* The same of calls by which a thread may forbid itself to return from a
+ * handler: a filter (seccomp), or the dispatch of system calls. */
+char *target_confines_threads(struct target *t);
 /* Open the very file of a mapping (base's mapped_file). -1: only its memory
  * has it. */
 int target_open_mapped(struct target *t, uint64_t start, uint64_t end,

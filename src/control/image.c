@@ -222,13 +222,13 @@ import_of(struct target *t, uint64_t base, const char *const *names)
 	return which;
 }
 
-char *
-target_takes_signals(struct target *t)
+/* Names to look for in an object. */
+typedef const char *const *names_for(const char *object);
+
+/* The first of its objects that imports one of the names; the caller frees it. */
+static char *
+calls_one_of(struct target *t, names_for *names)
 {
-	static const char *const names[] = {
-		"sigtimedwait", "sigwaitinfo", "sigwait", "sigpending",
-		"signalfd", NULL,
-	};
 	char *text = target_maps(t), *told = NULL;
 	struct modules mods = { 0 };
 
@@ -236,7 +236,7 @@ target_takes_signals(struct target *t)
 		for (size_t i = 0; i < mods.len && !told; i++) {
 			const struct module *m = &mods.items[i];
 			const char *name = m->offset == 0 && m->path[0] == '/' ?
-				import_of(t, m->start, names) : NULL;
+				import_of(t, m->start, names(m->path)) : NULL;
 
 			if (name)
 				told = xasprintf("%s calls %s", strrchr(
@@ -245,4 +245,41 @@ target_takes_signals(struct target *t)
 	modules_fini(&mods);
 	free(text);
 	return told;
+}
+
+static const char *const *
+takes_signals(const char *object)
+{
+	static const char *const names[] = {
+		"sigtimedwait", "sigwaitinfo", "sigwait", "sigpending",
+		"signalfd", NULL,
+	};
+
+	(void)object;
+	return names;
+}
+
+char *
+target_takes_signals(struct target *t)
+{
+	return calls_one_of(t, takes_signals);
+}
+
+/* Libraries call prctl and syscall for harmless things, programs, too, but
+ * theirs is what makes a sandbox. */
+static const char *const *
+confines_threads(const char *object)
+{
+	static const char *const of_program[] = {
+		"prctl", "syscall", "seccomp_load", NULL,
+	};
+
+	return strstr(strrchr(object, '/'), ".so") ? of_program + 2 :
+		of_program;
+}
+
+char *
+target_confines_threads(struct target *t)
+{
+	return calls_one_of(t, confines_threads);
 }

@@ -211,7 +211,7 @@ plan_choose_signal(struct plan *p)
 int
 inject_check_ungated(struct target *t)
 {
-	char *status, *takes;
+	char *status, *takes, *confines;
 	bool dispatched;
 
 	if (!handled(HAZARD_GATE))
@@ -225,6 +225,15 @@ inject_check_ungated(struct target *t)
 			   "that no handler of ours could return",
 			   target_pid(t), target_name(t));
 		return fail_remedy("run as root, or: " PLAN_OTHER_ENGINE);
+	}
+	confines = target_confines_threads(t);
+	if (confines) {
+		(void)fail(FAIL_UNSUITABLE, "process %d (%s) could forbid its "
+			   "threads, at any moment, to return from a handler "
+			   "(%s)", target_pid(t), target_name(t), confines);
+		free(confines);
+		return fail_remedy("run as root (Linux 6.10), or: "
+				   PLAN_OTHER_ENGINE);
 	}
 	takes = target_takes_signals(t);
 	if (!takes)
