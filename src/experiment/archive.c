@@ -111,8 +111,9 @@ find_object(const struct experiment_archiving *a,
 
 /* ---- copying --------------------------------------------------------- */
 
+/* Its owner may let it grow while it is copied, as far as our disk goes. */
 static int
-copy_bytes(int from, int to, struct checksum *sum)
+copy_bytes(int from, int to, uint64_t most, struct checksum *sum)
 {
 	char *buf = xmalloc(COPY_BUFFER);
 	ssize_t n;
@@ -120,9 +121,14 @@ copy_bytes(int from, int to, struct checksum *sum)
 	while ((n = read(from, buf, COPY_BUFFER)) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n > 0 && (uint64_t)n > most) {
+			errno = EFBIG;
+			n = -1;
+		}
 		if (n < 0 || write_all(to, buf, (size_t)n) < 0)
 			break;
 		checksum_add(sum, buf, (size_t)n);
+		most -= (uint64_t)n;
 	}
 	free(buf);
 	return n == 0 ? 0 : -1;
@@ -147,21 +153,30 @@ copy_object(const struct archiving *a, int from, const char *name)
 {
 	char *temporary = xasprintf(".copying.%d", (int)getpid());
 	struct checksum sum = { 0 };
+	struct stat st;
 	int res = -1;
+
+	if (fstat(from, &st) < 0 || file_is_hollow(from)) {
+		free(temporary);
+		errno = EFBIG;
+		return -1;
+	}
+
 	const int to = openat(a->dir_fd, temporary, O_WRONLY | O_CREAT |
 			      O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 
 	if (to >= 0) {
-		res = copy_bytes(from, to, &sum);
+		res = copy_bytes(from, to, (uint64_t)st.st_size, &sum);
 		if (res == 0)
 			dress_copy(from, to);
 		if (close(to) < 0)
 			res = -1;
-		/* without a sum there is a copy all the same */
-		if (res == 0)
-			(void)sums_add(a->dir_fd, name, &sum);
 		if (res == 0)
 			res = renameat(a->dir_fd, temporary, a->dir_fd, name);
+		/* behind it: a reader looks for what has a sum. Without one
+		 * there is a copy all the same. */
+		if (res == 0)
+			(void)sums_add(a->dir_fd, name, &sum);
 		if (res < 0) {
 			const int error = errno;
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "reader.h"
+#include "sums.h"
 
 static void
 mark_damaged(const struct experiment_reader *rd, const char *name)
@@ -79,8 +80,8 @@ said_again(const struct experiment_reader *rd, size_t at, const char *name)
 	return false;
 }
 
-/* The log goes on after what it says about itself; NULs behind the end, which
- * file systems leave after a crash, are no records for anybody. */
+/* NULs behind the end, which file systems leave after a crash, are no records
+ * for anybody. */
 static bool
 may_be_longer(const struct experiment_reader *rd, const char *name,
 	      uint64_t size)
@@ -90,9 +91,6 @@ may_be_longer(const struct experiment_reader *rd, const char *name,
 	const uint64_t most = size + NULS_MAX;
 	unsigned char buf[sizeof zeros];
 	ssize_t n = -1;
-
-	if (strcmp(name, "log.xml") == 0)
-		return true;
 
 	const int fd = file_open_plain(rd->dir_fd, name);
 
@@ -106,6 +104,30 @@ may_be_longer(const struct experiment_reader *rd, const char *name,
 	return n == 0;
 }
 
+/* Behind the size that the log has by its own word: that word itself, the exit,
+ * and NULs or newlines. */
+static bool
+log_ends_there(const struct experiment_reader *rd, uint64_t size)
+{
+	enum { WORDS_MAX = 4096 };
+	char text[WORDS_MAX + 1];
+	const int fd = file_open_plain(rd->dir_fd, "log.xml");
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, WORDS_MAX, (off_t)size);
+	const char *at = text;
+	unsigned tags = 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 0 || n == WORDS_MAX)
+		return may_be_longer(rd, "log.xml", size);
+	while (n > 0 && (text[n - 1] == '\n' || !text[n - 1]))
+		n--;
+	text[n] = '\0';
+	while ((at = strchr(at, '<')))
+		tags += *at++ == '<';
+	return !n || (tags <= 2 && text[0] == '<' && text[n - 1] == '>');
+}
+
 /* What of an experiment is not a file of the length that it had. */
 static bool
 has_size(const struct experiment_reader *rd, const char *name, uint64_t size)
@@ -115,7 +137,8 @@ has_size(const struct experiment_reader *rd, const char *name, uint64_t size)
 				   AT_SYMLINK_NOFOLLOW) == 0;
 
 	if (there && S_ISREG(st.st_mode) && (uint64_t)st.st_size >= size &&
-	    ((uint64_t)st.st_size == size || may_be_longer(rd, name, size)))
+	    ((uint64_t)st.st_size == size || (strcmp(name, "log.xml") == 0 ?
+	     log_ends_there(rd, size) : may_be_longer(rd, name, size))))
 		return true;
 	if (is_warned_of(rd, name))
 		mark_damaged(rd, name);
@@ -186,6 +209,8 @@ reader_check_files(const struct experiment_reader *rd)
 		if (!said_again(rd, i, name))
 			check_file(rd, name, ev);
 	}
+	if (!rd->recording)
+		sums_check_there(rd);
 	if (last && experiment_finished(rd) && last->attr(last, "xxh64") &&
 	    strcmp(last->attr(last, "name"), "log.xml") != 0)
 		reader_damage(rd, "log.xml", "what it says about itself is "

@@ -9,10 +9,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "reader.h"
 #include "sums.h"
+
+enum { LINES_MAX = 10000 };	/* of copies that are looked for */
 
 static const char sums_name[] = "xxh64";
 
@@ -93,6 +96,63 @@ is_as_said(int dir_fd, const char *name, const char *said)
 	(void)snprintf(text, sizeof text, "%016llx",
 		       (unsigned long long)checksum_end(&sum));
 	return read && memcmp(text, said, 16) == 0;
+}
+
+/* The name of a line, up to its end; the caller frees it. NULL: it is no line
+ * of ours. */
+static char *
+name_of(const char *line, const char *end)
+{
+	const size_t mark = *line == '\\';
+	struct str name = { 0 };
+
+	if ((size_t)(end - line) <= mark + 18 ||
+	    strncmp(line + mark + 16, "  ", 2) != 0)
+		return NULL;
+	for (line += mark + 18; line < end; line++)
+		if (*line != '\\' || !mark || line + 1 == end)
+			str_addn(&name, line, 1);
+		else if (*++line == 'n' || *line == 'r')
+			str_add(&name, *line == 'n' ? "\n" : "\r");
+		else
+			str_addn(&name, line, 1);
+	return str_take(&name);
+}
+
+static void
+check_there(const struct experiment_reader *rd, int dir_fd, const char *name)
+{
+	char *file = xasprintf("archives/%s", name);
+	struct stat st;
+
+	if (strchr(name, '/') || fstatat(dir_fd, name, &st,
+					 AT_SYMLINK_NOFOLLOW) < 0)
+		reader_damage(rd, file, "the copy of a load object is missing");
+	else if (!S_ISREG(st.st_mode))
+		reader_damage(rd, file, "it is not a file");
+	free(file);
+}
+
+void
+sums_check_there(const struct experiment_reader *rd)
+{
+	const int fd = openat(rd->dir_fd, "archives", O_RDONLY | O_DIRECTORY |
+			      O_NOFOLLOW | O_CLOEXEC);
+	char *text = fd < 0 ? NULL : file_read_plain(fd, sums_name, NULL);
+	const char *at = text, *end;
+	unsigned lines = 0;
+
+	for (; at && (end = strchr(at, '\n')) && lines < LINES_MAX; lines++) {
+		char *name = name_of(at, end);
+
+		if (name)
+			check_there(rd, fd, name);
+		free(name);
+		at = end + 1;
+	}
+	free(text);
+	if (fd >= 0)
+		close(fd);
 }
 
 bool

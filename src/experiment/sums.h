@@ -9,5 +9,8 @@
 
 /* That of a copy in archives/, which dir_fd is. -1 with errno. */
 int sums_add(int dir_fd, const char *name, const struct checksum *sum);
+/* Copies that were made and are gone, or no files any more, are damage. */
+struct experiment_reader;
+void sums_check_there(const struct experiment_reader *rd);
 
 #endif

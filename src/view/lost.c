@@ -92,6 +92,27 @@ slots_unseen(const struct calls_lost *calls, enum metric_kind kind)
 		kind == METRIC_SYNC ? calls->sync_unseen : calls->io_unseen;
 }
 
+/* The program has an allocator of its own; libc's calls say little of it. */
+static bool
+hides_heap(const struct calls_lost *calls, enum metric_kind kind)
+{
+	return kind == METRIC_HEAP && calls->told && calls->heap_traced &&
+		!calls->heap_of_program;
+}
+
+static bool
+all_hide_heap(const struct viewer *v, enum metric_kind kind)
+{
+	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
+		const struct calls_lost calls =
+			calls_lost(profile_experiment(v->prof, e));
+
+		if (!hides_heap(&calls, kind))
+			return false;
+	}
+	return true;
+}
+
 /* A part of the program, or some of the programs. */
 static bool
 some_could_not_be(const struct viewer *v, enum metric_kind kind)
@@ -100,7 +121,8 @@ some_could_not_be(const struct viewer *v, enum metric_kind kind)
 		const struct calls_lost calls =
 			calls_lost(profile_experiment(v->prof, e));
 
-		if (slots_unseen(&calls, kind) || has_no_slot(&calls, kind))
+		if (slots_unseen(&calls, kind) || has_no_slot(&calls, kind) ||
+		    hides_heap(&calls, kind))
 			return true;
 	}
 	return false;
@@ -214,7 +236,8 @@ nothing_traced(struct viewer *v, enum metric_kind kind, FILE *out)
 
 	const uint64_t events = events_of(v, kind);
 
-	v->untraced |= !events && all_traced(v, kind) && none_could_be(v, kind);
+	v->untraced |= !events && all_traced(v, kind) &&
+		(none_could_be(v, kind) || all_hide_heap(v, kind));
 	if (viewer_is_delimited(v))
 		return false;	/* a table without rows; see heap_notes */
 	tell_nothing(v, which, events, out);
