@@ -13,6 +13,12 @@
 #include "private.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum {
+	REFS_MAX = 1 << 22,	/* candidates of all spans together */
+	LIVE_MAX = 1 << 14,	/* ... of one */
+};
 
 static uint64_t
 record_end(const struct experiment_map_record *rec)
@@ -79,7 +85,17 @@ note_change(struct space *sp, uint64_t time_ns)
 	sp->changes[sp->changes_len++] = time_ns;
 }
 
-/* Candidates in order of their load; insertion, since there are few. */
+static void
+crowd(struct space *sp)
+{
+	if (!sp->crowded)
+		experiment_note_damage(sp->reader, "map.xml", "more load "
+			"objects overlap than can be told apart");
+	sp->crowded = true;
+}
+
+/* Candidates in order of their load. Of the many of a file that means harm the
+ * youngest alone. */
 static void
 add_span(struct space *sp, uint64_t from, uint64_t to, const uint32_t *live,
 	 size_t n)
@@ -88,57 +104,102 @@ add_span(struct space *sp, uint64_t from, uint64_t to, const uint32_t *live,
 
 	if (!n)
 		return;
-	sp->refs = xgrow(sp->refs, &sp->refs_cap, first + n, sizeof *sp->refs);
-	for (size_t i = 0; i < n; i++) {
-		const uint64_t time = record(sp, live[i])->time_ns;
-		size_t at = sp->refs_len++;
-
-		for (; at > first &&
-		     record(sp, sp->refs[at - 1])->time_ns > time; at--)
-			sp->refs[at] = sp->refs[at - 1];
-		sp->refs[at] = live[i];
+	if (n > REFS_MAX - first && n > 1) {
+		crowd(sp);
+		live += n - 1;
+		n = 1;
 	}
+	sp->refs = xgrow(sp->refs, &sp->refs_cap, first + n, sizeof *sp->refs);
+	memcpy(sp->refs + first, live, n * sizeof *live);
+	sp->refs_len += n;
 	sp->spans = xgrow(sp->spans, &sp->cap, sp->len + 1, sizeof *sp->spans);
 	sp->spans[sp->len++] = (struct span){ from, to, (uint32_t)first,
 					      (uint32_t)n };
-	for (size_t i = first; i < sp->refs_len; i++) {
-		const struct experiment_map_record *rec =
-			record(sp, sp->refs[i]);
-
-		if (n > 1)
-			note_change(sp, rec->time_ns);
-		if (rec->until_ns != UINT64_MAX)
-			note_change(sp, rec->until_ns);
-	}
 }
 
-static size_t
-drop_ended(const struct space *sp, uint32_t *live, size_t n, uint64_t addr)
+static void
+note_end(struct space *sp, const struct experiment_map_record *rec)
+{
+	if (rec->until_ns != UINT64_MAX)
+		note_change(sp, rec->until_ns);
+}
+
+/* Those that are there at one address, in order of their load. */
+struct live {
+	uint32_t *items;
+	size_t len, cap;
+	uint64_t first_end;	/* of theirs */
+};
+
+/* Behind those that were loaded before it, or with it. When another one is
+ * there it matters when they came. */
+static void
+put_live(struct space *sp, struct live *l, uint32_t index)
+{
+	const struct experiment_map_record *rec = record(sp, index);
+	size_t low = 0, high;
+
+	if (l->len == LIVE_MAX) {
+		crowd(sp);
+		memmove(l->items, l->items + 1, --l->len * sizeof *l->items);
+	}
+	if (l->len == 1)
+		note_change(sp, record(sp, l->items[0])->time_ns);
+	if (l->len)
+		note_change(sp, rec->time_ns);
+	note_end(sp, rec);
+	high = l->len;
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (record(sp, l->items[mid])->time_ns > rec->time_ns)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	l->items = xgrow(l->items, &l->cap, l->len + 1, sizeof *l->items);
+	memmove(l->items + low + 1, l->items + low,
+		(l->len - low) * sizeof *l->items);
+	l->items[low] = index;
+	l->len++;
+	if (record_end(rec) < l->first_end)
+		l->first_end = record_end(rec);
+}
+
+static void
+drop_ended(const struct space *sp, struct live *l, uint64_t addr)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < n; i++)
-		if (record_end(record(sp, live[i])) > addr)
-			live[kept++] = live[i];
-	return kept;
+	if (l->first_end > addr)
+		return;
+	l->first_end = UINT64_MAX;
+	for (size_t i = 0; i < l->len; i++) {
+		const uint64_t end = record_end(record(sp, l->items[i]));
+
+		if (end <= addr)
+			continue;
+		l->items[kept++] = l->items[i];
+		if (end < l->first_end)
+			l->first_end = end;
+	}
+	l->len = kept;
 }
 
 static void
 sweep(struct space *sp, const struct start *starts, size_t n,
       const uint64_t *cuts, size_t n_cuts)
 {
-	uint32_t *live = NULL;
-	size_t cap = 0, len = 0, next = 0;
+	struct live live = { .first_end = UINT64_MAX };
+	size_t next = 0;
 
 	for (size_t c = 0; c + 1 < n_cuts; c++) {
-		len = drop_ended(sp, live, len, cuts[c]);
-		for (; next < n && starts[next].addr == cuts[c]; next++) {
-			live = xgrow(live, &cap, len + 1, sizeof *live);
-			live[len++] = starts[next].index;
-		}
-		add_span(sp, cuts[c], cuts[c + 1], live, len);
+		drop_ended(sp, &live, cuts[c]);
+		for (; next < n && starts[next].addr == cuts[c]; next++)
+			put_live(sp, &live, starts[next].index);
+		add_span(sp, cuts[c], cuts[c + 1], live.items, live.len);
 	}
-	free(live);
+	free(live.items);
 }
 
 void

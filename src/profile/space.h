@@ -19,6 +19,7 @@ struct space {
 	size_t len, cap;
 	uint32_t *refs;		/* map records */
 	size_t refs_len, refs_cap;
+	bool crowded;		/* more overlap than are kept: it was said */
 	uint64_t *changes;	/* times when an answer may change; sorted */
 	size_t changes_len, changes_cap;
 };
