@@ -79,6 +79,9 @@ bool judge_unconcerned(const struct target *t, const struct breakpoint *bp,
  * that is due to it. -1: it has ended, or has not come behind it within the
  * limit; then it stands within its system call. */
 int step_one(struct target *t, pid_t tid, unsigned limit_ms);
+/* The trap of a step of ours is queued for a thread that stands for something
+ * else: it is its next stop, before anything of the program. */
+bool step_trap_queued(const struct hold *h);
 
 /* ---- breakpoint.c ------------------------------------------------------- */
 

@@ -38,7 +38,8 @@ struct hold {
 	bool spared;		/* it was in a call that a stop cuts short */
 	bool sleeps;		/* it did when looked at last, before a stop */
 	bool at_trap;		/* it hit one, and its pc is put back */
-	bool stepping;		/* by us: the trap after it is ours */
+	bool stepping;		/* by us: the trap after it is ours. Until it
+				 * stands, and none is queued */
 	bool masked;		/* by a step that did not end: mask is due */
 	bool armed;		/* all watches of breakpoints are set */
 	bool suspended;		/* it stands while the others run */
@@ -181,6 +182,8 @@ void hold_repair(struct target *t, const struct hold *h);
 void hold_delivers(struct target *t, pid_t tid, const siginfo_t *si);
 /* The signal that a stopped thread is about to get, 0 for all other stops. */
 int signal_of_stop(pid_t tid, siginfo_t *info);
+/* This SIGTRAP was made by a step or a watch of ours: it is for nobody. */
+bool sigtrap_is_ours(pid_t tid, const siginfo_t *info);
 /* Record why a ptrace request failed: running, gone, or errno. -1. */
 int ptrace_failed(pid_t tid, const char *what);
 pid_t tracer_tid(void);

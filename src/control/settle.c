@@ -4,8 +4,8 @@
  * freedom. On the way signals are delivered, births and execs noted, hits of
  * breakpoints taken back.
  */
+#include "breakpoint.h"
 #include "hazard.h"
-#include "private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,6 +74,22 @@ hold_pass(struct pack *p, const struct event *ev)
 	return 0;
 }
 
+/* It stands as it was asked to, with nothing of a breakpoint behind that. */
+static bool
+is_plain(struct pack *p, const struct event *ev)
+{
+	switch (ev->kind) {
+	case EVENT_GROUP_STOP:
+		return true;
+	case EVENT_SYSCALL:
+		return thread_is_back(p->target, ev->tid);
+	case EVENT_STOPPED:
+		return !breakpoint_signal_queued(p->target, ev->tid);
+	default:
+		return false;
+	}
+}
+
 int
 hold_step(struct pack *p, pid_t tid, int status)
 {
@@ -88,14 +104,14 @@ hold_step(struct pack *p, pid_t tid, int status)
 		return -1;
 	}
 	hold_note(h, &ev);
-	if (ev.kind == EVENT_GROUP_STOP ||
-	    (ev.kind == EVENT_SYSCALL && thread_is_back(p->target, tid)))
-		return 1;
 
-	const bool drain = ev.kind == EVENT_STOPPED;
+	const bool stepped = step_trap_queued(h);
+	const bool drain = stepped || ev.kind == EVENT_STOPPED;
 
-	if (drain && !breakpoint_signal_queued(p->target, tid))
+	if (!stepped && is_plain(p, &ev)) {
+		h->stepping = false;
 		return 1;
+	}
 
 	/* it is to be told of that first, and stands with it */
 	if (ev.kind == EVENT_SIGNAL && h->want == WANT_STOPPED &&
@@ -133,7 +149,7 @@ hold_step(struct pack *p, pid_t tid, int status)
 	/*
 	 * Any stop takes a request for a plain one back (ptrace_stop clears
 	 * JOBCTL_TRAP_STOP; a 1 kHz timer shows it within 200 stops): ask
-	 * again. But not while a hit of ours is queued behind this stop: the
+	 * again. But not while a trap of ours is queued behind this stop: the
 	 * new one would come in front of it for ever.
 	 */
 	if (!drain)
@@ -212,6 +228,18 @@ detach(struct pack *p, pid_t tid)
 	return (int)ptrace(PTRACE_DETACH, tid, 0, (long)signal);
 }
 
+/* Its first stop came late, and is looked at by nobody else. */
+static bool
+drain_step_trap(struct pack *p, struct hold *h)
+{
+	if (!step_trap_queued(h))
+		return false;
+	h->asked = true;	/* as soon as the trap comes */
+	(void)ptrace(PTRACE_CONT, h->tid, 0, (long)hold_due_signal(p, h->tid));
+	h->stopped = false;
+	return true;
+}
+
 int
 hold_let_go(struct pack *p, pid_t tid)
 {
@@ -219,7 +247,7 @@ hold_let_go(struct pack *p, pid_t tid)
 	struct hold *h;
 
 	while ((h = pack_find(p, tid))) {
-		if (h->stopped) {
+		if (h->stopped && !drain_step_trap(p, h)) {
 			hold_repair(p->target, h);
 			if (detach(p, tid) == 0) {
 				pack_drop(p, tid);

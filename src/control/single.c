@@ -9,6 +9,11 @@
  *	     |                  \-> no stop: it waits in a call
  *	     +---- INTERRUPT: the call goes on with it --------------+
  *
+ * The end of a call that is stepped raises the step's trap (x86: TRAP_BRKPT,
+ * user_single_step_report, 6.18), also where our stop ends it. It is queued
+ * behind that stop, and would kill whoever is let go with it: so settle.c takes
+ * it out on the way to a plain stop.
+ *
  * Signals are held back, so that no handler is entered instead; but not where
  * the instruction is a system call, which may ask for the mask, change it, wait
  * with another or give it to a child, or goes on in one; nor those that the
@@ -92,6 +97,27 @@ at_system_call(struct target *t, const struct user_regs_struct *regs)
 	return machine_waits(regs) || machine_enters_kernel(code, n);
 }
 
+/* The program's own is another, and stays: one that it is sent, or its int3. */
+bool
+step_trap_queued(const struct hold *h)
+{
+	enum { AT_ONCE = 16 };
+	struct __ptrace_peeksiginfo_args ask = { .nr = AT_ONCE };
+	siginfo_t due[AT_ONCE];
+	long n;
+
+	if (!h->stepping)
+		return false;
+	while ((n = ptrace(PTRACE_PEEKSIGINFO, h->tid, &ask, due)) > 0) {
+		for (long i = 0; i < n; i++)
+			if (due[i].si_signo == SIGTRAP &&
+			    sigtrap_is_ours(h->tid, &due[i]))
+				return true;
+		ask.off += (uint64_t)n;
+	}
+	return false;
+}
+
 /* To a plain stop from the one behind the step; from a call that waits. */
 static void
 stand(struct target *t, pid_t tid)
@@ -171,7 +197,7 @@ step_one(struct target *t, pid_t tid, unsigned limit_ms)
 	const int r = step_somehow(t, tid, &regs, limit_ms);
 
 	h = pack_find(&t->pack, tid);
-	if (h)
+	if (h && h->stopped)	/* else its trap may come yet */
 		h->stepping = false;
 	return h ? r : -1;
 }

@@ -58,6 +58,14 @@ is_own_trap(pid_t tid, const siginfo_t *info)
 				   memory_look(t, pc - 1, &before, 1) == 0);
 }
 
+bool
+sigtrap_is_ours(pid_t tid, const siginfo_t *info)
+{
+	return info->si_code == TRAP_HWBKPT ||
+		(info->si_code == TRAP_TRACE && is_step_of_ours(tid)) ||
+		!is_own_trap(tid, info);
+}
+
 /*
  * Asked of the kernel and not of our memory, so that no path forgets one. At
  * every stop but a signal's delivery si_code holds the event, or repeats
@@ -81,12 +89,9 @@ signal_of_stop(pid_t tid, siginfo_t *info)
 		return 0;
 	if (info->si_signo != SIGTRAP)
 		return info->si_signo;
-	if (info->si_code == SIGTRAP || info->si_code == (SIGTRAP | 0x80) ||
-	    info->si_code == TRAP_HWBKPT)
+	if (info->si_code == SIGTRAP || info->si_code == (SIGTRAP | 0x80))
 		return 0;
-	if (info->si_code == TRAP_TRACE && is_step_of_ours(tid))
-		return 0;
-	return is_own_trap(tid, info) ? SIGTRAP : 0;
+	return sigtrap_is_ours(tid, info) ? 0 : SIGTRAP;
 }
 
 /* ESRCH says "not stopped" as well as "gone"; look which it is. */
