@@ -104,7 +104,7 @@ add_span(struct space *sp, uint64_t from, uint64_t to, const uint32_t *live,
 
 	if (!n)
 		return;
-	if (n > REFS_MAX - first && n > 1) {
+	if (n > 1 && first + n > REFS_MAX) {
 		crowd(sp);
 		live += n - 1;
 		n = 1;
