@@ -7,6 +7,7 @@
 #include "foreign.h"
 
 #include <elfutils/libdwelf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -98,6 +99,15 @@ tell_other(struct core *core, const char *path)
 			"shown; put the file of that build there", path);
 }
 
+static void
+tell_missing(struct core *core, const char *path)
+{
+	if (!core->trouble)
+		core->trouble = xasprintf("%s: %s: the frames of the program "
+			"have no names, and may end there; name its file: "
+			"sonde PROGRAM CORE", path, strerror(errno));
+}
+
 int
 core_open_file(struct core *core, size_t n)
 {
@@ -108,6 +118,8 @@ core_open_file(struct core *core, size_t n)
 		return file->fd;
 	file->sought = true;
 	file->fd = core_open_regular(path);
+	if (file->fd < 0 && file->is_program)
+		tell_missing(core, path);
 	if (file->fd < 0 ||
 	    same_build(core, file->fd, first_map(core, n)))
 		return file->fd;

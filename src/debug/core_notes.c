@@ -294,7 +294,7 @@ is_listed(const struct core *core, const char *shown)
 }
 
 static void
-add_object(struct core *core, const struct core_map *m)
+add_object(struct core *core, const struct core_map *m, bool is_program)
 {
 	struct core_file *file = &core->files[m->file];
 	const char *path = file->path;
@@ -302,12 +302,15 @@ add_object(struct core *core, const struct core_map *m)
 
 	if (is_listed(core, file->path))
 		return;
-	if (core->object_len == 0 && core->program) {
+	if (is_program) {
+		if (!core->program)
+			core->program = xstrdup(file->path);
 		path = core->program;
 		file->is_program = true;
 	}
-	if (core_is_other_build(core, m->file)) {
-		/* where it was is known; nothing that the file says is true */
+	if (core_is_other_build(core, m->file) ||
+	    (is_program && !bias_of(path, m, &bias))) {
+		/* where it was is known; nothing that a file says is true */
 		core->objects[core->object_len++] = (struct debug_object){
 			.path = "", .shown = file->path, .prefix = "",
 			.start = m->start, .end = last_end(core, m->file),
@@ -323,8 +326,6 @@ add_object(struct core *core, const struct core_map *m)
 			.bias = bias,
 		};
 	}
-	if (core->object_len == 1 && !core->program)
-		core->program = xstrdup(file->path);
 }
 
 /* The program is the file that holds its headers, as the kernel says; else the
@@ -349,8 +350,8 @@ core_make_objects(struct core *core)
 {
 	core->objects = xcalloc(core->file_len + 1, sizeof *core->objects);
 	if (core->map_len)
-		add_object(core, &core->maps[program_map(core)]);
+		add_object(core, &core->maps[program_map(core)], true);
 	for (size_t i = 0; i < core->map_len; i++)
-		add_object(core, &core->maps[i]);
+		add_object(core, &core->maps[i], false);
 	add_vdso(core);
 }
