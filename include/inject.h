@@ -404,6 +404,8 @@ int guest_refresh(struct guest *g, struct inject_report *report);
 size_t guest_drain(struct guest *g,
 		   void (*visit)(void *arg, const struct record *r),
 		   void *arg);
+/* Records that the window's thread cannot have written; visit got none. */
+uint64_t guest_forged(const struct guest *g);
 /* How full the fullest ring was that guest_drain found, in percent. */
 unsigned guest_crowding(const struct guest *g);
 /* From now on what was drained stays where it is until it is settled, and the

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -119,18 +120,34 @@ allocate(int fd, uint64_t size)
 	return 0;
 }
 
+/* Until the seals were there, other processes of its user could cut it. */
+static int
+check_size(int fd, uint64_t size)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return fail_errno("look at the record memory");
+	if ((uint64_t)st.st_size == size)
+		return 0;
+	return fail(FAIL_UNSUITABLE, "somebody made the record memory %lld "
+		    "bytes of %llu before it was sealed",
+		    (long long)st.st_size, (unsigned long long)size);
+}
+
+/* Pages come last: what is sealed cannot lose them for good. */
 int
 channel_size(int fd, uint64_t size, uint64_t now)
 {
 	if (ftruncate(fd, (off_t)size) < 0)
 		return fail_errno("size the record memory");
-	if (allocate(fd, now) < 0)
-		return -1;
 	if (handled(HAZARD_AREA_CUT) &&
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW |
 		  F_SEAL_SEAL) < 0)
 		return fail_errno("seal the record memory");
-	return 0;
+	if (check_size(fd, size) < 0)
+		return -1;
+	return allocate(fd, now);
 }
 
 void *

@@ -45,9 +45,10 @@ learn_tids(struct guest *g)
 {
 	pid_t *tids = NULL;
 	size_t cap = 0;
-	const ssize_t n = target_threads(g->t, &tids, &cap);
-	ssize_t i;
+	ssize_t i, n;
 
+	g->learnt_ns = now_ns();
+	n = target_threads(g->t, &tids, &cap);
 	for (i = 0; i < n; i++)
 		map_put(&g->tids, (uint64_t)thread_inner_tid(g->t, tids[i]),
 			(uint64_t)tids[i]);
@@ -61,6 +62,14 @@ thread_exists(struct target *t, pid_t tid)
 
 	snprintf(path, sizeof path, "task/%d", tid);
 	return faccessat(target_proc(t), path, F_OK, 0) == 0;
+}
+
+bool
+guest_tid_is_plausible(uint32_t tid)
+{
+	enum { NUMBERS = 1 << 22 };	/* the kernel has no more */
+
+	return tid > 0 && tid <= NUMBERS;
 }
 
 pid_t
@@ -87,9 +96,32 @@ guest_known_tid(struct guest *g, pid_t tid)
 		return (pid_t)outer;
 	if (now_ns() - g->learnt_ns < AGAIN_NS)
 		return 0;
-	tid = guest_outer_tid(g, tid);
-	g->learnt_ns = now_ns();
-	return tid;
+	return guest_outer_tid(g, tid);
+}
+
+bool
+guest_tid_since(struct guest *g, pid_t tid, uint64_t met_ns,
+		uint64_t round_ns, pid_t *outer)
+{
+	uint64_t at = (uint64_t)tid;
+
+	if (g->other_namespace && !map_get(&g->tids, (uint64_t)tid, &at)) {
+		if (g->learnt_ns < round_ns)
+			learn_tids(g);
+		if (!map_get(&g->tids, (uint64_t)tid, &at))
+			at = 0;
+	}
+	*outer = (pid_t)at;
+	return at || g->learnt_ns > met_ns;
+}
+
+bool
+guest_thread_ended(struct guest *g, uint32_t tid, pid_t outer)
+{
+	if (outer && thread_exists(g->t, outer))
+		return false;
+	(void)map_remove(&g->tids, tid);
+	return true;
 }
 
 /* ---- draining ------------------------------------------------------------ */
@@ -111,11 +143,43 @@ record_is_sound(const struct record *r, uint64_t left)
 /* The largest record, as words. */
 enum { RECORD_WORDS = sizeof(struct record) / 8 + RECORD_DEPTH_MAX };
 
-static size_t
-drain_window(struct guest *g, struct record_window *w, uint64_t *taken,
-	     unsigned char *ring,
-	     void (*visit)(void *, const struct record *), void *arg)
+struct sink {
+	void (*visit)(void *, const struct record *);
+	void *arg;
+};
+
+/* A window has one thread at a time, and is free again only when we have taken
+ * all of that one's: a record of another is made up. The rings of a visit that
+ * was killed may have those of threads before it. */
+static bool
+is_of_owner(const struct guest *g, const struct record *r, uint32_t owner)
 {
+	return g->tids_known ? guest_tid_is_plausible(r->tid) :
+		r->tid == owner;
+}
+
+static void
+hand_on(struct guest *g, struct record *r, const struct sink *to)
+{
+	uint64_t outer;
+
+	/* who is not there any more keeps the number he gave himself */
+	if (g->other_namespace && map_get(&g->tids, r->tid, &outer))
+		r->tid = (uint32_t)outer;
+	to->visit(to->arg, r);
+}
+
+/* No more than the ring holds, however much is written meanwhile. */
+static size_t
+drain_window(struct guest *g, uint32_t i, uint32_t owner,
+	     const struct sink *to)
+{
+	unsigned char *base = (unsigned char *)g->area;
+	struct record_window *w = (struct record_window *)
+		(base + g->layout.windows_at) + i;
+	const unsigned char *ring = base + g->layout.rings_at +
+		(uint64_t)i * g->layout.window_bytes;
+	uint64_t *taken = g->taken ? &g->taken[i] : &w->tail;
 	const uint64_t size = g->layout.window_bytes;
 	const uint64_t head = __atomic_load_n(&w->head, __ATOMIC_ACQUIRE);
 	uint64_t tail = *taken;
@@ -137,17 +201,17 @@ drain_window(struct guest *g, struct record_window *w, uint64_t *taken,
 		memcpy(copy, ring + at, head_bytes);
 		if (!record_is_sound(rec, left))
 			break;
-		if (rec->kind == RECORD_SAMPLE) {
-			const pid_t tid = guest_outer_tid(g,
-						(pid_t)rec->tid);
-
-			memcpy(rec->pcs, ring + at + sizeof *rec,
-			       rec->size - sizeof *rec);
-			rec->tid = tid ? (uint32_t)tid : rec->tid;
-			visit(arg, rec);
-			n++;
-		}
 		tail += rec->size;
+		if (rec->kind != RECORD_SAMPLE)
+			continue;
+		if (!is_of_owner(g, rec, owner)) {
+			g->forged++;
+			continue;
+		}
+		memcpy(rec->pcs, ring + at + sizeof *rec,
+		       rec->size - sizeof *rec);
+		hand_on(g, rec, to);
+		n++;
 	}
 	if (tail != head)
 		g->spoiled++;
@@ -155,47 +219,68 @@ drain_window(struct guest *g, struct record_window *w, uint64_t *taken,
 	return n;
 }
 
-bool
-guest_tid_ended(struct guest *g, uint32_t tid)
+/* Whose the windows are; what is taken later is read in the next round. */
+static uint32_t *
+owners_of(struct guest *g)
 {
-	const pid_t outer = guest_outer_tid(g, (pid_t)tid);
+	const struct record_window *w = (const struct record_window *)
+		((unsigned char *)g->area + g->layout.windows_at);
+	uint32_t *owners = xcalloc(g->layout.windows, sizeof *owners);
+	bool unknown = false;
+	uint64_t outer;
 
-	if (outer && thread_exists(g->t, outer))
-		return false;
-	(void)map_remove(&g->tids, tid);
-	return true;
+	for (uint32_t i = 0; i < g->layout.windows; i++) {
+		owners[i] = __atomic_load_n(&w[i].tid, __ATOMIC_ACQUIRE);
+		unknown |= owners[i] && g->other_namespace &&
+			!map_get(&g->tids, owners[i], &outer);
+	}
+	/* once for all: whom it does not find has ended */
+	if (unknown && !g->tids_known)
+		learn_tids(g);
+	return owners;
+}
+
+static bool
+owner_ended(struct guest *g, uint32_t tid)
+{
+	uint64_t outer = tid;
+
+	if (!guest_tid_is_plausible(tid) ||
+	    (g->other_namespace && !map_get(&g->tids, tid, &outer)))
+		outer = 0;
+	return guest_thread_ended(g, tid, (pid_t)outer);
 }
 
 size_t
 guest_drain(struct guest *g,
 	    void (*visit)(void *arg, const struct record *r), void *arg)
 {
-	unsigned char *base = (unsigned char *)g->area;
 	struct record_window *w = (struct record_window *)
-		(base + g->layout.windows_at);
-	unsigned char *rings = base + g->layout.rings_at;
+		((unsigned char *)g->area + g->layout.windows_at);
+	const struct sink to = { visit, arg };
+	uint32_t *owners = owners_of(g);
 	size_t n = 0;
-	uint32_t i;
 
 	g->crowded = 0;
-	for (i = 0; i < g->layout.windows; i++) {
-		const uint32_t tid = __atomic_load_n(&w[i].tid,
-						     __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < g->layout.windows; i++) {
 		bool ended;
-		size_t k;
 
-		if (!tid)
+		if (!owners[i])
 			continue;
 		/* First: who ended before has written all it ever will. */
-		ended = guest_tid_ended(g, tid);
-		k = drain_window(g, &w[i], g->taken ? &g->taken[i] : &w[i].tail,
-				 rings + (uint64_t)i * g->layout.window_bytes,
-				 visit, arg);
-		n += k;
+		ended = owner_ended(g, owners[i]);
+		n += drain_window(g, i, owners[i], &to);
 		if (ended)
 			__atomic_store_n(&w[i].tid, 0, __ATOMIC_RELEASE);
 	}
+	free(owners);
 	return n;
+}
+
+uint64_t
+guest_forged(const struct guest *g)
+{
+	return g->forged;
 }
 
 unsigned

@@ -272,6 +272,7 @@ struct guest {
 	struct record_area layout;	/* our own copy: nobody changes it */
 	uint64_t size;		/* mapped; 0: area is only a plan */
 	uint64_t spoiled;	/* rings that made no sense */
+	uint64_t forged;	/* records of no thread that can be */
 	uint64_t crowded;	/* bytes of the fullest, by the last drain */
 	unsigned seed;
 	int signo;		/* of the ticks, once started */
@@ -288,7 +289,7 @@ struct guest {
 	uint64_t passing, passing_end;	/* memory that is about to go */
 	struct map tids;	/* then: theirs -> ours */
 	bool tids_known;	/* no other will be asked for */
-	uint64_t learnt_ns;	/* when guest_known_tid last looked for one */
+	uint64_t learnt_ns;	/* when they were last looked for */
 	uint64_t *taken;	/* by window: read, not settled; NULL: none */
 	struct tracing *tracing;	/* NULL: nothing is traced */
 };
@@ -300,13 +301,20 @@ int guest_command(struct guest *g, struct collector_call *call,
 void guest_start_call(const struct guest *g, enum guest_clock clock,
 		      struct collector_call *call);
 void guest_started(struct guest *g, const struct collector_call *call);
+/* Can a thread have that number? */
+bool guest_tid_is_plausible(uint32_t tid);
 /* Our number of a thread that the target calls tid; 0: it has ended. */
 pid_t guest_outer_tid(struct guest *g, pid_t tid);
 /* The same, of what may be no thread, or one that ended long ago, as often as
  * calls come: 0, too, where it was not looked for. */
 pid_t guest_known_tid(struct guest *g, pid_t tid);
-/* The thread of that number in the target's namespace is no more. */
-bool guest_tid_ended(struct guest *g, uint32_t tid);
+/* The same at most once in a round, of one that was met then: false if that
+ * cannot be told in this round any more. */
+bool guest_tid_since(struct guest *g, pid_t tid, uint64_t met_ns,
+		     uint64_t round_ns, pid_t *outer);
+/* The thread of that number in the target's namespace is no more; outer: what
+ * is known of it. */
+bool guest_thread_ended(struct guest *g, uint32_t tid, pid_t outer);
 pid_t guest_inner_tid(struct guest *g, pid_t tid);
 /* The number of a thread in its own pid namespace. */
 pid_t thread_inner_tid(struct target *t, pid_t tid);

@@ -43,10 +43,8 @@ static const uint32_t least[] = {
 static pid_t
 owner_of(struct tracing *tr, pid_t inner)
 {
-	enum { NUMBERS = 1 << 22 };	/* the kernel has no more */
-
-	return inner > 0 && inner <= NUMBERS ? guest_known_tid(tr->g, inner) :
-		0;
+	return guest_tid_is_plausible((uint32_t)inner) ?
+		guest_known_tid(tr->g, inner) : 0;
 }
 
 static void
@@ -178,38 +176,77 @@ close_for(struct trace_chunk *c, uint64_t state)
 					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+enum chunk_use { CHUNK_FREE, CHUNK_OPEN, CHUNK_CLOSED };
+
+static enum chunk_use
+meet_chunk(struct tracing *tr, size_t i, uint64_t *state)
+{
+	const struct trace_chunk *c = chunk_of(tr, i);
+
+	*state = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE);
+	if ((*state & 3) != TRACE_OPEN && (*state & 3) != TRACE_CLOSED)
+		return CHUNK_FREE;
+	if (tr->chunks[i].serial != *state >> 2)
+		tr->chunks[i] = (struct chunk_state){
+			.serial = *state >> 2, .inner = c->tid,
+			.met_ns = now_ns(),
+		};
+	return (*state & 3) == TRACE_OPEN ? CHUNK_OPEN : CHUNK_CLOSED;
+}
+
+/* In another namespace threads are looked for once in a round, which tells of
+ * all chunks that were met before. */
+static void
+meet_chunks(struct tracing *tr)
+{
+	uint64_t state;
+
+	tr->round_ns = now_ns();
+	for (size_t i = 0; tr->g->other_namespace && i < tr->layout.chunks; i++)
+		(void)meet_chunk(tr, i, &state);
+}
+
+static bool
+thread_is_known(struct tracing *tr, size_t i)
+{
+	struct chunk_state *c = &tr->chunks[i];
+
+	if (!c->known)
+		c->known = guest_tid_since(tr->g, (pid_t)c->inner, c->met_ns,
+					   tr->round_ns, &c->tid);
+	return c->known;
+}
+
 static void
 drain_chunk(struct tracing *tr, size_t i, bool last, trace_sink sink,
 	    void *arg)
 {
-	struct trace_chunk *c = chunk_of(tr, i);
-	const uint64_t state = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE);
-	const uint32_t was = tr->chunks[i].at, how = state & 3;
-	pid_t inner, tid;
+	uint64_t state;
+	const enum chunk_use use = meet_chunk(tr, i, &state);
+	const struct chunk_state *c = &tr->chunks[i];
+	const uint32_t was = c->at;
+	enum chunk_end end = AT_ITS_END;
+	bool sound;
+	pid_t tid;
 
-	if (how != TRACE_OPEN && how != TRACE_CLOSED)
+	if (use == CHUNK_FREE || (!thread_is_known(tr, i) && !last))
 		return;
-	if (tr->chunks[i].serial != state >> 2)
-		tr->chunks[i] = (struct chunk_state){ .serial = state >> 2 };
-	inner = (pid_t)c->tid;
-	tid = tr->chunks[i].tid;
-	if (!tid)
-		tid = tr->chunks[i].tid = guest_outer_tid(tr->g, inner);
-
-	const enum chunk_end end = read_chunk(tr, i, tid ? tid : inner, sink,
-					      arg);
-
+	tid = c->tid ? c->tid : (pid_t)c->inner;
+	sound = guest_tid_is_plausible(c->inner);
+	tr->spoiled += !sound;
+	if (sound)
+		end = read_chunk(tr, i, tid, sink, arg);
 	if (last)
 		return;
-	if (how == TRACE_CLOSED && end == AT_ITS_END) {
+	if (!sound || (use == CHUNK_CLOSED && end == AT_ITS_END)) {
 		give_back(tr, i);
 		return;
 	}
 	/* A thread that has ended closes nothing; asked where nothing has come
 	 * for a round. What it wrote while we looked is read first. */
-	if (tr->chunks[i].at == was && guest_tid_ended(tr->g, c->tid) &&
-	    (how == TRACE_CLOSED || close_for(c, state))) {
-		(void)read_chunk(tr, i, tid ? tid : inner, sink, arg);
+	if (c->at == was && guest_thread_ended(tr->g, c->inner, c->tid) &&
+	    (use == CHUNK_CLOSED || close_for(chunk_of(tr, i), state))) {
+		(void)read_chunk(tr, i, tid, sink, arg);
 		give_back(tr, i);
 	}
 }
@@ -253,6 +290,7 @@ tracing_drain(struct tracing *tr, bool all, trace_sink sink, void *arg)
 
 	tracing_calibrate(tr);
 	look_for_filters(tr);
+	meet_chunks(tr);
 	for (size_t n = 0; n < tr->layout.chunks && now_ns() < until; n++) {
 		/* a slow disk makes a round long */
 		__atomic_fetch_add(&tr->area->beat, 1, __ATOMIC_RELEASE);
@@ -265,6 +303,7 @@ void
 trace_drain_last(struct tracing *tr, trace_sink sink, void *arg)
 {
 	tracing_calibrate(tr);
+	meet_chunks(tr);
 	for (size_t i = 0; i < tr->layout.chunks; i++)
 		drain_chunk(tr, i, true, sink, arg);
 }

@@ -19,8 +19,11 @@ struct pace {			/* of time, from a moment on */
 
 struct chunk_state {		/* ours, of a chunk */
 	uint64_t serial;	/* that we read; 0: none */
+	uint64_t met_ns;
 	uint32_t at;		/* bytes read */
-	pid_t tid;		/* by our numbers; 0: not asked yet */
+	uint32_t inner;		/* whose it was then, by their numbers */
+	pid_t tid;		/* by ours, once known; 0: it had ended */
+	bool known;
 };
 
 struct tracing {
@@ -36,7 +39,7 @@ struct tracing {
 	double ns_per_tick;		/* since then */
 	struct pace pace, pace_before;	/* from the last round on; until then */
 	struct chunk_state *chunks;
-	uint64_t rounds;
+	uint64_t rounds, round_ns;	/* since when this one lasts */
 	size_t next;		/* chunk that a round begins with */
 	uint64_t pass_began_ns, read_until_ns;	/* with the first chunk */
 	uint64_t spoiled;		/* chunks that made no sense */

@@ -138,6 +138,7 @@ inject_drain(void *engine, bool final)
 	/* a tick that comes has what is missing before it */
 	inject_book_losses(e);
 	guest_drain(e->guest, inject_guest_record, e);
+	inject_tell_forged(e);
 	inject_book_losses(e);
 	if (!final && !execed)
 		inject_watch_handler(e);
@@ -180,6 +181,7 @@ inject_begin_stretch(struct inject *e)
 	e->counted_start_ns = e->counted_ns;
 	e->booked_ns = advance;
 	e->scale = 1;
+	inject_begin_bounds(e);
 	recorder_begin_counts(e->rec);
 	recorder_clock(e->rec, true, e->clock_ns);
 }

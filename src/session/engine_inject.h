@@ -3,7 +3,8 @@
  * The inject engine's files: inject_start.c begins, engine_inject.c runs it,
  * inject_weights.c turns what it brings into packets, inject_system.c finds the
  * place of system time, inject_posix.c asks /proc where perf is refused,
- * inject_mute.c and inject_deaf.c look whether ticks may be sent.
+ * inject_mute.c and inject_deaf.c look whether ticks may be sent,
+ * inject_bounds.c says how much of what records say can be.
  */
 #ifndef SONDE_SESSION_ENGINE_INJECT_H
 #define SONDE_SESSION_ENGINE_INJECT_H
@@ -69,6 +70,10 @@ struct inject {
 	uint64_t utime, stime;		/* ticks at the last drain */
 	uint64_t clock_ns;	/* process CPU clock, last reading */
 	uint64_t clock_start_ns, booked_ns;	/* of this stretch */
+	/* what records may have: see inject_bounds.c */
+	uint64_t newest_ns, newest_at;	/* that clock, read for them */
+	uint64_t slack_ns, records;	/* of this stretch */
+	uint64_t forged, forged_seen;	/* left out: not told; by the guest */
 	bool clock_gone;	/* the process was reaped */
 	uint64_t clock_read_at;		/* now_ns() of that reading */
 	uint64_t counted_ns;		/* by all perf counters together */
@@ -160,6 +165,14 @@ void inject_book_gap(struct inject *e, struct thread *th, uint64_t rest,
 		     const char *cause, const char *detail);
 /* POSIX: tell the guest who is deaf, and whether a handler may make calls. */
 void inject_tell_guest(struct inject *e);
+/* inject_bounds.c: a stretch begins. */
+void inject_begin_bounds(struct inject *e);
+/* So much of the weight of a record as the process can have used. */
+uint64_t inject_bounded(struct inject *e, uint64_t weight);
+/* Counts those that cannot be. */
+bool inject_may_be_true(struct inject *e, const struct record *r);
+/* Records that were left out since the last time. */
+void inject_tell_forged(struct inject *e);
 /* What the guest has counted as lost since the last time. */
 void inject_book_losses(struct inject *e);
 /* What the threads' clocks counted beyond their ticks. */

@@ -270,7 +270,8 @@ inject_guest_record(void *engine, const struct record *r)
 {
 	struct inject *e = engine;
 
-	if (r->kind != RECORD_SAMPLE || r->depth > RECORD_DEPTH_MAX)
+	if (r->kind != RECORD_SAMPLE || r->depth > RECORD_DEPTH_MAX ||
+	    !inject_may_be_true(e, r))
 		return;
 	memset(e->exact, 0, r->depth / 8u + 1);
 	for (size_t i = 0; i < r->depth; i++) {
@@ -287,7 +288,7 @@ inject_guest_record(void *engine, const struct record *r)
 	if (r->late)
 		inject_came_late(e, th);
 	e->latest = th;
-	book_tick(e, th, r, weight_of(e, th, r));
+	book_tick(e, th, r, inject_bounded(e, weight_of(e, th, r)));
 }
 
 void
