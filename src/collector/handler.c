@@ -44,17 +44,23 @@ disposition_change(uint32_t signo, const void *expected,
 	return -EBUSY;
 }
 
-/* Only where the default is in place: a program that has an action of its own
- * uses the signal, and so does one that ignores it, for whom it starts. */
-int64_t
-handler_in(uint32_t signo)
+static struct disposition
+our_disposition(void)
 {
-	const struct disposition ours = {
+	return (struct disposition) {
 		.handler = (void *)hot_signal,
 		.flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
 		.restorer = (void *)hot_restorer,
 		.mask = handler_mask(),
 	};
+}
+
+/* Only where the default is in place: a program that has an action of its own
+ * uses the signal, and so does one that ignores it, for whom it starts. */
+int64_t
+handler_in(uint32_t signo)
+{
+	const struct disposition ours = our_disposition();
 	struct disposition now;
 	int64_t r;
 
@@ -97,6 +103,26 @@ handler_out(struct collector_call *call)
 	if (r == 0 || r == -EBUSY)
 		sonde_owner.signo = guest.signo = 0;
 	return r == -EBUSY ? 0 : r;
+}
+
+/* The kernel forgets what is pending of a signal when it is to be ignored, as
+ * the default of this one says; but who blocks it can get it even so. */
+bool
+handler_rest(void)
+{
+	return guest.signo && handled(HAZARD_LATE_TICK) &&
+		disposition_change(guest.signo, (void *)hot_signal,
+				   &guest.before) == 0;
+}
+
+void
+handler_rested(void)
+{
+	const struct disposition ours = our_disposition();
+
+	if (disposition_change(guest.signo, (void *)SIG_DFL,
+			       &guest.before) == 0)
+		(void)disposition_change(guest.signo, (void *)SIG_DFL, &ours);
 }
 
 int64_t

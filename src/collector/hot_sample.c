@@ -184,22 +184,78 @@ lets_in(uint32_t nr)
 }
 
 /*
- * The call that a late tick has ended begins again: nothing has come for the
- * program. Compilers put the call's number right before it.
+ * How long is this instruction, if it is one that puts an argument into its
+ * register and leaves eax alone? 0: it is another. Reads no more than four
+ * bytes.
  */
+static uint32_t
+argument_size(const unsigned char *p)
+{
+	enum { MOV_IMM = 0xb8, MOV_TO = 0x89, MOV = 0x8b, LEA = 0x8d,
+	       XOR_TO = 0x31, SP = 4, NO_BASE = 5 };
+	const uint32_t rex = (*p & 0xf0) == 0x40 ? *p++ : 0;
+	const uint32_t head = rex ? 3 : 2;	/* with its operands' byte */
+	const uint32_t op = p[0], mod = p[1] >> 6, rm = p[1] & 7;
+	const uint32_t reg = (p[1] >> 3 & 7) | (rex & 4) << 1;
+	const uint32_t to = rm | (rex & 1) << 3;
+
+	if ((op & 0xf8) == MOV_IMM)
+		return (op & 7) | (rex & 1) ? head - 1 + (rex & 8 ? 8 : 4) : 0;
+	if (op == MOV_TO || op == XOR_TO)
+		return mod == 3 && to ? head : 0;
+	if ((op != MOV && op != LEA) || !reg)
+		return 0;
+	if (mod == 3)
+		return head;
+	if (mod == 0 && (rm == NO_BASE ||
+			 (rm == SP && (p[2] & 7) == NO_BASE)))
+		return head + (rm == SP) + 4;
+	return head + (rm == SP) + (mod == 0 ? 0 : mod == 1 ? 1 : 4);
+}
+
+/*
+ * The number of the call that ends before pc; 0: not to be seen, as where a
+ * function gets it as an argument. Compilers put it into eax right before the
+ * call, or some of its arguments come in between. The bytes before the call's
+ * page may not be there.
+ */
+static uint32_t
+call_before(const unsigned char *pc)
+{
+	enum { MOV_EAX = 0xb8, MOV_BYTES = 5, MOST = 40 };
+	const unsigned char *call = pc - 2, *at, *p;
+	const uint64_t there = (uint64_t)call & (PAGE_BYTES - 1);
+	uint32_t back, size, nr;
+
+	if (call[0] != 0x0f || call[1] != 0x05)
+		return 0;
+	for (back = MOV_BYTES; back <= MOST && back <= there; back++) {
+		at = call - back;
+		memcpy(&nr, at + 1, sizeof nr);
+		if (*at != MOV_EAX || !lets_in(nr))
+			continue;
+		for (p = at + MOV_BYTES; p < call; p += size)
+			if (!(size = argument_size(p)))
+				break;
+		if (p == call)
+			return nr;
+	}
+	return 0;
+}
+
+/* The call that a late tick has ended begins again: nothing has come for the
+ * program. */
 static void
 begin_again(void *context)
 {
-	enum { PAGE_MASK = 4095, MOV_EAX = 0xb8, CALL_BYTES = 2, BYTES = 7 };
+	enum { CALL_BYTES = 2 };
 	greg_t *g = ((ucontext_t *)context)->uc_mcontext.gregs;
-	const unsigned char *pc = (const unsigned char *)g[REG_RIP];
 	uint32_t nr;
 
-	if (g[REG_RAX] != -EINTR || ((uint64_t)pc & PAGE_MASK) < BYTES ||
-	    pc[-7] != MOV_EAX || pc[-2] != 0x0f || pc[-1] != 0x05)
+	if (g[REG_RAX] != -EINTR || !handled(HAZARD_LATE_TICK))
 		return;
-	memcpy(&nr, pc - 6, sizeof nr);
-	if (!handled(HAZARD_LATE_TICK) || !lets_in(nr))
+	nr = call_before((const unsigned char *)g[REG_RIP]);
+	if (!nr)
 		return;
 	g[REG_RIP] -= CALL_BYTES;
 	g[REG_RAX] = nr;
@@ -278,10 +334,11 @@ tick(struct record_area *area, uint32_t tid, const siginfo_t *info,
 		count(&area->lost[RECORD_LOST_WINDOW], weight);
 		return;
 	}
+	/* the tracer takes it back; before the next one is due */
+	if (was_blocked(context))
+		disarm(area, info);
 	write_record(area, w, tid, weight, time, context);
 	hot_ring_leave(w);
-	if (was_blocked(context))
-		disarm(area, info);	/* the tracer takes it back */
 }
 
 void

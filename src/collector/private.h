@@ -128,6 +128,10 @@ forked(void)
 int64_t handler_in(uint32_t signo);
 /* As it was, where it is still ours; call->handler_kept: it was not. */
 int64_t handler_out(struct collector_call *call);
+/* The default instead for a moment, until _rested: at the beginning and at the
+ * end of it no tick is pending. False: no. */
+bool handler_rest(void);
+void handler_rested(void);
 /* call->handler_kept: the program has put its own there. */
 int64_t handler_look(struct collector_call *call);
 

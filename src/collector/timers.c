@@ -4,6 +4,11 @@
  * libc's timer_create knows only the caller's. One per thread; the slot table
  * remembers them for the end. A thread that has ended leaves a dead timer,
  * which costs the program one pending-signal slot until we sweep.
+ *
+ * A tick that is pending when its timer is set or deleted comes to nothing
+ * (Linux 6.13 and later), but it still ends a call that lets it in, and
+ * epoll_pwait says EINTR then though no handler has run. So a timer that beats
+ * is left alone, and what is pending is dropped where it is deleted.
  */
 #include "private.h"
 
@@ -34,6 +39,20 @@ arm(int32_t id, uint64_t interval_ns)
 	spec[0].ns = spec[1].ns = (int64_t)(interval_ns % 1000000000);
 	return (int)sys4(__NR_timer_settime, (uint64_t)id, 0,
 			 (uint64_t)spec, 0);
+}
+
+/* Not of a thread that has ended, nor one that was put to sleep. */
+static bool
+beats(int32_t id)
+{
+	struct { int64_t s, ns; } spec[2] = { { 0, 0 }, { 0, 0 } };
+
+	return handled(HAZARD_LATE_TICK) &&
+		sys4(__NR_timer_gettime, (uint64_t)id, (uint64_t)spec, 0,
+		     0) == 0 &&
+		(spec[0].s || spec[0].ns) &&
+		(uint64_t)spec[0].s * 1000000000 + (uint64_t)spec[0].ns ==
+			guest.interval_ns;
 }
 
 static struct timer_slot *
@@ -79,7 +98,9 @@ timer_make(uint32_t tid)
 	int32_t id;
 	int r;
 
-	if (slot) {			/* asleep since a lease ran out */
+	if (slot) {			/* asleep since a lease ran out? */
+		if (beats(slot->id))
+			return 0;
 		r = arm(slot->id, guest.interval_ns);
 		if (r != -ESRCH)
 			return r;
@@ -143,9 +164,14 @@ static int
 timer_take_back(uint32_t tid)
 {
 	struct timer_slot *slot = slot_of(tid);
+	bool rests;
 
-	if (slot)
-		slot_delete(slot);
+	if (!slot)
+		return -ESRCH;
+	rests = handler_rest();
+	slot_delete(slot);
+	if (rests)
+		handler_rested();
 	return -ESRCH;
 }
 
@@ -204,12 +230,15 @@ timers_start(struct collector_call *call)
 void
 timers_stop(void)
 {
+	const bool rests = guest.timer_slots && handler_rest();
 	uint32_t i;
 
 	for (i = 0; i < guest.timer_slots; i++)
 		if (guest.timers[i].tid)
 			slot_delete(&guest.timers[i]);
 	guest.timer_slots = 0;
+	if (rests)
+		handler_rested();
 }
 
 void

@@ -6,8 +6,8 @@
  *		siglongjmp whatever it interrupts
  *	wait	a thread blocks all signals and takes all that come, by
  *		sigtimedwait and a signalfd, while it burns CPU; another hears
- *	poll	a thread lets signals in only while it waits in ppoll, which
- *		must not end for them
+ *	poll	threads let signals in only while they wait in ppoll, pselect
+ *		or epoll_pwait, which must not end for them
  *	deaf	all threads block all signals
  *	full	blocks a signal with a value and sends itself as many as the
  *		queue holds; they must all be there at the end, in order
@@ -15,14 +15,21 @@
  * foreign counts signals that it did not send.
  */
 #include <pthread.h>
+#include <poll.h>
 #include <setjmp.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 
 #include "burn.h"
 #include "victim.h"
+
+#if __GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 35)
+#define HAVE_PWAIT2
+#endif
 
 enum { MOST = 64, KERNEL_SIGSET = 8 };
 
@@ -146,22 +153,73 @@ take_all(void *arg)
 
 /* ---- poll ---------------------------------------------------------------- */
 
+/* epoll_pwait; compilers may put any argument behind the call's number. */
+static long
+open_by_hand(int fd, struct epoll_event *event, int ms, const uint64_t *set)
+{
+	long r;
+
+	__asm__ volatile("movq	%4, %%r8\n"
+			 "	movl	%6, %%eax\n"
+			 "	movl	%5, %%r9d\n"
+			 "	movl	%3, %%r10d\n"
+			 "	movl	$1, %%edx\n"
+			 "	leaq	(%2), %%rsi\n"
+			 "	movl	%1, %%edi\n"
+			 "	syscall"
+			 : "=&a"(r)
+			 : "m"(fd), "b"(event), "m"(ms), "m"(set),
+			   "i"(KERNEL_SIGSET), "i"(SYS_epoll_pwait)
+			 : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10",
+			   "r11", "memory");
+	return r;
+}
+
+enum { WAYS = 5, NAP_MS = 2 };
+
+/* Does it end before its time? */
+static bool
+is_ended(int way, int fd)
+{
+	const struct timespec soon = { 0, NAP_MS * 1000000 };
+	const uint64_t open = 0;
+	struct epoll_event event;
+	sigset_t none;
+
+	sigemptyset(&none);
+	switch (way) {
+	case 0:
+		return ppoll(NULL, 0, &soon, &none) != 0;
+	case 1:
+		return pselect(0, NULL, NULL, NULL, &soon, &none) != 0;
+	case 2:
+		return epoll_pwait(fd, &event, 1, NAP_MS, &none) != 0;
+#ifdef HAVE_PWAIT2
+	case 3:
+		return epoll_pwait2(fd, &event, 1, &soon, &none) != 0;
+#endif
+	default:
+		return open_by_hand(fd, &event, NAP_MS, &open) != 0;
+	}
+}
+
 static void *
 poll_openly(void *arg)
 {
-	const struct timespec soon = { 0, 2000000 };
-	sigset_t none;
+	const int way = (int)(intptr_t)arg;
 	uint64_t x = 1;
 
-	(void)arg;
 	block(SIG_BLOCK, 0);
-	sigemptyset(&none);
+
+	const int fd = epoll_create1(EPOLL_CLOEXEC);
+
 	while (!atomic_load(&victim_over)) {
 		for (int i = 0; i < 10; i++)
 			x = signalled_work(x);
-		if (ppoll(NULL, 0, &soon, &none) < 0)
+		if (is_ended(way, fd))
 			atomic_fetch_add(&foreign, 1);
 	}
+	close(fd);
 	return (void *)(uintptr_t)(x == 0);
 }
 
@@ -208,7 +266,8 @@ int
 main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "wait";
-	pthread_t one, other;
+	const int nways = strcmp(mode, "poll") == 0 ? WAYS : 0;
+	pthread_t one, other, ways[WAYS];
 	const struct itimerval never = { { 0, 0 }, { 0, 0 } };
 
 	victim_init();
@@ -221,14 +280,19 @@ main(int argc, char **argv)
 	if (pthread_create(&one, NULL, strcmp(mode, "jump") == 0 ? jump : hear,
 			   NULL) != 0 ||
 	    pthread_create(&other, NULL, strcmp(mode, "wait") == 0 ? take_all :
-			   strcmp(mode, "poll") == 0 ? poll_openly : hear,
-			   NULL) != 0)
+			   hear, NULL) != 0)
 		return 99;
+	for (int i = 0; i < nways; i++)
+		if (pthread_create(&ways[i], NULL, poll_openly,
+				   (void *)(intptr_t)i) != 0)
+			return 99;
 	victim_ready();
 	victim_serve(mark);
 	setitimer(ITIMER_REAL, &never, NULL);
 	pthread_join(one, NULL);
 	pthread_join(other, NULL);
+	for (int i = 0; i < nways; i++)
+		pthread_join(ways[i], NULL);
 	mark();
 	return victim_end(queue_is_whole() && atomic_load(&foreign) == 0);
 }
