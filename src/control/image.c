@@ -265,19 +265,21 @@ target_takes_signals(struct target *t)
 	return calls_one_of(t, takes_signals);
 }
 
-/* Libraries call prctl and syscall for harmless things, programs, too, but
- * theirs is what makes a sandbox. */
+/* Libraries call prctl for harmless things, programs, too, but theirs is what
+ * makes a sandbox. */
 static const char *const *
 confines_threads(const char *object)
 {
 	static const char *const of_program[] = {
-		"prctl", "syscall", "seccomp_load", NULL,
+		"prctl", "seccomp_load", NULL,
 	};
 
-	return strstr(strrchr(object, '/'), ".so") ? of_program + 2 :
+	return strstr(strrchr(object, '/'), ".so") ? of_program + 1 :
 		of_program;
 }
 
+/* The dispatch of calls takes prctl, and so does a filter, unless no_new_privs
+ * was given to the process, or it is privileged: these are not recognized. */
 char *
 target_confines_threads(struct target *t)
 {

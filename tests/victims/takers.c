@@ -6,7 +6,6 @@
  * sleeps all the time.
  */
 #include <pthread.h>
-#include <sys/prctl.h>
 
 #include "burn.h"
 #include "victim.h"
@@ -68,7 +67,7 @@ take(void *arg)
 {
 	struct taker *t = arg;
 
-	(void)prctl(PR_SET_NAME, t->name);
+	(void)pthread_setname_np(pthread_self(), t->name);
 	wait_for(&begun);
 
 	const uint64_t until = victim_clock(CLOCK_MONOTONIC) + life_ns;
