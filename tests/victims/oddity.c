@@ -77,7 +77,7 @@ be_strict(void)
 {
 	char c = 0;
 
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) < 0)
+	if (syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_STRICT) < 0)
 		_exit(99);
 	do
 		work_round();
@@ -94,7 +94,7 @@ main(int argc, char **argv)
 	pthread_t th;
 
 	victim_init();
-	if (strcmp(how, "private") == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
+	if (strcmp(how, "private") == 0 && syscall(SYS_prctl, PR_SET_DUMPABLE, 0) < 0)
 		return 99;
 	if (strcmp(how, "leader") == 0) {
 		if (pthread_create(&th, NULL, serve, NULL))
