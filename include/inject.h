@@ -132,6 +132,11 @@ bool guest_is_lost(const struct guest *g);
 /* After an exec: a signal of our clock that waits, blocked, for the program
  * that is there now, is taken away. */
 int inject_drop_tick(struct target *t, int signo);
+/* A trap takes from a program that it ignores or blocks SIGTRAP. What it does,
+ * before its first one; and, while it is held, that given back. */
+enum { TRAP_IGNORED = 1, TRAP_BLOCKED = 2 };
+unsigned inject_trap_habit(struct target *t);
+int inject_trap_restore(struct target *t, unsigned habit);
 /* The shared area (include/record.h). */
 struct record_area *guest_area(struct guest *g);
 /* Publish tables: rows are copied into the area, then swapped atomically. */

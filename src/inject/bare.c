@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 #include <linux/time_types.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -59,9 +60,10 @@ call_with(struct borrow *b, long nr, const uint64_t args[6], const void *data,
 	return borrow_syscall(b, nr, own, result, NULL);
 }
 
-int
-bare_syscall(struct target *t, long nr, const uint64_t args[6],
-	     const void *data, size_t n, int64_t *result)
+/* more: signals that the thread blocks from now on, too. */
+static int
+bare(struct target *t, long nr, const uint64_t args[6], const void *data,
+     size_t n, uint64_t more, int64_t *result)
 {
 	struct plan p = { .t = t };
 	struct borrow *b = xcalloc(1, sizeof *b);
@@ -79,6 +81,8 @@ bare_syscall(struct target *t, long nr, const uint64_t args[6],
 			r = call_with(b, nr, args, data, n, result);
 		else if (r == 0)
 			r = fail(FAIL_UNSUITABLE, "it has no vdso");
+		if (r == 0)
+			b->mask |= more;
 		if (borrow_return(b, NULL) < 0)
 			r = -1;
 	}
@@ -86,17 +90,58 @@ bare_syscall(struct target *t, long nr, const uint64_t args[6],
 	return r;
 }
 
+int
+bare_syscall(struct target *t, long nr, const uint64_t args[6],
+	     const void *data, size_t n, int64_t *result)
+{
+	return bare(t, nr, args, data, n, 0, result);
+}
+
 static bool
-is_pending(struct target *t, int signo)
+is_in(struct target *t, const char *set, int signo)
 {
 	char *text = file_read_at(target_proc(t), "status", NULL);
-	const char *at = text ? strstr(text, "\nSigPnd:") : NULL;
-	const bool pending = at && strtoull(at + strlen("\nSigPnd:"), NULL,
-					    16) >> (signo - 1) & 1;
+	const char *at = text ? strstr(text, set) : NULL;
+	const bool found = at && strtoull(at + strlen(set), NULL, 16) >>
+		(signo - 1) & 1;
 
 	free(text);
-	return pending;
+	return found;
 }
+
+/* ---- a trap at the beginning --------------------------------------------- */
+
+unsigned
+inject_trap_habit(struct target *t)
+{
+	return (is_in(t, "\nSigIgn:", SIGTRAP) ? TRAP_IGNORED : 0) |
+		(is_in(t, "\nSigBlk:", SIGTRAP) ? TRAP_BLOCKED : 0);
+}
+
+int
+inject_trap_restore(struct target *t, unsigned habit)
+{
+	const struct {		/* as the kernel has it */
+		void (*handler)(int);
+		uint64_t flags, restorer, mask;
+	} action = { .handler = SIG_IGN };
+	const uint64_t args[6] = {
+		SIGTRAP, habit & TRAP_IGNORED ? BARE_DATA : 0, 0,
+		sizeof action.mask,
+	};
+	int64_t result = 0;
+
+	if (!habit)
+		return 0;
+	if (bare(t, SYS_rt_sigaction, args, &action, sizeof action,
+		 habit & TRAP_BLOCKED ? UINT64_C(1) << (SIGTRAP - 1) : 0,
+		 &result) < 0 || result < 0)
+		return fail_in("give process %d back that it ignores or "
+			       "blocks SIGTRAP", target_pid(t));
+	return 0;
+}
+
+/* ---- a tick that was left ------------------------------------------------ */
 
 /*
  * A tick that its thread had blocked outlives an exec. The new program would
@@ -115,7 +160,7 @@ inject_drop_tick(struct target *t, int signo)
 	};
 	int64_t result;
 
-	if (!is_pending(t, signo))
+	if (!is_in(t, "\nSigPnd:", signo))
 		return 0;
 	if (bare_syscall(t, SYS_rt_sigtimedwait, args, &data, sizeof data,
 			 &result) < 0)

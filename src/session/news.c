@@ -400,7 +400,7 @@ on_exec(struct tracer *tr)
 	/* nobody could be told of signals on the way */
 	target_catch(tr->target, 0);
 	started = tr->execs ? target_hold_at_exec(tr->target) :
-		target_run_to_start(tr->target);
+		tracer_run_to_start(tr);
 	target_catch(tr->target, tr->caught);
 	if (started == 0) {
 		tr->at_start = true;

@@ -185,6 +185,9 @@ int tracer_need_held(struct tracer *tr);
 
 /* Of a program that stands at its exec: to its start, and tell so. */
 int tracer_start(struct tracer *tr);
+/* To where launch_to_start leaves it; a SIGTRAP that the program ignores or
+ * blocks stays so. */
+int tracer_run_to_start(struct tracer *tr);
 /* What its start shall give back; NULL: nothing. */
 void tracer_note_preloaded(struct tracer *tr, const char *preloaded, int fd);
 int tracer_give_back(struct tracer *tr);

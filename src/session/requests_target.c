@@ -48,10 +48,9 @@ do_to_start(struct tracer *tr, struct wire_message *in,
 
 	tr->starting = false;
 	tracer_note_preloaded(tr, preloaded, fd);
-	if (tracer_need_target(tr) < 0 ||
-	    (to_exec ? launch_to_exec(tr->target) :
-	     launch_to_start(tr->target)) < 0 ||
-	    (!to_exec && tracer_give_back(tr) < 0))
+	if (tracer_need_target(tr) < 0 || launch_to_exec(tr->target) < 0 ||
+	    (!to_exec && (tracer_run_to_start(tr) < 0 ||
+			  tracer_give_back(tr) < 0)))
 		return -1;
 	tr->at_start = true;
 	tr->at_exec = to_exec;

@@ -33,6 +33,15 @@ tracer_give_back(struct tracer *tr)
 }
 
 int
+tracer_run_to_start(struct tracer *tr)
+{
+	const unsigned habit = inject_trap_habit(tr->target);
+
+	return target_run_to_start(tr->target) < 0 ? -1 :
+		inject_trap_restore(tr->target, habit);
+}
+
+int
 tracer_start(struct tracer *tr)
 {
 	const struct session_event out = {
@@ -43,7 +52,7 @@ tracer_start(struct tracer *tr)
 	tr->at_exec = false;
 	/* nobody could be told of signals on the way */
 	target_catch(tr->target, 0);
-	r = target_run_to_start(tr->target);
+	r = tracer_run_to_start(tr);
 	target_catch(tr->target, tr->caught);
 	if (r < 0 || tracer_give_back(tr) < 0) {
 		if (!target_gone(tr->target))

@@ -125,6 +125,7 @@ forge_all(void *arg)
 			fill(a, i);
 		usleep(1000);
 	}
+	return NULL;
 }
 
 /* ---- the memory itself --------------------------------------------------- */

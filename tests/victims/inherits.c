@@ -86,7 +86,7 @@ static void
 be_odd(void)
 {
 	static const int ignored[] = { SIGHUP, SIGINT, SIGPIPE, SIGCHLD,
-				       SIGWINCH, SIGTSTP };
+				       SIGWINCH, SIGTSTP, SIGTRAP };
 	struct rlimit files = { 100, 100 };
 	cpu_set_t one;
 	sigset_t some;
@@ -97,6 +97,7 @@ be_odd(void)
 	sigaddset(&some, SIGUSR1);
 	sigaddset(&some, SIGTERM);
 	sigaddset(&some, SIGALRM);
+	sigaddset(&some, SIGTRAP);
 	sigprocmask(SIG_SETMASK, &some, NULL);
 	kill(getpid(), SIGUSR1);
 	getrlimit(RLIMIT_NOFILE, &files);
