@@ -160,6 +160,17 @@ is_deaf(uint32_t tid)
 	return false;
 }
 
+/* Before Linux 6.13 a timer whose tick was dropped does not go on by itself. */
+static void
+rouse_all(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < guest.timer_slots; i++)
+		if (guest.timers[i].tid && beats(guest.timers[i].id))
+			(void)arm(guest.timers[i].id, guest.interval_ns);
+}
+
 static int
 timer_take_back(uint32_t tid)
 {
@@ -170,8 +181,10 @@ timer_take_back(uint32_t tid)
 		return -ESRCH;
 	rests = handler_rest();
 	slot_delete(slot);
-	if (rests)
+	if (rests) {
+		rouse_all();
 		handler_rested();
+	}
 	return -ESRCH;
 }
 

@@ -274,8 +274,9 @@ confines_threads(const char *object)
 		"prctl", "seccomp_load", NULL,
 	};
 
-	return strstr(strrchr(object, '/'), ".so") ? of_program + 1 :
-		of_program;
+	const char *so = strstr(strrchr(object, '/'), ".so");
+
+	return so && (!so[3] || so[3] == '.') ? of_program + 1 : of_program;
 }
 
 /* The dispatch of calls takes prctl, and so does a filter, unless no_new_privs

@@ -118,8 +118,9 @@ log_ends_there(const struct experiment_reader *rd, uint64_t size)
 
 	if (fd >= 0)
 		close(fd);
-	if (n < 0 || n == WORDS_MAX)
-		return may_be_longer(rd, "log.xml", size);
+	if (n < 0 || (n == WORDS_MAX &&
+		      !may_be_longer(rd, "log.xml", size + WORDS_MAX)))
+		return false;
 	while (n > 0 && (text[n - 1] == '\n' || !text[n - 1]))
 		n--;
 	text[n] = '\0';

@@ -107,6 +107,7 @@ name_of(const char *line, const char *end)
 	struct str name = { 0 };
 
 	if ((size_t)(end - line) <= mark + 18 ||
+	    strspn(line + mark, "0123456789abcdef") != 16 ||
 	    strncmp(line + mark + 16, "  ", 2) != 0)
 		return NULL;
 	for (line += mark + 18; line < end; line++)

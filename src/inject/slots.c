@@ -220,15 +220,15 @@ consider(struct table *t, const Elf64_Rela *r, uint64_t at, int f,
 		t->s->others[trace_family((unsigned)f)]++;
 		return;
 	}
-	t->s->silent += traced_always(f);
 	/* an allocator of its own takes its pages by mmap */
 	t->s->heap_of_program += t->img == &t->p->images[0] &&
 		trace_family((unsigned)f) == TRACE_HEAP &&
 		f != TRACE_MMAP && f != TRACE_MUNMAP && f != TRACE_MREMAP;
 	if (m->prot & MODULE_EXEC) {
-		t->s->in_code[trace_family((unsigned)f)]++;
+		t->s->in_code[trace_family((unsigned)f)] += !traced_always(f);
 		return;
 	}
+	t->s->silent += traced_always(f);
 	add(t, r, at, m, &(struct trace_patch){
 		.before = value, .function = (uint32_t)f, .state = state });
 }

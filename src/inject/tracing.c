@@ -110,6 +110,7 @@ want(struct tracing *tr, const struct slots *s)
 	struct trace_patch *p = tracing_patches(tr);
 	uint32_t n = tr->patches, free = 0;
 
+	memset(tr->no_room, 0, sizeof tr->no_room);
 	for (size_t i = 0; i < s->len; i++) {
 		while (free < n && p[free].state != TRACE_PATCH_OUT)
 			free++;
@@ -229,6 +230,8 @@ find_new(struct tracing *tr, size_t *left)
 	*left = 0;
 	if (r < 0)
 		return -1;
+	memcpy(tr->slots.others, s.others, sizeof s.others);
+	memcpy(tr->slots.in_code, s.in_code, sizeof s.in_code);
 	drop_known(tr, &s);
 	for (size_t i = 0; i < s.len; i++)
 		*left += s.items[i].state != TRACE_PATCH_IN;
@@ -444,9 +447,11 @@ tracing_close(struct tracing *tr, trace_sink sink, void *arg,
 {
 	struct collector_call call = { .command = COLLECTOR_UNTRACE };
 	const bool there = guest_is_there(tr->g);
-	struct tracing_counts before;
+	struct tracing_counts before, refused;
 	int r = 0;
 
+	/* first: what refused will be sought again, and written no more */
+	tracing_count(tr, &refused);
 	if (there)
 		take_names_out(tr, report);
 	tracing_count(tr, &before);
@@ -460,9 +465,9 @@ tracing_close(struct tracing *tr, trace_sink sink, void *arg,
 	trace_drain_last(tr, sink, arg);
 	tracing_count(tr, counts);
 	counts->slots = before.slots;
-	counts->refused = before.refused;	/* now: could not be put back */
+	counts->refused = refused.refused;	/* now: could not be put back */
 	memcpy(counts->of_family, before.of_family, sizeof before.of_family);
-	memcpy(counts->unseen, before.unseen, sizeof before.unseen);
+	memcpy(counts->unseen, refused.unseen, sizeof refused.unseen);
 
 	const size_t left = there ? left_in(tr) : 0;
 

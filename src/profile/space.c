@@ -140,7 +140,9 @@ put_live(struct space *sp, struct live *l, uint32_t index)
 	size_t low = 0, high;
 
 	if (l->len == LIVE_MAX) {
-		crowd(sp);
+		/* else it went long ago, as so many did at this address */
+		if (record(sp, l->items[0])->until_ns > rec->time_ns)
+			crowd(sp);
 		memmove(l->items, l->items + 1, --l->len * sizeof *l->items);
 	}
 	if (l->len == 1)

@@ -15,7 +15,7 @@
 enum {
 	/* a thread's time comes into its process's clock at the next tick of
 	 * the scheduler: up to 4 ms on each CPU, 10 ms where HZ is 100 */
-	CLOCK_LAG_NS = 20 * 1000 * 1000,
+	CLOCK_LAG_NS = 10 * 1000 * 1000,
 	AGAIN_NS = 1000 * 1000,		/* between readings of the clock */
 	/* counters go by the time of the wall, of which a host may take a
 	 * part; timers may tick twice for one stretch */
@@ -58,7 +58,8 @@ inject_begin_bounds(struct inject *e)
 	const ssize_t n = target_threads(e->opt->target, &tids, &cap);
 
 	free(tids);
-	e->slack_ns = CLOCK_LAG_NS +
+	e->slack_ns = CLOCK_LAG_NS *
+		(uint64_t)sysconf(_SC_NPROCESSORS_CONF) +
 		(n > 0 ? (uint64_t)n : 1) * e->opt->interval_ns;
 	e->newest_ns = e->clock_ns;
 	e->records = 0;

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "record.h"
 #include "victim.h"
@@ -174,7 +175,7 @@ main(int argc, char **argv)
 
 	how = argc > 1 ? argv[1] : "ids";
 	if (strcmp(how, "cutter") == 0 && fork() == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			cut_all(self);
 	}
