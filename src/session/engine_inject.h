@@ -52,6 +52,7 @@ struct thread {
 	/* ... and without: the counter at the last tick (UINT64_MAX: not known),
 	 * and what no tick tells */
 	uint64_t tick_cpu_ns, owed_ns;
+	uint64_t past_tick_ns;		/* booked since that tick */
 };
 
 /* The guest's, and of the clock of kernel mode. */

@@ -204,17 +204,20 @@ skipped_ns(const struct inject *e, struct thread *th, uint64_t cpu_ns)
 {
 	const uint64_t interval = e->opt->interval_ns;
 	const uint64_t before = th->tick_cpu_ns, owed = th->owed_ns;
+	const uint64_t booked = th->past_tick_ns;
 	const bool known = cpu_ns && before != UINT64_MAX;
+	uint64_t ns;
 
 	th->owed_ns = 0;
+	th->past_tick_ns = 0;
 	th->tick_cpu_ns = cpu_ns ? cpu_ns : UINT64_MAX;
 	if (!known)
 		return owed;
 	if (cpu_ns < before + interval + interval / 2)
 		return 0;
-	return (uint64_t)((double)((cpu_ns - before + interval / 2) / interval
-				   * interval - interval) *
-			  inject_scale(e, th));
+	ns = (uint64_t)((double)((cpu_ns - before + interval / 2) / interval *
+				 interval - interval) * inject_scale(e, th));
+	return ns > booked ? ns - booked : 0;
 }
 
 void

@@ -193,12 +193,10 @@ rest_of(const struct inject *e, const struct thread *th)
 }
 
 static void
-book_rest(struct inject *e, struct thread *th, uint64_t rest)
+charge_rest(struct inject *e, struct thread *th, uint64_t rest)
 {
 	const uint64_t interval = e->opt->interval_ns;
 
-	if (!rest)
-		return;
 	if (e->mute_cause) {
 		inject_book_gap(e, th, rest, e->mute_cause, "");
 		return;
@@ -226,6 +224,19 @@ book_rest(struct inject *e, struct thread *th, uint64_t rest)
 		inject_note_booked(e, th, rest);
 		recorder_unsampled(e->rec, now_ns(), th->tid, rest);
 	}
+}
+
+/* The next tick tells how long ago the one before it was: not all of that is
+ * left to book. */
+static void
+book_rest(struct inject *e, struct thread *th, uint64_t rest)
+{
+	const uint64_t before = th->booked_ns;
+
+	if (!rest)
+		return;
+	charge_rest(e, th, rest);
+	th->past_tick_ns += th->booked_ns - before;
 }
 
 /* ---- records of the guest ------------------------------------------------ */
