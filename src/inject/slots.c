@@ -210,14 +210,14 @@ consider(struct table *t, const Elf64_Rela *r, uint64_t at, int f,
 		state = TRACE_PATCH_INNER;
 	}
 	if (value != t->s->originals[f] && !is_unbound(t, type, value)) {
-		t->s->others[trace_family((unsigned)f)] +=
+		t->s->others[trace_family((unsigned)f)] += !traced_always(f) &&
 			!originals_is_in(&t->p->images[0], value);
 		return;
 	}
 	if (value != t->s->originals[f] &&
 	    (wants_another(t, f, symbol) || t->s->foreign[f] ||
 	     (t->s->rivals[f] && !t->first_scope))) {
-		t->s->others[trace_family((unsigned)f)]++;
+		t->s->others[trace_family((unsigned)f)] += !traced_always(f);
 		return;
 	}
 	/* an allocator of its own takes its pages by mmap */

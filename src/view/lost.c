@@ -71,20 +71,7 @@ has_no_slot(const struct calls_lost *calls, enum metric_kind kind)
 	return calls->told && calls->slots_told && !slots;
 }
 
-static bool
-none_could_be(const struct viewer *v, enum metric_kind kind)
-{
-	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
-		const struct calls_lost calls =
-			calls_lost(profile_experiment(v->prof, e));
-
-		if (!has_no_slot(&calls, kind))
-			return false;
-	}
-	return true;
-}
-
-/* Without a hook. */
+/* Some slots lead to no hook. */
 static uint64_t
 slots_unseen(const struct calls_lost *calls, enum metric_kind kind)
 {
@@ -92,40 +79,43 @@ slots_unseen(const struct calls_lost *calls, enum metric_kind kind)
 		kind == METRIC_SYNC ? calls->sync_unseen : calls->io_unseen;
 }
 
-/* The program has an allocator of its own; libc's calls say little of it. */
+/* Nothing that the program itself does: it has no slot of malloc, say, but an
+ * allocator of its own. */
 static bool
-hides_heap(const struct calls_lost *calls, enum metric_kind kind)
+misses_program(const struct calls_lost *calls, enum metric_kind kind)
 {
-	return kind == METRIC_HEAP && calls->told && calls->heap_traced &&
-		!calls->heap_of_program;
+	return has_no_slot(calls, kind) ||
+		(kind == METRIC_HEAP && calls->told && calls->heap_traced &&
+		 !calls->heap_of_program);
 }
 
 static bool
-all_hide_heap(const struct viewer *v, enum metric_kind kind)
+misses_something(const struct calls_lost *calls, enum metric_kind kind)
 {
+	return slots_unseen(calls, kind) || misses_program(calls, kind);
+}
+
+/* Of how many experiments that holds. */
+static size_t
+count_if(const struct viewer *v, enum metric_kind kind,
+	 bool (*holds)(const struct calls_lost *calls, enum metric_kind kind))
+{
+	size_t n = 0;
+
 	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
 		const struct calls_lost calls =
 			calls_lost(profile_experiment(v->prof, e));
 
-		if (!hides_heap(&calls, kind))
-			return false;
+		n += holds(&calls, kind);
 	}
-	return true;
+	return n;
 }
 
-/* A part of the program, or some of the programs. */
 static bool
-some_could_not_be(const struct viewer *v, enum metric_kind kind)
+none_could_be(const struct viewer *v, enum metric_kind kind)
 {
-	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
-		const struct calls_lost calls =
-			calls_lost(profile_experiment(v->prof, e));
-
-		if (slots_unseen(&calls, kind) || has_no_slot(&calls, kind) ||
-		    hides_heap(&calls, kind))
-			return true;
-	}
-	return false;
+	return count_if(v, kind, has_no_slot) ==
+		profile_experiment_count(v->prof);
 }
 
 /* What is beside the calls that were traced: "no record" is not "none". */
@@ -157,17 +147,17 @@ write_none(const struct viewer *v, size_t which, FILE *out)
 		write_beside(v, recipes[which].kind, out);
 		return;
 	}
-	if (some_could_not_be(v, recipes[which].kind))
-		fprintf(out, "Nothing to show: none of the %s that could be "
-			"traced left a record", recipes[which].what);
+	if (count_if(v, recipes[which].kind, misses_something))
+		fprintf(out, "Nothing to show: no %s were recorded, but some "
+			"could not be traced", recipes[which].what);
 	else
 		fprintf(out, "Nothing to show: %s%s (%s were traced)",
 			recipes[which].none,
 			waits ? " long enough to be recorded" : "",
 			recipes[which].what);
 	if (waits)
-		fprintf(out, "; %" PRIu64 " waits were shorter than is "
-			"recorded", waits);
+		fprintf(out, "; %" PRIu64 " shorter waits were only counted",
+			waits);
 	fputs(".\n", out);
 	write_beside(v, recipes[which].kind, out);
 }
@@ -237,7 +227,8 @@ nothing_traced(struct viewer *v, enum metric_kind kind, FILE *out)
 	const uint64_t events = events_of(v, kind);
 
 	v->untraced |= !events && all_traced(v, kind) &&
-		(none_could_be(v, kind) || all_hide_heap(v, kind));
+		count_if(v, kind, misses_program) ==
+			profile_experiment_count(v->prof);
 	if (viewer_is_delimited(v))
 		return false;	/* a table without rows; see heap_notes */
 	tell_nothing(v, which, events, out);
@@ -452,16 +443,16 @@ calls_unseen_add(const struct viewer *v, enum metric_kind kind,
 
 		if (has_no_slot(&calls, kind) && !none_could_be(v, kind) &&
 		    was_traced(v, e, kind))
-			str_addf(notes, "NOT TRACED: no import slot of %s "
-				 "could be led to the collector: none of its "
-				 "calls of this kind are seen.\n",
+			str_addf(notes, "NOT TRACED: sonde could hook no "
+				 "import slot of the program in %s: calls of "
+				 "this kind were not recorded.\n",
 				 experiment_reader_path(rd));
 		if (n)
-			str_addf(notes, "NOT TRACED: of %s calls by %" PRIu64
-				 " import slot%s, which lead%s to other "
-				 "definitions or could not be written.\n",
+			str_addf(notes, "NOT TRACED: in %s, calls through %"
+				 PRIu64 " import slot%s: the slot leads to "
+				 "another definition or cannot be written.\n",
 				 experiment_reader_path(rd), n,
-				 n == 1 ? "" : "s", n == 1 ? "s" : "");
+				 n == 1 ? "" : "s");
 	}
 }
 
