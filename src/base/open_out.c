@@ -103,9 +103,10 @@ file_open_out(const char *path, bool append)
 		return fd;
 	if (last != LINK_OF_OTHERS)
 		return fail_errno("open %s", path);
-	fail(FAIL_DENIED, "%s is not written: it is a link, and another user "
-	     "can have made it", path);
-	return fail_remedy("name the file that it leads to, or another one");
+	fail(FAIL_DENIED, "cannot write %s: it is a symbolic link that another "
+	     "user can have created", path);
+	return fail_remedy("name the file that the link leads to, or another "
+			   "file");
 }
 
 FILE *

@@ -103,9 +103,9 @@ static void
 tell_missing(struct core *core, const char *path)
 {
 	if (!core->trouble)
-		core->trouble = xasprintf("%s: %s: the frames of the program "
-			"have no names, and may end there; name its file: "
-			"sonde PROGRAM CORE", path, strerror(errno));
+		core->trouble = xasprintf("%s: %s: frames in the program have "
+			"no names, and stacks may end there; give the "
+			"program's file: sonde PROGRAM CORE", path, strerror(errno));
 }
 
 int

@@ -136,8 +136,8 @@ inject_trap_restore(struct target *t, unsigned habit)
 	if (bare(t, SYS_rt_sigaction, args, &action, sizeof action,
 		 habit & TRAP_BLOCKED ? UINT64_C(1) << (SIGTRAP - 1) : 0,
 		 &result) < 0 || result < 0)
-		return fail_in("give process %d back that it ignores or "
-			       "blocks SIGTRAP", target_pid(t));
+		return fail_in("restore the ignored or blocked SIGTRAP of "
+			       "process %d", target_pid(t));
 	return 0;
 }
 

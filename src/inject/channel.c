@@ -130,8 +130,8 @@ check_size(int fd, uint64_t size)
 		return fail_errno("look at the record memory");
 	if ((uint64_t)st.st_size == size)
 		return 0;
-	return fail(FAIL_UNSUITABLE, "somebody made the record memory %lld "
-		    "bytes of %llu before it was sealed",
+	return fail(FAIL_UNSUITABLE, "another process resized the record "
+		    "memory to %lld bytes (%llu expected) before it was sealed",
 		    (long long)st.st_size, (unsigned long long)size);
 }
 

@@ -228,8 +228,9 @@ inject_check_ungated(struct target *t)
 	}
 	confines = target_confines_threads(t);
 	if (confines) {
-		(void)fail(FAIL_UNSUITABLE, "process %d (%s) could forbid its "
-			   "threads, at any moment, to return from a handler "
+		(void)fail(FAIL_UNSUITABLE, "process %d (%s) can install a "
+			   "seccomp filter or enable syscall dispatch at any "
+			   "moment, and a signal handler could then not return "
 			   "(%s)", target_pid(t), target_name(t), confines);
 		free(confines);
 		return fail_remedy("run as root (Linux 6.10), or: "

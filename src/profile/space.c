@@ -89,8 +89,9 @@ static void
 crowd(struct space *sp)
 {
 	if (!sp->crowded)
-		experiment_note_damage(sp->reader, "map.xml", "more load "
-			"objects overlap than can be told apart");
+		experiment_note_damage(sp->reader, "map.xml", "too many load "
+			"objects overlap at one address; only the most recent "
+			"ones are used");
 	sp->crowded = true;
 }
 

@@ -80,8 +80,8 @@ calls_untraced_text(unsigned untraced, struct str *s)
 		before = ", ";
 	}
 	if ((untraced & UNTRACED_SLOTS) && !none) {
-		str_addf(s, "%scalls by import slots that could not be written "
-			 "(header counts them)", before);
+		str_addf(s, "%scalls through import slots that cannot be "
+			 "written (the header counts them)", before);
 		before = ", ";
 	}
 	if ((untraced & UNTRACED_BYTES) && !(untraced & 1u << TRACE_IO))

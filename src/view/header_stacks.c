@@ -81,8 +81,8 @@ print_calls(const struct experiment_reader *rd, FILE *out)
 		fprintf(out, "  %" PRIu64 " slots lead to other definitions, "
 			"and are not traced\n", calls.others);
 	if (calls.refused)
-		fprintf(out, "  %" PRIu64 " slots could not be written, and "
-			"are not traced\n", calls.refused);
+		fprintf(out, "  %" PRIu64 " slots cannot be written: calls "
+			"through them are not traced\n", calls.refused);
 	if (!calls.heap_of_program)
 		fputs("  the program itself takes no memory by an import slot: "
 		      "what an allocator\n  of its own (a static one) gives "
