@@ -137,11 +137,12 @@ bool births_ripe(const struct births *b);
 
 struct signal_clock;
 /* task-clock per thread, user mode only, F_SETSIG signo (0: told later),
- * F_OWNER_TID. New threads are found by FORK records. Starts disabled. exec
+ * F_OWNER_TID; handler_stack as for gate_open. New threads are found by FORK records. Starts disabled. exec
  * ends it: the handler is gone then (a signal that a thread blocked meanwhile
  * stays pending in the new program). Needs Linux 5.13. */
 struct signal_clock *signal_clock_open(pid_t pid, uint64_t interval_ns,
-				       int signo, pid_t except_tid);
+				       int signo, pid_t except_tid,
+				       size_t handler_stack);
 void signal_clock_close(struct signal_clock *c);
 /* Which signal. wanted (may be NULL) is asked before the first one of each
  * thread, also of those to come; fd will be its si_fd. */
@@ -160,6 +161,13 @@ void signal_clock_held_back(const struct signal_clock *c, pid_t tid,
  * that it creates inherit that. */
 void signal_clock_note_filters(struct signal_clock *c, pid_t tid,
 			       uint32_t filters);
+/* Of the process, and of a thread: where ticks may write their frames. */
+struct stacks;
+struct stack_bounds;
+void signal_clock_note_stacks(struct signal_clock *c,
+			      const struct stacks *stacks);
+void signal_clock_note_stack(struct signal_clock *c, pid_t tid,
+			     const struct stack_bounds *its);
 uint32_t signal_clock_filters(const struct signal_clock *c, pid_t tid);
 int signal_clock_enable(struct signal_clock *c, bool on);
 size_t signal_clock_pollfds(const struct signal_clock *c, struct pollfd *fds,

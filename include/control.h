@@ -172,34 +172,71 @@ char *target_takes_signals(struct target *t);
 /* The same of calls by which a thread may forbid itself to return from a
  * handler: a filter (seccomp), or the dispatch of system calls. */
 char *target_confines_threads(struct target *t);
+/* The same of calls that run code on a stack of the program's own, whose size
+ * nobody knows. (Code that sets the stack pointer itself is not recognized.) */
+char *target_switches_stacks(struct target *t);
 /* Open the very file of a mapping (base's mapped_file). -1: only its memory
  * has it. */
 int target_open_mapped(struct target *t, uint64_t start, uint64_t end,
 		       const char *path, uint64_t device, uint64_t inode);
 
+/* ---- stacks.c: which memory the stacks of threads are -------------------- */
+
+struct stack_bounds {
+	uint64_t low, high;	/* low 0: not known */
+};
+/* How a thread's descriptor, libc's, tells the thread's stack: by three words,
+ * {low, size, guard's size} (glibc), or {high, size, guard's size} (musl). */
+enum descriptor_form { DESCRIPTOR_UNKNOWN, DESCRIPTOR_HAS_LOW,
+		       DESCRIPTOR_HAS_HIGH };
+struct stacks {
+	struct stack_bounds main;
+	enum descriptor_form form;
+	int64_t words_at;	/* from the thread pointer */
+};
+/* The main stack by a reading of the maps: where it begins now (it grows down),
+ * and the end of what is mapped below, or 0. false: it has none. */
+struct modules;
+struct main_stack {
+	uint64_t floor, low, end;
+};
+bool stacks_main(const struct modules *maps, struct main_stack *its);
+/* The main stack, as far as it may grow, and the descriptor of the glibc that
+ * we run with: what reads it must not trust it. The target runs on. */
+void stacks_begin(struct target *t, struct stacks *s);
+/* The stack of a thread with that sp, by the descriptor of libc's above it;
+ * then the form is known. false: none is there. The target runs on. */
+bool stacks_find(struct target *t, uint64_t sp, struct stacks *s,
+		 struct stack_bounds *its);
+
 /* ---- gate.c: before the signals of perf events --------------------------- */
 
 /* The kernel itself looks at the thread, in the moment of an overflow, and
- * sends no signal that would be pending, or whose handler could not return. */
+ * sends no signal that would be pending, whose handler could not return, or
+ * whose frame would go where no stack is known to have room. */
 struct gate;
-enum gate_looks { GATE_FOR_TRACER, GATE_FOR_HANDLER };	/* by whom it is taken */
-enum gate_reason { GATE_BLOCKED, GATE_DISPATCHED, GATE_CONFINED,
+enum gate_reason { GATE_BLOCKED, GATE_DISPATCHED, GATE_CONFINED, GATE_NARROW,
 		   GATE_REASONS };
-/* NULL, without a failure: the kernel has none for this user (Linux 6.10,
- * root, the initial PID namespace). */
-struct gate *gate_open(int signo, enum gate_looks looks);
+/* handler_stack: bytes that the handler needs beyond its frame; 0: a tracer
+ * takes the signal, and no handler runs. NULL, without a failure: the kernel
+ * has none for this user (Linux 6.10, root, the initial PID namespace). */
+struct gate *gate_open(int signo, size_t handler_stack);
 void gate_close(struct gate *g);
 /* An event, before it sends its first signal. -1 with errno. */
 int gate_put(const struct gate *g, int fd);
 /* A thread, before its first signal, or later: so many seccomp filters permit a
  * handler's return. -1 with errno. */
 int gate_note_filters(const struct gate *g, pid_t tid, uint32_t filters);
+/* Its stack; and what is common to all. -1 with errno. */
+int gate_note_stack(const struct gate *g, pid_t tid,
+		    const struct stack_bounds *its);
+int gate_note_stacks(const struct gate *g, const struct stacks *stacks);
 void gate_forget(const struct gate *g, pid_t tid);
-/* Signals of a thread that were none, and the kernel's name for its filters at
- * the last one that these held back: threads that live and have the same name
- * have the same filters. tid 0: of all. */
+/* Signals of a thread that were none, and at the last one of their kind: the
+ * kernel's name for its filters (threads that live and have the same name have
+ * the same filters), and sp, which was on no stack with room. tid 0: of all. */
 struct gate_news {
-	uint64_t held[GATE_REASONS], filter;
+	uint64_t held[GATE_REASONS], filter, sp;
 };
 void gate_held_back(const struct gate *g, pid_t tid, struct gate_news *news);
 

@@ -83,6 +83,7 @@ enum hazard {
 	HAZARD_SWEPT_RUNS,	/* who wakes while its stack is read */
 	HAZARD_TAKEN_NUMBER,	/* its own file at the number of a descriptor of ours */
 	HAZARD_TICK_CALLS,	/* ticks in a thread that seccomp confines */
+	HAZARD_TICK_STACK,	/* a tick's frame where no stack has room */
 	HAZARD_TIMERS_STAY,	/* our timers, when we have gone */
 	HAZARD_TRACE_CONFINED,	/* who confines itself while it is traced */
 	HAZARD_TRACE_INSIDE,	/* threads in a hook when its memory goes */

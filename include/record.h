@@ -42,6 +42,8 @@ enum {
 	RECORD_HEADER_BYTES = 8192,
 	RECORD_WINDOW_MIN = 65536,	/* bytes of a ring */
 	RECORD_PATH = 1024,		/* bytes of an experiment's name */
+	RECORD_HANDLER_STACK = 1024,	/* bytes that the handler of a tick uses,
+					 * beyond what the kernel writes */
 };
 
 enum record_kind {

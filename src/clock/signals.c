@@ -117,7 +117,8 @@ take(void *arg, size_t ring, const unsigned char *record)
 /* ---- the door ------------------------------------------------------------ */
 
 struct signal_clock *
-signal_clock_open(pid_t pid, uint64_t interval_ns, int signo, pid_t except_tid)
+signal_clock_open(pid_t pid, uint64_t interval_ns, int signo, pid_t except_tid,
+		  size_t handler_stack)
 {
 	if (interval_check(interval_ns) < 0)
 		return NULL;
@@ -129,7 +130,8 @@ signal_clock_open(pid_t pid, uint64_t interval_ns, int signo, pid_t except_tid)
 	c->interval_ns = interval_ns;
 	c->signo = signo;
 	c->gate_signo = signo ? signo : SIGURG;
-	c->gate = gate_open(c->gate_signo, GATE_FOR_HANDLER);
+	c->handler_stack = handler_stack;
+	c->gate = gate_open(c->gate_signo, handler_stack);
 	descriptors_raise();
 	if (open_all(c) < 0) {
 		signal_clock_close(c);
@@ -189,8 +191,8 @@ signal_clock_signal(struct signal_clock *c, int signo,
 	if (c->gate && signo != c->gate_signo) {
 		gate_close(c->gate);
 		c->gate_signo = signo;
-		c->gate = gate_open(signo, GATE_FOR_HANDLER);
-		if (!c->gate)
+		c->gate = gate_open(signo, c->handler_stack);
+		if (!c->gate || gate_note_stacks(c->gate, &c->stacks) < 0)
 			return fail_errno("make a gate for the ticks");
 	}
 	c->signo = signo;
@@ -239,6 +241,22 @@ signal_clock_note_filters(struct signal_clock *c, pid_t tid, uint32_t filters)
 	map_put(&c->filters, (uint64_t)tid, filters);
 	if (c->gate)
 		(void)gate_note_filters(c->gate, tid, filters);	/* else none */
+}
+
+void
+signal_clock_note_stacks(struct signal_clock *c, const struct stacks *stacks)
+{
+	c->stacks = *stacks;
+	if (c->gate)
+		(void)gate_note_stacks(c->gate, stacks);	/* else none */
+}
+
+void
+signal_clock_note_stack(struct signal_clock *c, pid_t tid,
+			const struct stack_bounds *its)
+{
+	if (c->gate)
+		(void)gate_note_stack(c->gate, tid, its);	/* else none */
 }
 
 uint32_t

@@ -6,6 +6,7 @@
 #ifndef SONDE_CLOCK_SIGNALS_H
 #define SONDE_CLOCK_SIGNALS_H
 
+#include "control.h"
 #include "private.h"
 
 struct ticker {
@@ -19,6 +20,8 @@ struct ticker {
 struct signal_clock {
 	struct gate *gate;	/* NULL: the kernel has none for us */
 	int gate_signo;
+	size_t handler_stack;	/* bytes that the handler needs */
+	struct stacks stacks;	/* of the process */
 	struct map filters;	/* tid -> seccomp filters that a tick may meet */
 	pid_t pid, except;
 	uint64_t interval_ns;

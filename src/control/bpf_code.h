@@ -39,6 +39,14 @@ with(struct code *c, int operation, int to, int number)
 }
 
 static inline void
+with_reg(struct code *c, int operation, int to, int from)
+{
+	emit(c, (struct bpf_insn){
+		.code = (uint8_t)(BPF_ALU64 | operation | BPF_X),
+		.dst_reg = to & 15, .src_reg = from & 15 });
+}
+
+static inline void
 load(struct code *c, int size, int to, int from, size_t at)
 {
 	emit(c, (struct bpf_insn){ .code = (uint8_t)(BPF_LDX | BPF_MEM | size),
@@ -68,6 +76,22 @@ jump_if(struct code *c, int condition, int reg, int number)
 	emit(c, (struct bpf_insn){
 		.code = (uint8_t)(BPF_JMP | condition | BPF_K),
 		.dst_reg = reg & 15, .imm = number });
+	return c->len - 1;
+}
+
+static inline size_t
+jump_if_regs(struct code *c, int condition, int reg, int other)
+{
+	emit(c, (struct bpf_insn){
+		.code = (uint8_t)(BPF_JMP | condition | BPF_X),
+		.dst_reg = reg & 15, .src_reg = other & 15 });
+	return c->len - 1;
+}
+
+static inline size_t
+jump(struct code *c)
+{
+	emit(c, (struct bpf_insn){ .code = BPF_JMP | BPF_JA });
 	return c->len - 1;
 }
 

@@ -10,6 +10,13 @@
  *	its system calls are dispatched to the program, or a seccomp filter is
  *	on it that nobody has asked about rt_sigreturn
  *				there is none: the handler could not return
+ *	its stack pointer is on no stack that we know, or has little room below
+ *				there is none: the kernel would write the
+ *				handler's frame over data, or end the program
+ *
+ * The stacks that we know: the alternate one of the thread, the main stack, and
+ * the one that libc made for the thread and describes in its descriptor
+ * (stacks.c). Once found, that of a thread stays in its entry.
  *
  * What was held back is counted, by thread and reason. (A program that says no
  * keeps the kernel from sending the signal since Linux 6.10; before that it
@@ -18,6 +25,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -26,31 +34,20 @@
 #include <linux/btf.h>
 #include <linux/perf_event.h>
 
-#include "bpf_code.h"
 #include "btf.h"
+#include "gate.h"
 #include "hazard.h"
+#include "machine.h"
 #include "private.h"
 
 enum {
 	THREADS = 16384,
-	ALL = 0,		/* the number under which all are added up */
 	WORK_DISPATCH = 1 << 5,	/* SYSCALL_WORK_SYSCALL_USER_DISPATCH */
 	MODE_FILTER = 2,	/* strict mode permits rt_sigreturn */
 };
 
 struct gate {
 	int program, map;
-};
-
-struct entry {			/* of one thread */
-	uint32_t filters;	/* so many have been asked */
-	uint32_t pad;
-	struct gate_news news;
-};
-
-/* Where the kernel keeps that: bytes into its struct task_struct. */
-struct places {
-	uint32_t blocked, work, mode, filters, filter;
 };
 
 static int
@@ -90,10 +87,22 @@ find_member(const struct btf *b, const char *within, const char *type,
 }
 
 static bool
-find_places(struct places *at)
+find_stack_places(const struct btf *b, struct places *at)
+{
+	return find_member(b, NULL, "task_struct", "sas_ss_sp",
+			   &at->alternate) &&
+		find_member(b, NULL, "task_struct", "sas_ss_size",
+			    &at->alternate_size) &&
+		find_member(b, "thread", "thread_struct",
+			    machine_kernel_thread_pointer,
+			    &at->thread_pointer);
+}
+
+static bool
+find_places(struct places *at, bool for_handler)
 {
 	struct btf *b = btf_open("/sys/kernel/btf/vmlinux");
-	const bool found = b &&
+	const bool found = b && (!for_handler || find_stack_places(b, at)) &&
 		find_member(b, NULL, "task_struct", "blocked", &at->blocked) &&
 		find_member(b, "thread_info", "thread_info", "syscall_work",
 			    &at->work) &&
@@ -108,11 +117,6 @@ find_places(struct places *at)
 
 /* ---- the program --------------------------------------------------------- */
 
-enum {				/* registers that calls leave alone */
-	TASK = BPF_REG_6, ENTRY = BPF_REG_7, REASON = BPF_REG_8,
-};
-enum { WORD_AT = -8, KEY_AT = -12 };	/* in the program's own frame */
-
 static void
 answer(struct code *c, int passes)
 {
@@ -120,9 +124,8 @@ answer(struct code *c, int passes)
 	emit(c, (struct bpf_insn){ .code = BPF_JMP | BPF_EXIT });
 }
 
-/* Leaves it in register 1. */
-static void
-read_task(struct code *c, int size, uint32_t at)
+void
+gate_read_task(struct code *c, int size, uint32_t at)
 {
 	with(c, BPF_MOV, BPF_REG_1, 0);
 	store(c, BPF_DW, BPF_REG_10, WORD_AT, BPF_REG_1);
@@ -135,9 +138,8 @@ read_task(struct code *c, int size, uint32_t at)
 	load(c, BPF_DW, BPF_REG_1, BPF_REG_10, (size_t)WORD_AT);
 }
 
-/* The entry with the number in the frame, or 0. */
-static void
-look_up(struct code *c, int map, int to)
+void
+gate_look_up(struct code *c, int map, int to)
 {
 	load_map(c, BPF_REG_1, map);
 	move(c, BPF_REG_2, BPF_REG_10);
@@ -153,8 +155,7 @@ count(struct code *c, int entry)
 	const size_t none = jump_if(c, BPF_JEQ, entry, 0);
 
 	move(c, BPF_REG_1, entry);
-	emit(c, (struct bpf_insn){ .code = BPF_ALU64 | BPF_ADD | BPF_X,
-				   .dst_reg = BPF_REG_1, .src_reg = REASON });
+	with_reg(c, BPF_ADD, BPF_REG_1, REASON);
 	with(c, BPF_MOV, BPF_REG_2, 1);
 	emit(c, (struct bpf_insn){ .code = BPF_STX | BPF_DW | BPF_ATOMIC,
 				   .dst_reg = BPF_REG_1, .src_reg = BPF_REG_2,
@@ -162,20 +163,30 @@ count(struct code *c, int entry)
 	jump_here(c, none);
 }
 
-static void
-hold_back(struct code *c, int map, enum gate_reason why)
+void
+gate_hold_back(struct code *c, int map, enum gate_reason why)
 {
 	const size_t place = offsetof(struct entry, news.held) +
 		why * sizeof(uint64_t);
 
-	with(c, BPF_MOV, BPF_REG_1, ALL);
+	with(c, BPF_MOV, BPF_REG_1, GATE_ALL);
 	store(c, BPF_W, BPF_REG_10, KEY_AT, BPF_REG_1);
-	look_up(c, map, REASON);
-	move(c, BPF_REG_9, REASON);
+	gate_look_up(c, map, REASON);
+	move(c, BOUNDS, REASON);
 	with(c, BPF_MOV, REASON, (int)place);
-	count(c, BPF_REG_9);
+	count(c, BOUNDS);
 	count(c, ENTRY);
 	answer(c, 0);
+}
+
+/* What the kernel writes for a handler, by its own word, in bytes. */
+static size_t
+frame_bytes(void)
+{
+	enum { AT_LEAST = 51 /* AT_MINSIGSTKSZ, Linux 5.14 */, OLD = 4096 };
+	const unsigned long bytes = getauxval(AT_LEAST);
+
+	return bytes ? bytes : OLD;
 }
 
 /* The mask is always looked at: a signal that is blocked is pending. */
@@ -184,12 +195,11 @@ check_mask(struct code *c, const struct places *at, int signo, int map)
 {
 	size_t open;
 
-	read_task(c, sizeof(uint64_t), at->blocked);
-	emit(c, (struct bpf_insn){ .code = BPF_ALU64 | BPF_RSH | BPF_K,
-				   .dst_reg = BPF_REG_1, .imm = signo - 1 });
+	gate_read_task(c, sizeof(uint64_t), at->blocked);
+	with(c, BPF_RSH, BPF_REG_1, signo - 1);
 	with(c, BPF_AND, BPF_REG_1, 1);
 	open = jump_if(c, BPF_JEQ, BPF_REG_1, 0);
-	hold_back(c, map, GATE_BLOCKED);
+	gate_hold_back(c, map, GATE_BLOCKED);
 	jump_here(c, open);
 }
 
@@ -198,10 +208,10 @@ check_dispatch(struct code *c, const struct places *at, int map)
 {
 	size_t free_of_it;
 
-	read_task(c, sizeof(uint64_t), at->work);
+	gate_read_task(c, sizeof(uint64_t), at->work);
 	with(c, BPF_AND, BPF_REG_1, WORK_DISPATCH);
 	free_of_it = jump_if(c, BPF_JEQ, BPF_REG_1, 0);
-	hold_back(c, map, GATE_DISPATCHED);
+	gate_hold_back(c, map, GATE_DISPATCHED);
 	jump_here(c, free_of_it);
 }
 
@@ -210,41 +220,41 @@ check_filters(struct code *c, const struct places *at, int map)
 {
 	size_t none, not_known, asked;
 
-	read_task(c, sizeof(uint32_t), at->mode);
+	gate_read_task(c, sizeof(uint32_t), at->mode);
 	none = jump_if(c, BPF_JNE, BPF_REG_1, MODE_FILTER);
-	read_task(c, sizeof(uint32_t), at->filters);
+	gate_read_task(c, sizeof(uint32_t), at->filters);
 	not_known = jump_if(c, BPF_JEQ, ENTRY, 0);
 	load(c, BPF_W, BPF_REG_2, ENTRY, offsetof(struct entry, filters));
-	emit(c, (struct bpf_insn){ .code = BPF_JMP | BPF_JLE | BPF_X,
-				   .dst_reg = BPF_REG_1,
-				   .src_reg = BPF_REG_2 });
-	asked = c->len - 1;
-	read_task(c, sizeof(uint64_t), at->filter);
+	asked = jump_if_regs(c, BPF_JLE, BPF_REG_1, BPF_REG_2);
+	gate_read_task(c, sizeof(uint64_t), at->filter);
 	store(c, BPF_DW, ENTRY, offsetof(struct entry, news.filter), BPF_REG_1);
 	jump_here(c, not_known);
-	hold_back(c, map, GATE_CONFINED);
+	gate_hold_back(c, map, GATE_CONFINED);
 	jump_here(c, asked);
 	jump_here(c, none);
 }
 
+/* handler_stack 0: no handler runs. */
 static int
-load_program(const struct places *at, int map, int signo,
-	     enum gate_looks looks)
+load_program(const struct places *at, int map, int signo, size_t handler_stack)
 {
 	struct code c = { 0 };
 	union bpf_attr a;
 	int program;
 
+	gate_save_sp(&c);
 	call(&c, BPF_FUNC_get_current_task);
 	move(&c, TASK, BPF_REG_0);
 	call(&c, BPF_FUNC_get_current_pid_tgid);
 	store(&c, BPF_W, BPF_REG_10, KEY_AT, BPF_REG_0);
-	look_up(&c, map, ENTRY);
+	gate_look_up(&c, map, ENTRY);
 	check_mask(&c, at, signo, map);
-	if (looks == GATE_FOR_HANDLER) {
+	if (handler_stack) {
 		check_dispatch(&c, at, map);
 		check_filters(&c, at, map);
 	}
+	if (handler_stack && handled(HAZARD_TICK_STACK))
+		gate_check_stack(&c, at, map, frame_bytes() + handler_stack);
 	answer(&c, 1);
 	memset(&a, 0, sizeof a);
 	a.prog_type = BPF_PROG_TYPE_PERF_EVENT;
@@ -259,7 +269,7 @@ load_program(const struct places *at, int map, int signo,
 /* ---- its entries --------------------------------------------------------- */
 
 static int
-put_entry(int map, pid_t tid, const struct entry *entry)
+on_entry(enum bpf_cmd what, int map, pid_t tid, void *entry)
 {
 	const uint32_t key = (uint32_t)tid;
 	union bpf_attr a;
@@ -268,13 +278,30 @@ put_entry(int map, pid_t tid, const struct entry *entry)
 	a.map_fd = (uint32_t)map;
 	a.key = (uint64_t)(uintptr_t)&key;
 	a.value = (uint64_t)(uintptr_t)entry;
-	return bpf(BPF_MAP_UPDATE_ELEM, &a);
+	return bpf(what, &a);
+}
+
+/* Zeros where there is none. */
+static struct entry
+get_entry(const struct gate *g, pid_t tid)
+{
+	struct entry entry = { 0 };
+
+	(void)on_entry(BPF_MAP_LOOKUP_ELEM, g->map, tid, &entry);
+	return entry;
+}
+
+/* What the program counts or notes in this moment may be lost. */
+static int
+put_entry(const struct gate *g, pid_t tid, struct entry *entry)
+{
+	return on_entry(BPF_MAP_UPDATE_ELEM, g->map, tid, entry);
 }
 
 static int
 make_map(uint32_t entries)
 {
-	const struct entry none = { 0 };
+	struct entry none = { 0 };
 	union bpf_attr a;
 	int map;
 
@@ -284,7 +311,8 @@ make_map(uint32_t entries)
 	a.value_size = sizeof none;
 	a.max_entries = entries;
 	map = bpf(BPF_MAP_CREATE, &a);
-	if (map < 0 || put_entry(map, ALL, &none) == 0)
+	if (map < 0 ||
+	    on_entry(BPF_MAP_UPDATE_ELEM, map, GATE_ALL, &none) == 0)
 		return map;
 	(void)close(map);
 	return -1;
@@ -293,19 +321,19 @@ make_map(uint32_t entries)
 /* ---- the door ------------------------------------------------------------ */
 
 struct gate *
-gate_open(int signo, enum gate_looks looks)
+gate_open(int signo, size_t handler_stack)
 {
 	struct places at;
 	struct gate *g;
 
 	if (!handled(HAZARD_GATE) || !kernel_can() ||
-	    !pids_are_the_kernels() || !find_places(&at))
+	    !pids_are_the_kernels() || !find_places(&at, handler_stack > 0))
 		return NULL;
 	g = xcalloc(1, sizeof *g);
 	g->program = -1;
-	g->map = make_map(looks == GATE_FOR_HANDLER ? THREADS : 1);
+	g->map = make_map(handler_stack ? THREADS : 1);
 	if (g->map >= 0)
-		g->program = load_program(&at, g->map, signo, looks);
+		g->program = load_program(&at, g->map, signo, handler_stack);
 	if (g->program >= 0)
 		return g;
 	gate_close(g);
@@ -336,37 +364,42 @@ gate_put(const struct gate *g, int fd)
 void
 gate_held_back(const struct gate *g, pid_t tid, struct gate_news *news)
 {
-	const uint32_t key = (uint32_t)tid;
-	struct entry entry = { 0 };
-	union bpf_attr a;
-
-	memset(&a, 0, sizeof a);
-	a.map_fd = (uint32_t)g->map;
-	a.key = (uint64_t)(uintptr_t)&key;
-	a.value = (uint64_t)(uintptr_t)&entry;
-	(void)bpf(BPF_MAP_LOOKUP_ELEM, &a);	/* no entry: none */
-	*news = entry.news;
+	*news = get_entry(g, tid).news;
 }
 
 int
 gate_note_filters(const struct gate *g, pid_t tid, uint32_t filters)
 {
-	struct entry entry = { 0 };
+	struct entry entry = get_entry(g, tid);
 
-	/* what is counted in this moment is not held back for long */
-	gate_held_back(g, tid, &entry.news);
 	entry.filters = filters;
-	return put_entry(g->map, tid, &entry);
+	return put_entry(g, tid, &entry);
+}
+
+int
+gate_note_stack(const struct gate *g, pid_t tid, const struct stack_bounds *its)
+{
+	struct entry entry = get_entry(g, tid);
+
+	entry.low = its->low;
+	entry.high = its->high;
+	return put_entry(g, tid, &entry);
+}
+
+int
+gate_note_stacks(const struct gate *g, const struct stacks *stacks)
+{
+	struct entry all = get_entry(g, GATE_ALL);
+
+	all.low = stacks->main.low;
+	all.high = stacks->main.high;
+	all.form = stacks->form;
+	all.words_at = stacks->words_at;
+	return put_entry(g, GATE_ALL, &all);
 }
 
 void
 gate_forget(const struct gate *g, pid_t tid)
 {
-	const uint32_t key = (uint32_t)tid;
-	union bpf_attr a;
-
-	memset(&a, 0, sizeof a);
-	a.map_fd = (uint32_t)g->map;
-	a.key = (uint64_t)(uintptr_t)&key;
-	(void)bpf(BPF_MAP_DELETE_ELEM, &a);	/* it may have none */
+	(void)on_entry(BPF_MAP_DELETE_ELEM, g->map, tid, NULL);
 }

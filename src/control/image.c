@@ -286,3 +286,18 @@ target_confines_threads(struct target *t)
 {
 	return calls_one_of(t, confines_threads);
 }
+
+static const char *const *
+switches_stacks(const char *object)
+{
+	static const char *const names[] = { "makecontext", NULL };
+
+	(void)object;
+	return names;
+}
+
+char *
+target_switches_stacks(struct target *t)
+{
+	return calls_one_of(t, switches_stacks);
+}

@@ -21,6 +21,11 @@ uint64_t machine_thread_pointer(const struct user_regs_struct *regs);
 /* As many words as struct user_regs_struct begins with lie alike where the kernel
  * keeps them (struct pt_regs); *sp: which of them that is. 0: they do not. */
 size_t machine_entry_words(size_t *sp);
+/* Where sp is in what a BPF program sees of an event (struct
+ * bpf_perf_event_data), and the member of the kernel's struct thread_struct
+ * that has the thread pointer; "": not known. */
+extern const size_t machine_event_sp;
+extern const char machine_kernel_thread_pointer[];
 /* The number of the system call the thread is in, -1: none. */
 long machine_syscall(const struct user_regs_struct *regs);
 /* That call was cut short by our stop, and the kernel would say EINTR where

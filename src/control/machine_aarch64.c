@@ -14,6 +14,8 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include <linux/bpf_perf_event.h>
+
 bool
 machine_emulate(struct target *t, struct user_regs_struct *regs)
 {
@@ -110,6 +112,9 @@ machine_thread_pointer(const struct user_regs_struct *regs)
 
 /* They do, but this processor may show us a copy and a count in another order than
  * they came to be. */
+const size_t machine_event_sp = offsetof(struct bpf_perf_event_data, regs.sp);
+const char machine_kernel_thread_pointer[] = "";
+
 size_t
 machine_entry_words(size_t *sp)
 {

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include <linux/bpf_perf_event.h>
+
 /* Inside the kernel only (linux/errno.h): start the call again, unless a
  * handler runs; then it is EINTR. NOINTR: again after the handler, too. */
 enum {
@@ -83,6 +85,9 @@ machine_thread_pointer(const struct user_regs_struct *regs)
 }
 
 /* From r15 to ss: arch/x86/include/asm/ptrace.h. */
+const size_t machine_event_sp = offsetof(struct bpf_perf_event_data, regs.rsp);
+const char machine_kernel_thread_pointer[] = "fsbase";
+
 size_t
 machine_entry_words(size_t *sp)
 {

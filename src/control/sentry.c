@@ -80,7 +80,7 @@ gate_for(struct target *t, int signal, bool *may)
 
 	if (!t->gates[i].asked) {
 		t->gates[i].asked = true;
-		t->gates[i].gate = gate_open(signal, GATE_FOR_TRACER);
+		t->gates[i].gate = gate_open(signal, 0);
 
 		char *takes = t->gates[i].gate ? NULL :
 			target_takes_signals(t);

@@ -180,9 +180,9 @@ prepare_area(struct errand *e, pid_t helper,
 
 	if (fd < 0)
 		return -1;
-	layout.main_stack_end = e->p->main_stack_end;
-	layout.main_stack_floor = e->p->main_stack_floor;
-	layout.main_stack_low = e->p->main_stack_low;
+	layout.main_stack_end = e->p->main_stack.end;
+	layout.main_stack_floor = e->p->main_stack.floor;
+	layout.main_stack_low = e->p->main_stack.low;
 	layout.leader = (uint32_t)target_pid(g->t);
 	layout.ndeaf = e->p->ndeaf;
 	memcpy(layout.deaf, e->p->deaf, sizeof layout.deaf);

@@ -211,7 +211,7 @@ plan_choose_signal(struct plan *p)
 int
 inject_check_ungated(struct target *t)
 {
-	char *status, *takes, *confines;
+	char *status, *takes, *confines, *switches;
 	bool dispatched;
 
 	if (!handled(HAZARD_GATE))
@@ -233,6 +233,15 @@ inject_check_ungated(struct target *t)
 			   "moment, and a signal handler could then not return "
 			   "(%s)", target_pid(t), target_name(t), confines);
 		free(confines);
+		return fail_remedy("run as root (Linux 6.10), or: "
+				   PLAN_OTHER_ENGINE);
+	}
+	switches = target_switches_stacks(t);
+	if (switches) {
+		(void)fail(FAIL_UNSUITABLE, "process %d (%s) can run code on a "
+			   "stack that has no room for a signal handler (%s)",
+			   target_pid(t), target_name(t), switches);
+		free(switches);
 		return fail_remedy("run as root (Linux 6.10), or: "
 				   PLAN_OTHER_ENGINE);
 	}

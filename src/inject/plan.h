@@ -112,7 +112,7 @@ struct plan {
 	uint64_t gadget;	/* syscall; ret */
 	uint64_t restore_rt;	/* mov $15, %rax; syscall */
 	uint64_t vdso_clock;
-	uint64_t main_stack_end, main_stack_floor, main_stack_low;
+	struct main_stack main_stack;	/* zeros: none is known */
 	uint64_t library;	/* bias of our library when it is there */
 	uint64_t library_entry, library_leave, library_name;
 	uint64_t library_map;	/* its link map */

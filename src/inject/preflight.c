@@ -121,21 +121,6 @@ check_class(struct target *t)
 
 /* ---- all of it ----------------------------------------------------------- */
 
-/* It may be in pieces (trampolines): up to what is none of it. */
-static void
-read_main_stack(struct plan *p, size_t at)
-{
-	const struct module *m = p->mods.items;
-	size_t i = at;
-
-	while (i > 0 && m[i - 1].end == m[i].start &&
-	       (m[i - 1].prot & MODULE_WRITE))
-		i--;
-	p->main_stack_floor = i > 0 ? m[i - 1].end : 0;
-	p->main_stack_low = m[i].start;
-	p->main_stack_end = m[at].end;
-}
-
 static int
 read_map(struct plan *p)
 {
@@ -151,13 +136,13 @@ read_map(struct plan *p)
 		const struct module *m = &p->mods.items[i];
 		struct image vdso;
 
-		if (strcmp(m->path, "[stack]") == 0)
-			read_main_stack(p, i);
 		if (strcmp(m->path, "[vdso]") == 0 &&
 		    locate_image(p->look, m->start, &vdso) == 0)
 			p->vdso_clock = locate_address(p->look, &vdso,
 						"__vdso_clock_gettime");
 	}
+	if (r == 0)
+		(void)stacks_main(&p->mods, &p->main_stack);
 	return r;
 }
 

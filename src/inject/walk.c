@@ -115,8 +115,8 @@ copy_stack(struct walker *w, uint64_t from, struct step_stack *stack)
 	*stack = (struct step_stack){ .data = w->stack, .base = from };
 	if (from - w->own < w->own_size)
 		stack->size = w->own + w->own_size - from;
-	else if (!m && from < w->p->main_stack_end)
-		stack->size = w->p->main_stack_end - from;
+	else if (!m && from < w->p->main_stack.end)
+		stack->size = w->p->main_stack.end - from;
 	else if (m)
 		stack->size = m->end - from;
 	if (stack->size > STACK_MAX)

@@ -41,7 +41,9 @@ struct thread {
 	uint64_t filter;	/* the kernel's name for these; 0 not known */
 	/* by the clock's gate (GATE_REASONS): ticks; and their time that is
 	 * not booked yet, and all of it */
-	uint64_t held[3], held_ns[3], held_all_ns[3];
+	uint64_t held[GATE_REASONS], held_ns[GATE_REASONS];
+	uint64_t held_all_ns[GATE_REASONS];
+	unsigned searched;	/* so often for its stack */
 	bool late;		/* they come when they do harm: never more */
 	bool timed;		/* POSIX: a timer was asked for */
 	/* system time, with a clock of kernel mode: samples that have none yet;
@@ -103,6 +105,7 @@ struct inject {
 	bool births;		/* stacks to be published */
 	uint64_t published_ns;
 	uint64_t held_back;	/* ticks of all threads, by the gate */
+	struct stacks stacks;	/* where they may write their frames */
 	char *why;
 };
 

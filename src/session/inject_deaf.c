@@ -135,8 +135,27 @@ inject_is_deaf(struct inject *e, struct thread *th)
 
 /* ---- the gate ------------------------------------------------------------ */
 
-_Static_assert(GATE_REASONS == ARRAY_LEN(((struct thread *)0)->held),
-	       "one for each");
+/* Its sp was on no stack that the gate knows, or near to the end of one. */
+static void
+find_stack(struct inject *e, struct thread *th, uint64_t sp)
+{
+	enum { SEARCHES = 3 };	/* it may stand in a coroutine for once */
+	struct stacks stacks = e->stacks;
+	struct stack_bounds its;
+
+	if (th->searched == SEARCHES)
+		return;
+	th->searched++;
+	if (!stacks_find(e->opt->target, sp, &stacks, &its))
+		return;
+	th->searched = SEARCHES;
+	signal_clock_note_stack(e->clock, th->tid, &its);
+	if (stacks.form != e->stacks.form ||
+	    stacks.words_at != e->stacks.words_at) {
+		e->stacks = stacks;
+		signal_clock_note_stacks(e->clock, &stacks);
+	}
+}
 
 static void
 add_news(struct inject *e, struct thread *th, const struct gate_news *news)
@@ -169,14 +188,17 @@ inject_note_held_back(struct inject *e)
 	e->held_back = all;
 	while (map_next(&e->threads, &at, &tid, &slot)) {
 		struct thread *th = (struct thread *)(uintptr_t)slot;
-		const uint64_t before = th->held[GATE_CONFINED];
+		const uint64_t confined = th->held[GATE_CONFINED];
+		const uint64_t narrow = th->held[GATE_NARROW];
 
 		signal_clock_held_back(e->clock, th->tid, &news);
 		if (news.held[GATE_BLOCKED] < th->held[GATE_BLOCKED])
 			memset(th->held, 0, sizeof th->held);	/* forgotten */
 		add_news(e, th, &news);
-		if (th->held[GATE_CONFINED] > before && !e->final)
+		if (th->held[GATE_CONFINED] > confined && !e->final)
 			ask(e, th);
+		if (th->held[GATE_NARROW] > narrow && !e->final)
+			find_stack(e, th, news.sp);
 	}
 }
 
@@ -185,7 +207,7 @@ inject_book_held_back(struct inject *e, struct thread *th, uint64_t rest)
 {
 	static const char *const causes[GATE_REASONS] = {
 		[GATE_BLOCKED] = "blocked", [GATE_DISPATCHED] = "dispatched",
-		[GATE_CONFINED] = "confined",
+		[GATE_CONFINED] = "confined", [GATE_NARROW] = "narrow",
 	};
 	uint64_t booked = 0;
 
@@ -232,6 +254,8 @@ inject_tell_held_back(const struct inject *e, struct str *text)
 	tell_reason(e, text, GATE_DISPATCHED, "under syscall user dispatch");
 	tell_reason(e, text, GATE_CONFINED, "under a seccomp filter of its "
 		    "own that forbids rt_sigreturn");
+	tell_reason(e, text, GATE_NARROW, "its stack is not known to have room "
+		    "for a signal handler; --engine ring samples all of it");
 	tell_reason(e, text, GATE_BLOCKED, "the signal of the ticks was "
 		    "blocked");
 }

@@ -25,7 +25,8 @@ open_clock(struct inject *e, const char **why)
 {
 	const pid_t pid = target_pid(e->opt->target);
 
-	e->clock = signal_clock_open(pid, e->opt->interval_ns, 0, 0);
+	e->clock = signal_clock_open(pid, e->opt->interval_ns, 0, 0,
+				      RECORD_HANDLER_STACK);
 	if (!e->clock && fail_last()->kind != FAIL_DENIED)
 		return -1;
 	if (!(e->clock && signal_clock_is_gated(e->clock)) &&
@@ -35,6 +36,10 @@ open_clock(struct inject *e, const char **why)
 		inject_read_threads(e, READ_LIST);
 	else
 		inject_open_kernel_clock(e);
+	if (e->clock) {
+		stacks_begin(e->opt->target, &e->stacks);
+		signal_clock_note_stacks(e->clock, &e->stacks);
+	}
 
 	char *missing = e->clock ? signal_clock_missing(e->clock) :
 		xstrdup("");

@@ -117,7 +117,7 @@ no_signals(void)
 	struct victim v = victim_start(parent);
 
 	victim_hear(&v);
-	CHECK(!signal_clock_open(v.pid, 1000000, SIGPROF, 0),
+	CHECK(!signal_clock_open(v.pid, 1000000, SIGPROF, 0, 0),
 	      "signals without remove_on_exec");
 	CHECK(fail_last()->kind == FAIL_UNSUITABLE, "%s", fail_last()->reason);
 	victim_kill(&v);

@@ -6,6 +6,7 @@
  * exec is survived.
  */
 #include "clock-victim.h"
+#include "control.h"
 
 #include <dirent.h>
 #include <sys/mman.h>
@@ -227,6 +228,9 @@ check_counts(struct signal_clock *c)
 	      signal_clock_unserved(c));
 }
 
+/* Frames may go anywhere: it is not what is tested here. */
+static const struct stacks anywhere = { .main = { 1, UINT64_MAX } };
+
 static int
 run_counts(void)
 {
@@ -236,7 +240,7 @@ run_counts(void)
 	victim_hear(&v);
 
 	struct signal_clock *c = signal_clock_open(v.pid, INTERVAL_NS, SIGPROF,
-						   truths[THREADS - 2].tid);
+						   truths[THREADS - 2].tid, 1024);
 
 	if (!c) {
 		printf("%s\n\t%s\n", fail_last()->reason,
@@ -247,6 +251,7 @@ run_counts(void)
 
 	const size_t before = open_descriptors();
 
+	signal_clock_note_stacks(c, &anywhere);
 	(void)measure_from(v.pid);
 	CHECK(signal_clock_enable(c, true) == 0, "%s", fail_last()->reason);
 	victim_go(&v);
@@ -274,10 +279,12 @@ run_exec(void)
 
 	victim_hear(&v);
 
-	struct signal_clock *c = signal_clock_open(v.pid, 100000, SIGPROF, 0);
+	struct signal_clock *c = signal_clock_open(v.pid, 100000, SIGPROF, 0,
+						   1024);
 
 	if (!c)
 		return;
+	signal_clock_note_stacks(c, &anywhere);
 	CHECK(signal_clock_enable(c, true) == 0, "%s", fail_last()->reason);
 	victim_go(&v);
 	drain_until_heard(c, &t, &v);

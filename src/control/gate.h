@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The program of a gate, in parts: gate.c loads it and has its map,
+ * gate_stack.c writes what looks at the stack.
+ */
+#ifndef CONTROL_GATE_H
+#define CONTROL_GATE_H
+
+#include "bpf_code.h"
+#include "control.h"
+
+struct entry {			/* of the map, for one thread; for GATE_ALL */
+	uint32_t filters;	/* so many have been asked */
+	uint32_t form;		/* GATE_ALL: enum descriptor_form */
+	int64_t words_at;	/* GATE_ALL: struct stacks */
+	uint64_t low, high;	/* its stack, 0 not known; GATE_ALL: the main
+				 * stack */
+	struct gate_news news;
+};
+enum { GATE_ALL = 0 };		/* the number under which all are added up */
+
+/* Where the kernel keeps that: bytes into its struct task_struct. */
+struct places {
+	uint32_t blocked, work, mode, filters, filter;
+	uint32_t alternate, alternate_size, thread_pointer;
+};
+
+enum {				/* registers that calls leave alone */
+	TASK = BPF_REG_6, ENTRY = BPF_REG_7, REASON = BPF_REG_8,
+	BOUNDS = BPF_REG_9,
+};
+/* In the program's own frame. */
+enum { WORD_AT = -8, KEY_AT = -12, SP_AT = -24, SIZE_AT = -32, WORDS_AT = -56 };
+
+/* Leaves it in register 1, and at WORD_AT. */
+void gate_read_task(struct code *c, int size, uint32_t at);
+/* The entry with the number in the frame, or 0. */
+void gate_look_up(struct code *c, int map, int to);
+/* The end of the program: there is no signal, and that is counted. */
+void gate_hold_back(struct code *c, int map, enum gate_reason why);
+
+/* At the beginning, where register 1 still has the event. */
+void gate_save_sp(struct code *c);
+/* bytes: below sp and its red zone, or on an alternate stack. Goes on where the
+ * stack has so many. */
+void gate_check_stack(struct code *c, const struct places *at, int map,
+		      size_t bytes);
+
+#endif
