@@ -75,6 +75,8 @@ bool judge_unconcerned(const struct target *t, const struct breakpoint *bp,
 
 /* ---- single.c ----------------------------------------------------------- */
 
+/* Does the thread stand at the end of a system call (PTRACE_SYSCALL)? */
+bool thread_at_exit_of_call(pid_t tid);
 /* One instruction of a held thread, which stands after it, or with a signal
  * that is due to it. -1: it has ended, or has not come behind it within the
  * limit; then it stands within its system call. */

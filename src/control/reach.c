@@ -112,8 +112,8 @@ thread_run_to(struct target *t, struct held *h, uint64_t addr,
 
 /* ---- to the end of a call ----------------------------------------------- */
 
-static bool
-at_exit_of_call(pid_t tid)
+bool
+thread_at_exit_of_call(pid_t tid)
 {
 	struct ptrace_syscall_info info;
 
@@ -138,7 +138,7 @@ run_through_call(struct reach *r, struct held *h, uint64_t deadline)
 		if (now >= deadline ||
 		    thread_wait(r->tid, deadline - now, &ev) < 0)
 			break;
-		if (ev.kind == EVENT_SYSCALL && at_exit_of_call(r->tid))
+		if (ev.kind == EVENT_SYSCALL && thread_at_exit_of_call(r->tid))
 			return stand(r, h);
 		if (ev.kind == EVENT_SIGNAL)
 			deliver = signal_of_stop(r->tid, &info);

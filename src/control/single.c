@@ -9,10 +9,17 @@
  *	     |                  \-> no stop: it waits in a call
  *	     +---- INTERRUPT: the call goes on with it --------------+
  *
- * The end of a call that is stepped raises the step's trap (x86: TRAP_BRKPT,
- * user_single_step_report, 6.18), also where our stop ends it. It is queued
- * behind that stop, and would kill whoever is let go with it: so settle.c takes
- * it out on the way to a plain stop.
+ * A system call is not stepped: its end would raise the step's trap (x86:
+ * TRAP_BRKPT, user_single_step_report, 6.18), also where our stop ends it, or
+ * our death lets the thread go, which that trap then kills. The thread runs to
+ * the stop at its call's entry, and from there to the one at its exit, behind
+ * the instruction:
+ *
+ *	stands --- SYSCALL ---> entry --- SYSCALL ---> exit ---> stands behind
+ *
+ * Only where a signal is due the instruction is not reached, and the step is
+ * one into the handler. What trap a step still leaves, settle.c takes out on the
+ * way to a plain stop.
  *
  * Signals are held back, so that no handler is entered instead; but not where
  * the instruction is a system call, which may ask for the mask, change it, wait
@@ -40,19 +47,23 @@ note_birth(struct target *t, const struct event *ev)
 		pack_note_exec(&t->pack, ev);
 }
 
-/* Whatever stops come in between. 0, or -1: it waits, or has ended. */
+/* To behind the instruction, whatever stops come in between; how: RUN_STEP, or
+ * at a system call RUN_TO_SYSCALL. 0, or -1: it waits, or has ended. */
 static int
-step(struct target *t, pid_t tid, int signal, unsigned limit_ms)
+step(struct target *t, pid_t tid, enum thread_run how, int signal,
+     unsigned limit_ms)
 {
 	const uint64_t deadline = deadline_in_ms(limit_ms);
 
 	for (;;) {
 		struct event ev;
 
-		if (thread_resume(tid, RUN_STEP, signal) < 0 ||
+		if (thread_resume(tid, how, signal) < 0 ||
 		    thread_wait(tid, limit_ms * (uint64_t)NS_PER_MS, &ev) < 0)
 			return -1;
 		note_birth(t, &ev);
+		if (ev.kind == EVENT_SYSCALL && thread_at_exit_of_call(tid))
+			return 0;
 		/* The step's own trap, or a fault of the instruction: the
 		 * one is nobody's signal, the other is delivered later.
 		 * SIGSTOP alone cannot be held back. */
@@ -146,7 +157,7 @@ step_unsignalled(struct target *t, pid_t tid, unsigned limit_ms)
 	if (set_mask(tid, held_back(mask)) < 0)
 		return -1;
 
-	const int r = step(t, tid, 0, limit_ms);
+	const int r = step(t, tid, RUN_STEP, 0, limit_ms);
 
 	stand(t, tid);
 
@@ -161,16 +172,37 @@ step_unsignalled(struct target *t, pid_t tid, unsigned limit_ms)
 }
 
 static int
+step_call(struct target *t, pid_t tid, unsigned limit_ms)
+{
+	const struct hold *h = pack_find(&t->pack, tid);
+	const unsigned long before = h ? t->pack.options | errand_options(h) :
+		0;
+	int r;
+
+	if (ptrace(PTRACE_SETOPTIONS, tid, 0,
+		   before | PTRACE_O_TRACESYSGOOD) < 0)
+		return ptrace_failed(tid, "set the trace options");
+	r = step(t, tid, RUN_TO_SYSCALL, 0, limit_ms);
+	stand(t, tid);
+	h = pack_find(&t->pack, tid);
+	/* ESRCH: it was killed, and the next wait tells */
+	if (h && h->stopped)
+		(void)ptrace(PTRACE_SETOPTIONS, tid, 0, before);
+	return r;
+}
+
+static int
 step_somehow(struct target *t, pid_t tid, const struct user_regs_struct *regs,
 	     unsigned limit_ms)
 {
 	const int due = signal_of_stop(tid, NULL);
 
 	/* the handler's frame keeps the mask that it finds */
-	if (!due && !at_system_call(t, regs))
-		return step_unsignalled(t, tid, limit_ms);
+	if (!due)
+		return at_system_call(t, regs) ? step_call(t, tid, limit_ms) :
+			step_unsignalled(t, tid, limit_ms);
 
-	const int r = step(t, tid, due, limit_ms);
+	const int r = step(t, tid, RUN_STEP, due, limit_ms);
 
 	stand(t, tid);
 	return r;
