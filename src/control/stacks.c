@@ -21,7 +21,7 @@
 enum {
 	WORD = sizeof(uint64_t),
 	DESCRIPTOR = 4096,		/* bytes that are searched */
-	SELF_TOO = 2,			/* the word that also points to itself */
+	SELF_TOO = 2,			/* glibc: that word points to it, too */
 	SEARCHED = 4 << 20,		/* bytes above sp */
 	CHUNK = 64 << 10,
 	STACK_LEAST = 2048,
@@ -73,7 +73,7 @@ search(const uint64_t *w, size_t n, uint64_t tp, uint64_t sp, struct stacks *s,
 	enum { MOST = 5, TO_HIGH = 2 };
 
 	for (size_t i = 0; i + MOST <= n; i++) {
-		if (fits_low(w + i, tp, sp, its)) {
+		if (w[SELF_TOO] == tp && fits_low(w + i, tp, sp, its)) {
 			s->form = DESCRIPTOR_HAS_LOW;
 			s->words_at = (int64_t)(i * WORD);
 			return true;
@@ -113,7 +113,7 @@ stacks_find(struct target *t, uint64_t sp, struct stacks *s,
 	const uint64_t end = at + SEARCHED;
 	bool found = false;
 
-	for (; !found && at < end; at += CHUNK - SELF_TOO * WORD) {
+	for (; !found && at < end; at += CHUNK) {
 		size_t n = 0, got;
 
 		do {
@@ -122,10 +122,10 @@ stacks_find(struct target *t, uint64_t sp, struct stacks *s,
 					  DESCRIPTOR - WORD);
 			n += got;
 		} while (got > 0 && n < CHUNK);
-		for (size_t i = 0; !found && i + SELF_TOO < n / WORD; i++) {
+		for (size_t i = 0; !found && i < n / WORD; i++) {
 			const uint64_t tp = at + i * WORD;
 
-			found = words[i] == tp && words[i + SELF_TOO] == tp &&
+			found = words[i] == tp &&
 				look_at(t, tp, sp, s, its);
 		}
 		if (n < CHUNK)
