@@ -27,10 +27,10 @@ struct delivery {
 /* ---- records ------------------------------------------------------------- */
 
 static bool
-accept_per_cpu(const struct clock *c, const struct clock_record *r)
+accept_per_cpu(struct clock *c, const struct clock_record *r)
 {
-	return r->pid == c->opt.pid || r->kind == CLOCK_LOST ||
-		(r->kind == CLOCK_FORK && r->u.fork.ppid == c->opt.pid);
+	return family_takes(&c->family, c->opt.pid, r) ||
+		r->pid == c->opt.pid || r->kind == CLOCK_LOST;
 }
 
 /* Give the record its CPU time. */

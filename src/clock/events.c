@@ -238,6 +238,7 @@ clock_close(struct clock *c)
 		return;
 	watch_close(&c->watch);
 	percpu_close(&c->percpu);
+	family_fini(&c->family);
 	rings_close(&c->rings);
 	states_fini(&c->states);
 	free(c->why);

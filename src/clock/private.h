@@ -30,6 +30,16 @@ struct losses {
 	uint64_t samples;	/* delivered */
 };
 
+/* ---- family.c ------------------------------------------------------------ */
+
+struct family {			/* {0}: nobody */
+	struct map members;
+};
+/* Is it the birth of a process that descends from root? For all records of all
+ * processes, in their order. */
+bool family_takes(struct family *f, pid_t root, const struct clock_record *r);
+void family_fini(struct family *f);
+
 struct clock {
 	struct clock_options opt;
 	struct clock_traits traits;
@@ -37,6 +47,7 @@ struct clock {
 	struct perf_kernel kernel;
 	struct rings rings;
 	struct percpu percpu;	/* one of these two forms */
+	struct family family;	/* of the first one */
 	struct watch watch;
 	struct states states;	/* thread form */
 	struct losses losses;

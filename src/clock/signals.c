@@ -77,8 +77,8 @@ is_ours(struct signal_clock *c, const struct raw_record *raw)
 
 	if (!c->sides)
 		return watch_accept(&c->watch, raw);
-	return r->pid == c->pid || r->kind == CLOCK_LOST ||
-		(r->kind == CLOCK_FORK && r->u.fork.ppid == c->pid);
+	return family_takes(&c->family, c->pid, r) || r->pid == c->pid ||
+		r->kind == CLOCK_LOST;
 }
 
 static void
@@ -160,6 +160,7 @@ signal_clock_close(struct signal_clock *c)
 	rings_close(&c->rings);
 	gate_close(c->gate);
 	map_fini(&c->filters);
+	family_fini(&c->family);
 	free(c);
 }
 

@@ -32,6 +32,7 @@ struct signal_clock {
 	struct perf_kernel kernel;
 	struct rings rings;
 	int *sides;		/* per CPU, or the watch */
+	struct family family;	/* with the first */
 	size_t sides_len;
 	struct watch watch;
 	struct ticker *tickers;

@@ -242,6 +242,8 @@ collection_write_threads(struct collection *c)
 void
 collection_note_children(struct collection *c)
 {
+	for (pid_t pid; c->rec && (pid = recorder_next_descendant(c->rec));)
+		offspring_meet(&c->offspring, pid);
 	offspring_note(&c->offspring, c->target);
 }
 

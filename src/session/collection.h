@@ -21,6 +21,14 @@ struct offspring {		/* CPU time of children (offspring.c) */
 	} *items;
 	size_t len, cap;
 	size_t turn;	/* whose children are looked for first */
+	struct descendant {	/* as births told; any may lose its parent */
+		pid_t pid;
+		uint64_t start_time;
+		uint64_t seen_ns;	/* while it was below the parent */
+		uint64_t now_ns;	/* ... and since then */
+	} *far;
+	size_t far_len, far_cap;
+	uint64_t orphans_ns;	/* of those that have ended */
 };
 
 struct collection {
@@ -68,6 +76,8 @@ uint64_t collection_read_usage(struct collection *c);
 
 /* ---- offspring.c --------------------------------------------------------- */
 
+/* A process that descends from it was born. */
+void offspring_meet(struct offspring *o, pid_t pid);
 /* Read what they have used; the first time: what is before the beginning. */
 void offspring_note(struct offspring *o, struct target *t);
 /* What is in no experiment. recorded: those that were there at the beginning

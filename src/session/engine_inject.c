@@ -19,8 +19,11 @@ inject_kernel_record(void *arg, const struct clock_record *rec)
 
 	struct target *t = e->opt->target;
 
-	if (rec->pid != target_pid(t))
+	if (rec->pid != target_pid(t)) {
+		if (rec->kind == CLOCK_FORK)	/* of a descendant */
+			(void)sideband_take(e->rec, rec);
 		return;
+	}
 	/* at once: what waits may be seen by the new program */
 	if (rec->kind == CLOCK_EXEC && e->guest)
 		(void)inject_drop_tick(t, guest_signal(e->guest));

@@ -31,7 +31,8 @@ on_record(void *arg, const struct clock_record *rec)
 		ring_book_lost(r, rec);
 		return;
 	}
-	if (rec->pid != target_pid(r->opt->target) ||
+	if ((rec->pid != target_pid(r->opt->target) &&
+	     rec->kind != CLOCK_FORK) ||
 	    (counts->execed && rec->time_ns >= counts->exec_ns))
 		return;
 	switch (rec->kind) {

@@ -15,6 +15,10 @@
  * ended between two readings has used no more than the time between, which is
  * not told. A process that ignores SIGCHLD waits for nobody: of its children
  * there is what was read last.
+ *
+ * A grandchild whose parent has ended is nobody's any more: what it uses from
+ * then on is in no count of these. Where the births of all processes are told
+ * (root), such orphans are known, and read like children.
  */
 #include "collection.h"
 
@@ -28,6 +32,7 @@ enum {
 	TRIES = 3,		/* while children end between two readings */
 	DEPTH_MOST = 8,		/* of descendants below a child */
 	PROCESSES_MOST = 256,	/* ... and how many of them */
+	FAR_MOST = 256,		/* descendants that are followed */
 };
 
 static uint64_t used_by(pid_t pid, int depth, int *left);
@@ -41,6 +46,21 @@ sum_of(const struct task_stat *st, bool with_own)
 	if (with_own)
 		ticks += st->field[STAT_UTIME] + st->field[STAT_STIME];
 	return stat_ticks_ns(ticks);
+}
+
+static bool
+read_stat(pid_t pid, struct task_stat *st)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const bool there = task_stat_at(fd, st) == 0;
+
+	if (fd >= 0)
+		(void)close(fd);
+	return there;
 }
 
 /* ---- one child ----------------------------------------------------------- */
@@ -76,34 +96,19 @@ static uint64_t
 used_by(pid_t pid, int depth, int *left)
 {
 	struct task_stat st;
-	char path[64];
 
-	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const bool there = task_stat_at(fd, &st) == 0;
-
-	if (fd >= 0)
-		(void)close(fd);
-	return there ? sum_of(&st, true) + living_below(pid, depth, left) : 0;
+	return read_stat(pid, &st) ?
+		sum_of(&st, true) + living_below(pid, depth, left) : 0;
 }
 
 static bool
 read_child(const struct offspring *o, struct child *ch, int *left)
 {
 	struct task_stat st;
-	char path[64];
 	uint64_t ns;
 
-	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)ch->pid);
-
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const bool there = task_stat_at(fd, &st) == 0 &&
-		(pid_t)st.field[STAT_PPID] == o->parent;
-
-	if (fd >= 0)
-		(void)close(fd);
-	if (!there)
+	if (!read_stat(ch->pid, &st) ||
+	    (pid_t)st.field[STAT_PPID] != o->parent)
 		return false;
 	ns = sum_of(&st, true) + living_below(ch->pid, 0, left);
 	if (ns > ch->now_ns)	/* an orphan takes none of it back */
@@ -131,6 +136,78 @@ meet(struct offspring *o, pid_t pid, bool first, int *left)
 	ch.before_ns = first ? ch.now_ns : 0;
 	o->items = xgrow(o->items, &o->cap, o->len + 1, sizeof *o->items);
 	o->items[o->len++] = ch;
+}
+
+/* ---- orphans ------------------------------------------------------------- */
+
+void
+offspring_meet(struct offspring *o, pid_t pid)
+{
+	struct task_stat st;
+
+	if (o->far_len == FAR_MOST || !read_stat(pid, &st))
+		return;
+	for (size_t i = 0; i < o->far_len; i++)
+		if (o->far[i].pid == pid &&
+		    o->far[i].start_time == st.field[STAT_START_TIME])
+			return;
+	o->far = xgrow(o->far, &o->far_cap, o->far_len + 1, sizeof *o->far);
+	o->far[o->far_len++] = (struct descendant){
+		.pid = pid, .start_time = st.field[STAT_START_TIME],
+	};
+}
+
+static bool
+is_far(const struct offspring *o, pid_t pid)
+{
+	for (size_t i = 0; i < o->far_len; i++)
+		if (o->far[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* Below the parent, or another orphan, whose counts have it? */
+static bool
+is_below(const struct offspring *o, const struct task_stat *its)
+{
+	struct task_stat st = *its;
+
+	for (int depth = 0; depth <= DEPTH_MOST; depth++) {
+		const pid_t above = (pid_t)st.field[STAT_PPID];
+
+		if (above == o->parent || is_far(o, above))
+			return true;
+		if (above <= 1 || !read_stat(above, &st))
+			return false;
+	}
+	return false;
+}
+
+static void
+read_orphans(struct offspring *o, int *left)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < o->far_len; i++) {
+		struct descendant d = o->far[i];
+		struct task_stat st;
+
+		if (!read_stat(d.pid, &st) ||
+		    st.field[STAT_START_TIME] != d.start_time) {
+			o->orphans_ns += d.now_ns - d.seen_ns;
+			continue;
+		}
+
+		const uint64_t ns = sum_of(&st, true) +
+			living_below(d.pid, 0, left);
+
+		if (ns > d.now_ns)
+			d.now_ns = ns;
+		if (is_below(o, &st))
+			d.seen_ns = d.now_ns;
+		o->far[kept++] = d;
+	}
+	o->far_len = kept;
 }
 
 /* ---- all of them --------------------------------------------------------- */
@@ -211,10 +288,24 @@ offspring_note(struct offspring *o, struct target *t)
 	} while (o->waited_ns != before && ++tries < TRIES);
 	if (first)
 		o->before_ns = o->waited_ns;
+
+	int left = PROCESSES_MOST;
+
+	read_orphans(o, &left);
 }
 
-uint64_t
-offspring_untold_ns(const struct offspring *o, bool recorded)
+static uint64_t
+orphans_used(const struct offspring *o)
+{
+	uint64_t ns = o->orphans_ns;
+
+	for (size_t i = 0; i < o->far_len; i++)
+		ns += o->far[i].now_ns - o->far[i].seen_ns;
+	return ns;
+}
+
+static uint64_t
+used_by_children(const struct offspring *o, bool recorded)
 {
 	const uint64_t waited = o->waited_ns - o->before_ns;
 	uint64_t ended = o->later_ns, plus = 0, minus = 0;
@@ -245,9 +336,16 @@ offspring_untold_ns(const struct offspring *o, bool recorded)
 	return waited + plus > minus ? waited + plus - minus : 0;
 }
 
+uint64_t
+offspring_untold_ns(const struct offspring *o, bool recorded)
+{
+	return used_by_children(o, recorded) + orphans_used(o);
+}
+
 void
 offspring_fini(struct offspring *o)
 {
 	free(o->items);
+	free(o->far);
 	*o = (struct offspring){ 0 };
 }

@@ -453,6 +453,10 @@ void recorder_unsampled_wait(struct recorder *rec, uint64_t time_ns,
 			     uint64_t ns);
 void recorder_birth(struct recorder *rec, uint64_t time_ns, pid_t tid,
 		    pid_t by);
+/* A process was born that descends from this one; and each of those that
+ * came since the last question: 0, no more. */
+void recorder_descendant(struct recorder *rec, pid_t pid);
+pid_t recorder_next_descendant(struct recorder *rec);
 void recorder_death(struct recorder *rec, uint64_t time_ns, pid_t tid);
 /* Looks at those that wait: when, and do it. false: there is more. */
 uint64_t recorder_look_due(const struct recorder *rec);

@@ -90,6 +90,26 @@ recorder_birth(struct recorder *rec, uint64_t time_ns, pid_t tid, pid_t by)
 }
 
 void
+recorder_descendant(struct recorder *rec, pid_t pid)
+{
+	enum { MOST = 4096 };	/* before somebody asks */
+	struct newborns *n = &rec->descendants;
+
+	if (n->len == MOST)
+		return;
+	n->items = xgrow(n->items, &n->cap, n->len + 1, sizeof *n->items);
+	n->items[n->len++] = pid;
+}
+
+pid_t
+recorder_next_descendant(struct recorder *rec)
+{
+	struct newborns *n = &rec->descendants;
+
+	return n->len > 0 ? n->items[--n->len] : 0;
+}
+
+void
 recorder_death(struct recorder *rec, uint64_t time_ns, pid_t tid)
 {
 	waits_note_death(rec->waits, tid, time_ns);
@@ -420,6 +440,7 @@ recorder_free(struct recorder *rec)
 	map_free_values(&rec->latest);
 	names_fini(&rec->names);
 	free(rec->losses);
+	free(rec->descendants.items);
 	free(rec->engine.why);
 	free(rec);
 }

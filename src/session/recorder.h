@@ -53,6 +53,10 @@ struct recorder {
 	uint64_t followed_at;		/* recorder_follow_counts read them */
 	bool counts_all;	/* who is not in it is new */
 	struct names names;
+	struct newborns {		/* recorder_descendant */
+		pid_t *items;
+		size_t len, cap;
+	} descendants;
 	uint64_t lack_ns, lack_read_at;	/* of all threads, by their clocks */
 	bool nobody_named;
 	uint64_t lost_frinfo, unsampled_frinfo, kernel_frinfo, unseen_frinfo,

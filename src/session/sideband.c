@@ -47,6 +47,8 @@ sideband_take(struct recorder *rec, const struct clock_record *r)
 		if (r->pid == target_pid(recorder_get_options(rec)->target))
 			recorder_birth(rec, r->time_ns, r->tid,
 				       r->u.fork.ptid);
+		else
+			recorder_descendant(rec, r->pid);
 		break;
 	case CLOCK_EXIT:
 		recorder_death(rec, r->time_ns, r->tid);
