@@ -145,12 +145,16 @@ guest_ticker(struct guest *g, int fd, pid_t tid)
 {
 	uint32_t *tickers = (uint32_t *)((unsigned char *)g->area +
 					 g->layout.tickers_at);
+	pid_t inner;
 
 	if (fd < 0 || fd >= RECORD_TICKERS)
 		return fail(FAIL_PARTIAL, "thread %d: descriptor %d is too "
 			    "high for a tick", (int)tid, fd);
-	__atomic_store_n(&tickers[fd], (uint32_t)guest_inner_tid(g, tid),
-			 __ATOMIC_RELEASE);
+	inner = guest_inner_tid(g, tid);
+	/* whose it is may be asked when the thread has ended */
+	if (g->other_namespace)
+		map_put(&g->tids, (uint64_t)inner, (uint64_t)tid);
+	__atomic_store_n(&tickers[fd], (uint32_t)inner, __ATOMIC_RELEASE);
 	return 0;
 }
 

@@ -116,12 +116,21 @@ guest_tid_since(struct guest *g, pid_t tid, uint64_t met_ns,
 }
 
 bool
-guest_thread_ended(struct guest *g, uint32_t tid, pid_t outer)
+guest_thread_ended(const struct guest *g, pid_t outer)
 {
-	if (outer && thread_exists(g->t, outer))
-		return false;
+	return !outer || !thread_exists(g->t, outer);
+}
+
+void
+guest_forget_tid(struct guest *g, uint32_t tid)
+{
+	const struct record_window *w = (const struct record_window *)
+		((unsigned char *)g->area + g->layout.windows_at);
+
+	for (uint32_t i = 0; g->other_namespace && i < g->layout.windows; i++)
+		if (__atomic_load_n(&w[i].tid, __ATOMIC_ACQUIRE) == tid)
+			return;		/* its last samples are to be read */
 	(void)map_remove(&g->tids, tid);
-	return true;
 }
 
 /* ---- draining ------------------------------------------------------------ */
@@ -248,7 +257,7 @@ owner_ended(struct guest *g, uint32_t tid)
 	if (!guest_tid_is_plausible(tid) ||
 	    (g->other_namespace && !map_get(&g->tids, tid, &outer)))
 		outer = 0;
-	return guest_thread_ended(g, tid, (pid_t)outer);
+	return guest_thread_ended(g, (pid_t)outer);
 }
 
 size_t
@@ -270,8 +279,10 @@ guest_drain(struct guest *g,
 		/* First: who ended before has written all it ever will. */
 		ended = owner_ended(g, owners[i]);
 		n += drain_window(g, i, owners[i], &to);
-		if (ended)
-			__atomic_store_n(&w[i].tid, 0, __ATOMIC_RELEASE);
+		if (!ended)
+			continue;
+		__atomic_store_n(&w[i].tid, 0, __ATOMIC_RELEASE);
+		guest_forget_tid(g, owners[i]);
 	}
 	free(owners);
 	return n;

@@ -312,9 +312,11 @@ pid_t guest_known_tid(struct guest *g, pid_t tid);
  * cannot be told in this round any more. */
 bool guest_tid_since(struct guest *g, pid_t tid, uint64_t met_ns,
 		     uint64_t round_ns, pid_t *outer);
-/* The thread of that number in the target's namespace is no more; outer: what
- * is known of it. */
-bool guest_thread_ended(struct guest *g, uint32_t tid, pid_t outer);
+/* The thread is no more; 0: nobody knew it. */
+bool guest_thread_ended(const struct guest *g, pid_t outer);
+/* The number of one that has ended may be another's, once its samples have been
+ * read. */
+void guest_forget_tid(struct guest *g, uint32_t tid);
 pid_t guest_inner_tid(struct guest *g, pid_t tid);
 /* The number of a thread in its own pid namespace. */
 pid_t thread_inner_tid(struct target *t, pid_t tid);

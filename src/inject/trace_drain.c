@@ -244,10 +244,13 @@ drain_chunk(struct tracing *tr, size_t i, bool last, trace_sink sink,
 	}
 	/* A thread that has ended closes nothing; asked where nothing has come
 	 * for a round. What it wrote while we looked is read first. */
-	if (c->at == was && guest_thread_ended(tr->g, c->inner, c->tid) &&
+	if (c->at == was && guest_thread_ended(tr->g, c->tid) &&
 	    (use == CHUNK_CLOSED || close_for(chunk_of(tr, i), state))) {
+		const uint32_t inner = c->inner;
+
 		(void)read_chunk(tr, i, tid, sink, arg);
 		give_back(tr, i);
+		guest_forget_tid(tr->g, inner);
 	}
 }
 
