@@ -13,7 +13,12 @@
 #include "gate.h"
 #include "machine.h"
 
-enum { RED_ZONE = 128 };	/* below sp, the ABI's: the kernel skips it */
+enum {
+	RED_ZONE = 128,		/* below sp, the ABI's: the kernel skips it */
+	/* At a stack's end, where a program may have guards of its own, as a
+	 * JVM's 16 KB: not used before somebody has looked at the maps. */
+	UNSURE = 32 << 10,
+};
 
 struct exits {			/* jumps to one place */
 	size_t at[12], n;
@@ -115,6 +120,7 @@ read_words(struct code *c, struct exits *holds)
 	exit_by(holds, jump_if_regs(c, BPF_JLT, BPF_REG_1, BPF_REG_2));
 	exit_by(holds, jump_if_regs(c, BPF_JGE, BPF_REG_1, BPF_REG_3));
 	jump_here(c, done);
+	with(c, BPF_ADD, BPF_REG_2, UNSURE);
 }
 
 static void

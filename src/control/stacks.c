@@ -105,9 +105,28 @@ look_at(struct target *t, uint64_t tp, uint64_t sp, struct stacks *s,
 	return search(words, n, tp, sp, s, its);
 }
 
-bool
-stacks_find(struct target *t, uint64_t sp, struct stacks *s,
-	    struct stack_bounds *its)
+/* Up to what may not be written: guards of the program's own, say. */
+static bool
+clamp(struct target *t, uint64_t sp, struct stack_bounds *its)
+{
+	char *text = target_maps(t);
+	struct modules maps = { 0 };
+	const struct module *m = text && modules_parse(&maps, text) == 0 ?
+		modules_find(&maps, sp) : NULL;
+	const bool writable = m && m->prot & MODULE_WRITE;
+
+	while (writable && m > maps.items && m->start > its->low &&
+	       m[-1].end == m->start && m[-1].prot & MODULE_WRITE)
+		m--;
+	if (writable && m->start > its->low)
+		its->low = m->start;
+	modules_fini(&maps);
+	free(text);
+	return writable;
+}
+
+static bool
+find(struct target *t, uint64_t sp, struct stacks *s, struct stack_bounds *its)
 {
 	uint64_t at = sp & ~(uint64_t)(WORD - 1), *words = xmalloc(CHUNK);
 	const uint64_t end = at + SEARCHED;
@@ -133,6 +152,13 @@ stacks_find(struct target *t, uint64_t sp, struct stacks *s,
 	}
 	free(words);
 	return found;
+}
+
+bool
+stacks_find(struct target *t, uint64_t sp, struct stacks *s,
+	    struct stack_bounds *its)
+{
+	return find(t, sp, s, its) && clamp(t, sp, its);
 }
 
 /* ---- what is common to all ------------------------------------------------ */

@@ -135,8 +135,19 @@ inject_is_deaf(struct inject *e, struct thread *th)
 
 /* ---- the gate ------------------------------------------------------------ */
 
-/* Its sp was on no stack that the gate knows, or near to the end of one. */
-static void
+/* The number was another thread's: the gate has counted from 0. */
+static bool
+were_forgotten(const struct thread *th, const struct gate_news *news)
+{
+	for (int i = 0; i < GATE_REASONS; i++)
+		if (news->held[i] < th->held[i])
+			return true;
+	return false;
+}
+
+/* Its sp was on no stack that the gate knows, or near to the end of one. true:
+ * that took a search. */
+static bool
 find_stack(struct inject *e, struct thread *th, uint64_t sp)
 {
 	enum { SEARCHES = 3 };	/* it may stand in a coroutine for once */
@@ -144,10 +155,10 @@ find_stack(struct inject *e, struct thread *th, uint64_t sp)
 	struct stack_bounds its;
 
 	if (th->searched == SEARCHES)
-		return;
+		return false;
 	th->searched++;
 	if (!stacks_find(e->opt->target, sp, &stacks, &its))
-		return;
+		return true;
 	th->searched = SEARCHES;
 	signal_clock_note_stack(e->clock, th->tid, &its);
 	if (stacks.form != e->stacks.form ||
@@ -155,6 +166,7 @@ find_stack(struct inject *e, struct thread *th, uint64_t sp)
 		e->stacks = stacks;
 		signal_clock_note_stacks(e->clock, &stacks);
 	}
+	return true;
 }
 
 static void
@@ -174,9 +186,11 @@ add_news(struct inject *e, struct thread *th, const struct gate_news *news)
 void
 inject_note_held_back(struct inject *e)
 {
+	enum { SEARCHES = 16 };	/* each reads the maps */
 	struct gate_news news;
 	uint64_t all = 0, tid, slot;
 	size_t at = 0;
+	int searches = SEARCHES;
 
 	if (!is_gated(e))
 		return;
@@ -192,13 +206,13 @@ inject_note_held_back(struct inject *e)
 		const uint64_t narrow = th->held[GATE_NARROW];
 
 		signal_clock_held_back(e->clock, th->tid, &news);
-		if (news.held[GATE_BLOCKED] < th->held[GATE_BLOCKED])
-			memset(th->held, 0, sizeof th->held);	/* forgotten */
+		if (were_forgotten(th, &news))
+			memset(th->held, 0, sizeof th->held);
 		add_news(e, th, &news);
 		if (th->held[GATE_CONFINED] > confined && !e->final)
 			ask(e, th);
-		if (th->held[GATE_NARROW] > narrow && !e->final)
-			find_stack(e, th, news.sp);
+		if (th->held[GATE_NARROW] > narrow && !e->final && searches > 0)
+			searches -= find_stack(e, th, news.sp);
 	}
 }
 

@@ -8,6 +8,7 @@
  *	handler		its handler works on an alternate stack that has room
  *			for that one frame
  *	edge		near the end of its own stack
+ *	guard		near a guard of its own within its stack, as a JVM's
  *	coroutine	on a stack of 2 KB, between data
  *	pointer		its stack pointer goes through data
  *
@@ -33,7 +34,11 @@
 #include <unistd.h>
 
 #define BRIEF	0.1		/* s */
+#ifdef __clang__	/* knows no noclone, and does not clone */
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 enum {
 	PAGE = 4096, ROUND = 2000000, MINIMUM = 51 /* AT_MINSIGSTKSZ */,
@@ -171,6 +176,11 @@ work_at_edge(void)
 	if (pthread_getattr_np(pthread_self(), &attr) != 0 ||
 	    pthread_attr_getstack(&attr, &low, &size) != 0)
 		exit(99);
+	if (strcmp(mode, "guard") == 0) {
+		if (mprotect(low, 4 * PAGE, PROT_NONE) < 0)
+			exit(99);
+		low = (char *)low + 4 * PAGE;
+	}
 	work_on((char *)low + EDGE);
 }
 
@@ -230,7 +240,7 @@ strange(void *arg)
 	if (strcmp(mode, "roomy") == 0)
 		work_in_handler(64 << 10);
 	while (now() < end)
-		if (strcmp(mode, "edge") == 0)
+		if (strcmp(mode, "edge") == 0 || strcmp(mode, "guard") == 0)
 			work_at_edge();
 		else if (strcmp(mode, "coroutine") == 0 ||
 			 strcmp(mode, "pointer") == 0)
@@ -256,7 +266,7 @@ main(int argc, char **argv)
 	pthread_attr_init(&attr);
 	if (strcmp(mode, "heap") == 0)
 		pthread_attr_setstack(&attr, malloc(STACK), STACK);
-	if (strcmp(mode, "edge") == 0)
+	if (strcmp(mode, "edge") == 0 || strcmp(mode, "guard") == 0)
 		pthread_attr_setstack(&attr, guarded(STACK), STACK);
 	if (pthread_create(&t, &attr, strange, NULL) != 0)
 		return 99;
