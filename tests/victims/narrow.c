@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * narrow MODE SECONDS: a thread that works where the frame of a signal's
+ * narrow MODE: until SIGTERM, a thread that works where the frame of a signal's
  * handler has no room, beside one that is ordinary.
  *
  *	alternate	it has an alternate stack of MINSIGSTKSZ, above a page
@@ -18,7 +18,7 @@
  *	heap		on a stack from the heap, given to pthread_create
  *	brief		each round in a new thread
  *
- * Ends with status 0 and "whole" when nobody wrote into its data.
+ * Ends by SIGTERM with status 0 and "whole" when nobody wrote into its data.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -46,7 +46,7 @@ enum {
 };
 
 static const char *mode;
-static double end;
+static volatile sig_atomic_t over;
 static volatile uint64_t sum, own;
 static uint64_t data[3 * WORDS];	/* of it, the middle is worked in */
 
@@ -141,7 +141,7 @@ static void
 on_signal(int signo)
 {
 	(void)signo;
-	while (now() < end)
+	while (!over)
 		narrow_work();
 }
 
@@ -227,6 +227,13 @@ work_in_new_thread(void)
 	pthread_join(t, NULL);
 }
 
+static void
+be_over(int signo)
+{
+	(void)signo;
+	over = 1;
+}
+
 static void *
 strange(void *arg)
 {
@@ -239,7 +246,7 @@ strange(void *arg)
 		work_in_handler((frame ? frame : PAGE) + 700);
 	if (strcmp(mode, "roomy") == 0)
 		work_in_handler(64 << 10);
-	while (now() < end)
+	while (!over)
 		if (strcmp(mode, "edge") == 0 || strcmp(mode, "guard") == 0)
 			work_at_edge();
 		else if (strcmp(mode, "coroutine") == 0 ||
@@ -257,12 +264,17 @@ main(int argc, char **argv)
 {
 	enum { STACK = 64 << 10 };
 	pthread_attr_t attr;
+	sigset_t told;
 	pthread_t t;
 
-	if (argc < 3)
+	if (argc < 2)
 		return 99;
 	mode = argv[1];
-	end = now() + atof(argv[2]);
+	/* for main alone, whose stack is an ordinary one */
+	sigemptyset(&told);
+	sigaddset(&told, SIGTERM);
+	signal(SIGTERM, be_over);
+	sigprocmask(SIG_BLOCK, &told, NULL);
 	pthread_attr_init(&attr);
 	if (strcmp(mode, "heap") == 0)
 		pthread_attr_setstack(&attr, malloc(STACK), STACK);
@@ -270,9 +282,10 @@ main(int argc, char **argv)
 		pthread_attr_setstack(&attr, guarded(STACK), STACK);
 	if (pthread_create(&t, &attr, strange, NULL) != 0)
 		return 99;
+	sigprocmask(SIG_UNBLOCK, &told, NULL);
 	printf("ready %d\n", (int)getpid());
 	fflush(stdout);
-	while (now() < end)
+	while (!over)
 		ordinary_work();
 	pthread_join(t, NULL);
 	puts("whole");
