@@ -182,12 +182,10 @@ note_end(pid_t tid, uint64_t addr)
 static ssize_t
 read_now(pid_t tid, const struct iovec *to, const struct iovec *from, size_t n)
 {
-	static _Thread_local pid_t self;
-
-	if (!self)
-		self = gettid();
-	atomic_fetch_add(&watch->begun, 1);
-	atomic_store(&watch->reader, self);
+	if (watch != &nobody) {
+		atomic_fetch_add(&watch->begun, 1);
+		atomic_store(&watch->reader, gettid());
+	}
 
 	const ssize_t got = process_vm_readv(tid, to, n, from, n, 0);
 

@@ -51,6 +51,25 @@ static struct guard {
 } guards[GUARDS_MAX];
 static size_t guard_count;
 
+/* Of this process, for all its guardians. It stays mapped: some thread may be
+ * in the midst of a read whenever a guardian's page goes. */
+static struct page_watch *reads;
+
+static int
+watch_reads(void)
+{
+	if (reads)
+		return 0;
+	reads = mmap(NULL, sizeof *reads, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (reads == MAP_FAILED) {
+		reads = NULL;
+		return fail_errno("map what the guardian watches");
+	}
+	pages_watched(reads);
+	return 0;
+}
+
 static int
 init_locks(struct guard_page *page)
 {
@@ -78,6 +97,8 @@ guard_start(void)
 	if (guard_count == GUARDS_MAX)
 		return fail(FAIL_GENERAL, "there are %d guardians already",
 			    GUARDS_MAX);
+	if (watch_reads() < 0)
+		return -1;
 	page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
@@ -88,8 +109,7 @@ guard_start(void)
 	}
 
 	page->tracer = getpid();
-	if (guard_count == 0)
-		pages_watched(&page->reads);
+	page->reads = reads;
 
 	const pid_t pid = fork();
 
@@ -130,15 +150,22 @@ is_late(struct guard *g, int tried)
 static bool
 take_turn(struct guard *g)
 {
+	pthread_mutex_t *turn = &g->page->turn[!g->mine];
 	struct timespec limit;
 
 	clock_gettime(CLOCK_MONOTONIC, &limit);
 	for (int tried = 1; ; tried++) {
 		limit.tv_sec += ERRAND_LIMIT_MS / 1000;
-		if (pthread_mutex_clocklock(&g->page->turn[!g->mine],
-					    CLOCK_MONOTONIC, &limit) == 0)
+
+		const int r = pthread_mutex_clocklock(turn, CLOCK_MONOTONIC,
+						      &limit);
+
+		if (r == 0)
 			return true;
-		if (!is_late(g, tried))
+		/* killed just now, it leaves the lock to us: its page goes */
+		if (r == EOWNERDEAD)
+			(void)pthread_mutex_unlock(turn);
+		if (r == EOWNERDEAD || !is_late(g, tried))
 			return false;
 	}
 }

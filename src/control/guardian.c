@@ -134,8 +134,8 @@ static void
 end_endless_read(const struct guard_page *page)
 {
 	static unsigned begun, looks;
-	const unsigned now = atomic_load(&page->reads.begun);
-	const pid_t tid = atomic_load(&page->reads.reader);
+	const unsigned now = atomic_load(&page->reads->begun);
+	const pid_t tid = atomic_load(&page->reads->reader);
 
 	looks = tid && now == begun && thread_state(page->tracer, tid) == 'D' ?
 		looks + 1 : 0;

@@ -19,7 +19,7 @@ struct guard_page {
 	pid_t tracer;
 	pid_t pid, tid;			/* ERRAND_WATCH: whose memory */
 	int error;			/* of that: errno or 0 */
-	struct page_watch reads;		/* the tracer's */
+	struct page_watch *reads;	/* the tracer's, where both have it */
 	_Atomic unsigned done;		/* errands */
 	_Atomic pid_t scheduled;	/* a thread that is not as before; 0 */
 	struct schedule schedule;	/* how it was */
