@@ -43,8 +43,11 @@ inject_thread(struct inject *e, pid_t tid)
 		struct thread_facts f;
 
 		th->tid = tid;
-		if (target_thread_facts(e->opt->target, tid, &f) == 0)
+		if (target_thread_facts(e->opt->target, tid, &f) == 0) {
 			memcpy(th->name, f.name, sizeof th->name);
+			/* its first tick may be read when it has ended */
+			recorder_thread_met(e->rec, tid, th->name);
+		}
 		*slot = (uintptr_t)th;
 	}
 	return (struct thread *)(uintptr_t)*slot;

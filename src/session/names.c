@@ -87,6 +87,15 @@ recorder_thread_name(struct recorder *rec, uint64_t time_ns, pid_t tid,
 }
 
 void
+recorder_thread_met(struct recorder *rec, pid_t tid, const char *name)
+{
+	struct named *th = get(&rec->names, tid);
+
+	if (!th->name[0] && !th->told)
+		set_name(th, name);
+}
+
+void
 names_birth(struct names *n, pid_t tid, pid_t by)
 {
 	const struct named *creator = find(n, by);

@@ -518,6 +518,8 @@ void recorder_unsampled(struct recorder *rec, uint64_t time_ns, pid_t tid,
 			uint64_t cpu_ns);
 void recorder_thread_name(struct recorder *rec, uint64_t time_ns, pid_t tid,
 			  const char *name);
+/* It lives, and is called so: for who is asked when it has ended. */
+void recorder_thread_met(struct recorder *rec, pid_t tid, const char *name);
 void recorder_exec(struct recorder *rec, uint64_t time_ns, const char *comm);
 /* The process's CPU clock; once the program has changed, as it was then. -1: it
  * has none any more. */
