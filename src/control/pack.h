@@ -180,6 +180,8 @@ void hold_repair(struct target *t, const struct hold *h);
 /* It stands at the delivery of this signal, which it will get: repair what the
  * program would not have seen without us. */
 void hold_delivers(struct target *t, pid_t tid, const siginfo_t *si);
+/* It is ignored, or ignored by default: no handler will run, nothing ends. */
+bool signal_reaches_nobody(struct target *t, pid_t tid, int signal);
 /* The signal that a stopped thread is about to get, 0 for all other stops. */
 int signal_of_stop(pid_t tid, siginfo_t *info);
 /* This SIGTRAP was made by a step or a watch of ours: it is for nobody. */

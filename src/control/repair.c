@@ -151,6 +151,15 @@ will_be_ignored(const struct proc_status *st, int signal)
 		signal == SIGURG || signal == SIGWINCH || signal == SIGCONT;
 }
 
+bool
+signal_reaches_nobody(struct target *t, pid_t tid, int signal)
+{
+	struct proc_status st;
+
+	return proc_status_thread(t, tid, &st) == 0 &&
+		will_be_ignored(&st, signal);
+}
+
 /*
  * A signal that is ignored reaches nobody; but the kernel queues it for a
  * thread that is traced, and that ends its call.

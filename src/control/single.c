@@ -17,8 +17,8 @@
  *
  *	stands --- SYSCALL ---> entry --- SYSCALL ---> exit ---> stands behind
  *
- * Only where a signal is due the instruction is not reached, and the step is
- * one into the handler. What trap a step still leaves, settle.c takes out on the
+ * Only where a signal is due that somebody handles the instruction is not
+ * reached, and the step is one into the handler. What trap a step still leaves, settle.c takes out on the
  * way to a plain stop.
  *
  * Signals are held back, so that no handler is entered instead; but not where
@@ -172,7 +172,7 @@ step_unsignalled(struct target *t, pid_t tid, unsigned limit_ms)
 }
 
 static int
-step_call(struct target *t, pid_t tid, unsigned limit_ms)
+step_call(struct target *t, pid_t tid, int due, unsigned limit_ms)
 {
 	const struct hold *h = pack_find(&t->pack, tid);
 	const unsigned long before = h ? t->pack.options | errand_options(h) :
@@ -182,7 +182,7 @@ step_call(struct target *t, pid_t tid, unsigned limit_ms)
 	if (ptrace(PTRACE_SETOPTIONS, tid, 0,
 		   before | PTRACE_O_TRACESYSGOOD) < 0)
 		return ptrace_failed(tid, "set the trace options");
-	r = step(t, tid, RUN_TO_SYSCALL, 0, limit_ms);
+	r = step(t, tid, RUN_TO_SYSCALL, due, limit_ms);
 	stand(t, tid);
 	h = pack_find(&t->pack, tid);
 	/* ESRCH: it was killed, and the next wait tells */
@@ -197,10 +197,12 @@ step_somehow(struct target *t, pid_t tid, const struct user_regs_struct *regs,
 {
 	const int due = signal_of_stop(tid, NULL);
 
+	if (at_system_call(t, regs) &&
+	    (!due || signal_reaches_nobody(t, tid, due)))
+		return step_call(t, tid, due, limit_ms);
 	/* the handler's frame keeps the mask that it finds */
 	if (!due)
-		return at_system_call(t, regs) ? step_call(t, tid, limit_ms) :
-			step_unsignalled(t, tid, limit_ms);
+		return step_unsignalled(t, tid, limit_ms);
 
 	const int r = step(t, tid, RUN_STEP, due, limit_ms);
 
