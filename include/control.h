@@ -237,6 +237,7 @@ void gate_forget(const struct gate *g, pid_t tid);
  * the same filters), and sp, which was on no stack with room. tid 0: of all. */
 struct gate_news {
 	uint64_t held[GATE_REASONS], filter, sp;
+	uint64_t low, high;	/* its stack, 0 not known */
 };
 void gate_held_back(const struct gate *g, pid_t tid, struct gate_news *news);
 

@@ -122,6 +122,9 @@ tickers_add_born(struct signal_clock *c, pid_t tid, pid_t parent)
 {
 	const uint32_t filters = signal_clock_filters(c, parent);
 
+	/* what is kept under the number was another thread's */
+	if (c->gate && !ticking(c, tid))
+		gate_forget(c->gate, tid);
 	if (filters && !signal_clock_filters(c, tid))
 		signal_clock_note_filters(c, tid, filters);
 	return tickers_add(c, tid);

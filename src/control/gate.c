@@ -238,15 +238,23 @@ check_filters(struct code *c, const struct places *at, int map)
 static int
 load_program(const struct places *at, int map, int signo, size_t handler_stack)
 {
+	/* The kernel takes signals one by one, those with lower numbers first:
+	 * ours may come below the frame of another one's handler. */
+	const size_t room = 2 * frame_bytes() + handler_stack;
 	struct code c = { 0 };
 	union bpf_attr a;
 	int program;
 
+	if (room > GATE_ROOM_MOST) {
+		errno = E2BIG;
+		return -1;
+	}
 	gate_save_sp(&c);
 	call(&c, BPF_FUNC_get_current_task);
 	move(&c, TASK, BPF_REG_0);
 	call(&c, BPF_FUNC_get_current_pid_tgid);
 	store(&c, BPF_W, BPF_REG_10, KEY_AT, BPF_REG_0);
+	store(&c, BPF_DW, BPF_REG_10, IDS_AT, BPF_REG_0);
 	gate_look_up(&c, map, ENTRY);
 	check_mask(&c, at, signo, map);
 	if (handler_stack) {
@@ -254,7 +262,7 @@ load_program(const struct places *at, int map, int signo, size_t handler_stack)
 		check_filters(&c, at, map);
 	}
 	if (handler_stack && handled(HAZARD_TICK_STACK))
-		gate_check_stack(&c, at, map, frame_bytes() + handler_stack);
+		gate_check_stack(&c, at, map, room);
 	answer(&c, 1);
 	memset(&a, 0, sizeof a);
 	a.prog_type = BPF_PROG_TYPE_PERF_EVENT;
@@ -381,8 +389,8 @@ gate_note_stack(const struct gate *g, pid_t tid, const struct stack_bounds *its)
 {
 	struct entry entry = get_entry(g, tid);
 
-	entry.low = its->low;
-	entry.high = its->high;
+	entry.news.low = its->low;
+	entry.news.high = its->high;
 	return put_entry(g, tid, &entry);
 }
 
@@ -391,8 +399,8 @@ gate_note_stacks(const struct gate *g, const struct stacks *stacks)
 {
 	struct entry all = get_entry(g, GATE_ALL);
 
-	all.low = stacks->main.low;
-	all.high = stacks->main.high;
+	all.news.low = stacks->main.low;
+	all.news.high = stacks->main.high;
 	all.form = stacks->form;
 	all.words_at = stacks->words_at;
 	return put_entry(g, GATE_ALL, &all);

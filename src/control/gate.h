@@ -13,11 +13,10 @@ struct entry {			/* of the map, for one thread; for GATE_ALL */
 	uint32_t filters;	/* so many have been asked */
 	uint32_t form;		/* GATE_ALL: enum descriptor_form */
 	int64_t words_at;	/* GATE_ALL: struct stacks */
-	uint64_t low, high;	/* its stack, 0 not known; GATE_ALL: the main
-				 * stack */
-	struct gate_news news;
+	struct gate_news news;	/* GATE_ALL: low and high of the main stack */
 };
 enum { GATE_ALL = 0 };		/* the number under which all are added up */
+enum { GATE_ROOM_MOST = 64 << 10 };	/* bytes that a handler can ask for */
 
 /* Where the kernel keeps that: bytes into its struct task_struct. */
 struct places {
@@ -30,7 +29,10 @@ enum {				/* registers that calls leave alone */
 	BOUNDS = BPF_REG_9,
 };
 /* In the program's own frame. */
-enum { WORD_AT = -8, KEY_AT = -12, SP_AT = -24, SIZE_AT = -32, WORDS_AT = -56 };
+enum {
+	WORD_AT = -8, KEY_AT = -12, SP_AT = -24, SIZE_AT = -32, WORDS_AT = -56,
+	IDS_AT = -64,	/* the thread's number and the process's, 4 bytes each */
+};
 
 /* Leaves it in register 1, and at WORD_AT. */
 void gate_read_task(struct code *c, int size, uint32_t at);

@@ -6,22 +6,29 @@
  *
  *	the alternate stack, if the thread has one
  *	else the one that its entry has, from an earlier look
- *	else the main stack
+ *	else the main stack, of the first thread
  *	else the one that the thread's descriptor describes: libc wrote that;
  *	sp, and with glibc the descriptor itself, must lie in it
+ *
+ * The first of them that sp lies in decides. Near its end a program may have
+ * guards of its own, as a JVM has, which come and go: there the pages that the
+ * kernel would write to must be there.
  */
 #include "gate.h"
 #include "machine.h"
 
 enum {
 	RED_ZONE = 128,		/* below sp, the ABI's: the kernel skips it */
-	/* At a stack's end, where a program may have guards of its own, as a
-	 * JVM's 16 KB: not used before somebody has looked at the maps. */
-	UNSURE = 32 << 10,
+	NEAR_END = 32 << 10,	/* a JVM's guards are 16 KB */
+	PAGE = 4096,		/* at least */
+	EXITS = 64,
+	/* by three stacks of which each page is looked at, and a few more */
+	FIXED_EXITS = 10,
 };
+_Static_assert((EXITS - FIXED_EXITS) / 3 > GATE_ROOM_MOST / PAGE, "exits");
 
 struct exits {			/* jumps to one place */
-	size_t at[12], n;
+	size_t at[EXITS], n;
 };
 
 static void
@@ -46,18 +53,39 @@ gate_save_sp(struct code *c)
 	store(c, BPF_DW, BPF_REG_10, SP_AT, BPF_REG_2);
 }
 
-/* Passes where sp is between registers 2 and 3, with room; else goes on. */
+/* Passes where the pages below sp are there, to which so many bytes go. */
 static void
-check_bounds(struct code *c, size_t bytes, struct exits *passes)
+check_pages(struct code *c, size_t bytes, struct exits *passes,
+	    struct exits *holds)
 {
+	for (size_t below = bytes; below <= bytes; below -= PAGE) {
+		load(c, BPF_DW, BPF_REG_3, BPF_REG_10, (size_t)SP_AT);
+		with(c, BPF_ADD, BPF_REG_3, -(int)below);
+		move(c, BPF_REG_1, BPF_REG_10);
+		with(c, BPF_ADD, BPF_REG_1, WORD_AT);
+		with(c, BPF_MOV, BPF_REG_2, sizeof(uint64_t));
+		call(c, BPF_FUNC_probe_read_user);
+		exit_by(holds, jump_if(c, BPF_JNE, BPF_REG_0, 0));
+	}
+	exit_by(passes, jump(c));
+}
+
+/* Where sp is between registers 2 and 3: passes with room, holds without. Else
+ * it goes on. */
+static void
+check_bounds(struct code *c, size_t bytes, struct exits *passes,
+	     struct exits *holds)
+{
+	const int needed = (int)bytes + RED_ZONE;
 	size_t above, below;
 
 	load(c, BPF_DW, BPF_REG_1, BPF_REG_10, (size_t)SP_AT);
 	above = jump_if_regs(c, BPF_JGT, BPF_REG_1, BPF_REG_3);
 	below = jump_if_regs(c, BPF_JLT, BPF_REG_1, BPF_REG_2);
 	with_reg(c, BPF_SUB, BPF_REG_1, BPF_REG_2);
-	exit_by(passes, jump_if(c, BPF_JGE, BPF_REG_1,
-				(int)bytes + RED_ZONE));
+	exit_by(passes, jump_if(c, BPF_JGE, BPF_REG_1, needed + NEAR_END));
+	exit_by(holds, jump_if(c, BPF_JLT, BPF_REG_1, needed));
+	check_pages(c, (size_t)needed, passes, holds);
 	jump_here(c, above);
 	jump_here(c, below);
 }
@@ -89,11 +117,26 @@ check_alternate(struct code *c, const struct places *at, size_t bytes,
 }
 
 static void
-check_entry(struct code *c, int entry, size_t bytes, struct exits *passes)
+check_entry(struct code *c, int entry, size_t bytes, struct exits *passes,
+	    struct exits *holds)
 {
-	load(c, BPF_DW, BPF_REG_2, entry, offsetof(struct entry, low));
-	load(c, BPF_DW, BPF_REG_3, entry, offsetof(struct entry, high));
-	check_bounds(c, bytes, passes);
+	load(c, BPF_DW, BPF_REG_2, entry, offsetof(struct entry, news.low));
+	load(c, BPF_DW, BPF_REG_3, entry, offsetof(struct entry, news.high));
+	check_bounds(c, bytes, passes, holds);
+}
+
+/* Others may have theirs within the first thread's. */
+static void
+check_main(struct code *c, size_t bytes, struct exits *passes,
+	   struct exits *holds)
+{
+	size_t another;
+
+	load(c, BPF_W, BPF_REG_1, BPF_REG_10, (size_t)IDS_AT);
+	load(c, BPF_W, BPF_REG_2, BPF_REG_10, (size_t)IDS_AT + 4);
+	another = jump_if_regs(c, BPF_JNE, BPF_REG_1, BPF_REG_2);
+	check_entry(c, BOUNDS, bytes, passes, holds);
+	jump_here(c, another);
 }
 
 /* From three words to bounds in registers 2 and 3. */
@@ -120,14 +163,13 @@ read_words(struct code *c, struct exits *holds)
 	exit_by(holds, jump_if_regs(c, BPF_JLT, BPF_REG_1, BPF_REG_2));
 	exit_by(holds, jump_if_regs(c, BPF_JGE, BPF_REG_1, BPF_REG_3));
 	jump_here(c, done);
-	with(c, BPF_ADD, BPF_REG_2, UNSURE);
 }
 
 static void
 check_descriptor(struct code *c, const struct places *at, size_t bytes,
 		 struct exits *passes, struct exits *holds)
 {
-	size_t no_entry;
+	size_t no_entry, known;
 
 	load(c, BPF_W, BPF_REG_1, BOUNDS, offsetof(struct entry, form));
 	exit_by(holds, jump_if(c, BPF_JEQ, BPF_REG_1, DESCRIPTOR_UNKNOWN));
@@ -141,10 +183,14 @@ check_descriptor(struct code *c, const struct places *at, size_t bytes,
 	exit_by(holds, jump_if(c, BPF_JNE, BPF_REG_0, 0));
 	read_words(c, holds);
 	no_entry = jump_if(c, BPF_JEQ, ENTRY, 0);
-	store(c, BPF_DW, ENTRY, offsetof(struct entry, low), BPF_REG_2);
-	store(c, BPF_DW, ENTRY, offsetof(struct entry, high), BPF_REG_3);
+	/* what was found in the maps says more than a descriptor */
+	load(c, BPF_DW, BPF_REG_1, ENTRY, offsetof(struct entry, news.low));
+	known = jump_if(c, BPF_JNE, BPF_REG_1, 0);
+	store(c, BPF_DW, ENTRY, offsetof(struct entry, news.low), BPF_REG_2);
+	store(c, BPF_DW, ENTRY, offsetof(struct entry, news.high), BPF_REG_3);
 	jump_here(c, no_entry);
-	check_bounds(c, bytes, passes);
+	jump_here(c, known);
+	check_bounds(c, bytes, passes, holds);
 }
 
 void
@@ -155,13 +201,13 @@ gate_check_stack(struct code *c, const struct places *at, int map, size_t bytes)
 
 	check_alternate(c, at, bytes, &passes, &holds);
 	no_entry = jump_if(c, BPF_JEQ, ENTRY, 0);
-	check_entry(c, ENTRY, bytes, &passes);
+	check_entry(c, ENTRY, bytes, &passes, &holds);
 	jump_here(c, no_entry);
 	with(c, BPF_MOV, BPF_REG_1, GATE_ALL);
 	store(c, BPF_W, BPF_REG_10, KEY_AT, BPF_REG_1);
 	gate_look_up(c, map, BOUNDS);
 	exit_by(&holds, jump_if(c, BPF_JEQ, BOUNDS, 0));
-	check_entry(c, BOUNDS, bytes, &passes);
+	check_main(c, bytes, &passes, &holds);
 	check_descriptor(c, at, bytes, &passes, &holds);
 	exits_here(c, &holds);
 	no_entry = jump_if(c, BPF_JEQ, ENTRY, 0);

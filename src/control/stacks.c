@@ -25,7 +25,8 @@ enum {
 	SEARCHED = 4 << 20,		/* bytes above sp */
 	CHUNK = 64 << 10,
 	STACK_LEAST = 2048,
-	GAP = 256 * 4096,		/* the kernel keeps below a stack */
+	PAGE = 4096,
+	GAP = 256 * PAGE,		/* the kernel keeps below a stack */
 };
 #define STACK_MOST	(UINT64_C(1) << 40)
 
@@ -105,7 +106,7 @@ look_at(struct target *t, uint64_t tp, uint64_t sp, struct stacks *s,
 	return search(words, n, tp, sp, s, its);
 }
 
-/* Up to what may not be written: guards of the program's own, say. */
+/* Between what may not be written: guards of the program's own, say. */
 static bool
 clamp(struct target *t, uint64_t sp, struct stack_bounds *its)
 {
@@ -114,12 +115,18 @@ clamp(struct target *t, uint64_t sp, struct stack_bounds *its)
 	const struct module *m = text && modules_parse(&maps, text) == 0 ?
 		modules_find(&maps, sp) : NULL;
 	const bool writable = m && m->prot & MODULE_WRITE;
+	const struct module *last = m, *end = maps.items + maps.len;
 
 	while (writable && m > maps.items && m->start > its->low &&
 	       m[-1].end == m->start && m[-1].prot & MODULE_WRITE)
 		m--;
+	while (writable && last + 1 < end && last->end < its->high &&
+	       last[1].start == last->end && last[1].prot & MODULE_WRITE)
+		last++;
 	if (writable && m->start > its->low)
 		its->low = m->start;
+	if (writable && last->end < its->high)
+		its->high = last->end;
 	modules_fini(&maps);
 	free(text);
 	return writable;
@@ -222,6 +229,7 @@ find_main(struct target *t, struct stack_bounds *b)
 	    stacks_main(&maps, &its)) {
 		(void)prlimit(target_pid(t), RLIMIT_STACK, NULL, &limit);
 		low = limit.rlim_cur < its.end ? its.end - limit.rlim_cur : 0;
+		low = (low + PAGE - 1) / PAGE * PAGE;	/* a whole one is there */
 		if (low < its.floor + GAP)
 			low = its.floor + GAP;
 		*b = (struct stack_bounds){ low < its.low ? low : its.low,

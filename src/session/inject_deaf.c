@@ -145,19 +145,19 @@ were_forgotten(const struct thread *th, const struct gate_news *news)
 	return false;
 }
 
-/* Its sp was on no stack that the gate knows, or near to the end of one. true:
- * that took a search. */
+/* Its sp was on no stack that the gate knows. true: that took a search. */
 static bool
-find_stack(struct inject *e, struct thread *th, uint64_t sp)
+find_stack(struct inject *e, struct thread *th, const struct gate_news *news)
 {
 	enum { SEARCHES = 3 };	/* it may stand in a coroutine for once */
 	struct stacks stacks = e->stacks;
 	struct stack_bounds its;
 
-	if (th->searched == SEARCHES)
+	if (th->searched == SEARCHES ||
+	    (news->sp >= news->low && news->sp <= news->high))
 		return false;
 	th->searched++;
-	if (!stacks_find(e->opt->target, sp, &stacks, &its))
+	if (!stacks_find(e->opt->target, news->sp, &stacks, &its))
 		return true;
 	th->searched = SEARCHES;
 	signal_clock_note_stack(e->clock, th->tid, &its);
@@ -186,7 +186,7 @@ add_news(struct inject *e, struct thread *th, const struct gate_news *news)
 void
 inject_note_held_back(struct inject *e)
 {
-	enum { SEARCHES = 16 };	/* each reads the maps */
+	enum { SEARCHES = 16 };	/* each reads a stack */
 	struct gate_news news;
 	uint64_t all = 0, tid, slot;
 	size_t at = 0;
@@ -206,13 +206,15 @@ inject_note_held_back(struct inject *e)
 		const uint64_t narrow = th->held[GATE_NARROW];
 
 		signal_clock_held_back(e->clock, th->tid, &news);
-		if (were_forgotten(th, &news))
+		if (were_forgotten(th, &news)) {
 			memset(th->held, 0, sizeof th->held);
+			th->searched = 0;
+		}
 		add_news(e, th, &news);
 		if (th->held[GATE_CONFINED] > confined && !e->final)
 			ask(e, th);
 		if (th->held[GATE_NARROW] > narrow && !e->final && searches > 0)
-			searches -= find_stack(e, th, news.sp);
+			searches -= find_stack(e, th, &news);
 	}
 }
 
