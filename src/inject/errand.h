@@ -47,6 +47,9 @@ struct block {
 	/* What the thread's code in libc had when it called ours: rbx, rbp, r12
 	 * to r15, and where it goes on. */
 	uint64_t saved[7];
+	/* What the kernel clears when the thread is gone; 0: not known, the
+	 * thread's number then, which glibc had the kernel clear up to 2.42. */
+	uint64_t gone_at;
 };
 
 /* libc's own, to every thread on its list: change your user as well. */

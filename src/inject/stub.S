@@ -5,7 +5,7 @@
  * to itself: the block stands one page further.
  *
  *	helper (raw clone):  ctype_init, pthread_create(thread), wait until
- *	                     the kernel has cleared the thread's tid, say so
+ *	                     the kernel has cleared the thread's word, say so
  *	                     by a system call that the tracer watches for,
  *	                     leave
  *	thread (real one):   dlopen, check, call, perhaps once more, return
@@ -64,10 +64,13 @@ stub_helper:
 2:	movl	%eax, CREATE_ERROR(%rbx)
 	testl	%eax, %eax
 	jnz	4f
-/* The kernel clears the tid and wakes us when the thread is really gone. */
-3:	movq	PTHREAD(%rbx), %rdi
+/* The kernel clears a word and wakes us when the thread is really gone. */
+3:	movq	GONE_AT(%rbx), %rdi
+	testq	%rdi, %rdi
+	jnz	7f
+	movq	PTHREAD(%rbx), %rdi
 	addq	TID_OFFSET(%rbx), %rdi
-	movl	(%rdi), %edx
+7:	movl	(%rdi), %edx
 	testl	%edx, %edx
 	jz	.Lstub_close
 	movl	$202, %eax			/* futex, FUTEX_WAIT */

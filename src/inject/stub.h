@@ -40,6 +40,7 @@
 #define UNBLOCK		728
 #define FILES		736
 #define SAVED		768
+#define GONE_AT		824
 
 #ifndef __ASSEMBLER__
 #include "private.h"
@@ -83,6 +84,7 @@ CHECK(name_offset, NAME_OFFSET);
 CHECK(unblock, UNBLOCK);
 CHECK(files, FILES);
 CHECK(saved, SAVED);
+CHECK(gone_at, GONE_AT);
 _Static_assert(BLOCK_STARTED == 1 && BLOCK_LOADING == 2 &&
 	       BLOCK_CALLING == 3 && BLOCK_DONE == 4 &&
 	       BLOCK_NOT_LOADED == 5 && BLOCK_WRONG_LIBRARY == 6 &&

@@ -5,6 +5,7 @@
  * signals that were meant for the program, and let go of what takes too long.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -85,6 +86,33 @@ how_it_runs(const struct errand *e)
 	return e->parks ? RUN_TO_SYSCALL : RUN_FREE;
 }
 
+/* The word that the kernel was told to clear at the end of the thread that the
+ * helper has just made. It stands in its call. 0: none that we know. */
+static uint64_t
+word_to_clear(const struct errand *e)
+{
+	struct user_regs_struct r;
+	uint64_t args[3];	/* of clone_args: flags, pidfd, child_tid */
+
+	if (thread_get_regs(e->helper, &r) < 0)
+		return 0;
+	if (r.orig_rax == SYS_clone)
+		return r.rdi & CLONE_CHILD_CLEARTID ? r.r10 : 0;
+	if (r.orig_rax != SYS_clone3 ||
+	    target_read(e->p->t, r.rdi, args, sizeof args) < 0)
+		return 0;
+	return args[0] & CLONE_CHILD_CLEARTID ? args[2] : 0;
+}
+
+static int
+tell_helper_what_to_await(struct errand *e)
+{
+	e->block.gone_at = word_to_clear(e);
+	return target_write(e->p->t, e->s.at + STUB_BLOCK +
+			    offsetof(struct block, gone_at),
+			    &e->block.gone_at, sizeof e->block.gone_at);
+}
+
 /* The thread is born and stands; libc is now in its many-threads state. */
 static int
 on_birth(struct errand *e, pid_t thread)
@@ -94,7 +122,8 @@ on_birth(struct errand *e, pid_t thread)
 
 	e->thread = thread;
 	if (thread_wait(thread, STOP_TIMEOUT_NS, &ev) < 0 ||
-	    thread_get_regs(thread, &r) < 0)
+	    thread_get_regs(thread, &r) < 0 ||
+	    tell_helper_what_to_await(e) < 0)
 		return -1;
 	/* Where this fails, libc keeps an arena of 64 MB of address space
 	 * too long. No reason to fail. */
