@@ -20,7 +20,7 @@
 
 enum {
 	VISITS = 16, LOST_MOST = 3, LOWEST = 3, ABOVE = 12, KEEP = 100,
-	BYTES = 65536, LOOKS = 60, LIMIT_S = 60,
+	BYTES = 65536, LOOKS = 60, LIMIT_S = 200,
 };
 
 struct shared {
