@@ -228,8 +228,17 @@ check_counts(struct signal_clock *c)
 	      signal_clock_unserved(c));
 }
 
-/* Frames may go anywhere: it is not what is tested here. */
-static const struct stacks anywhere = { .main = { 1, UINT64_MAX } };
+static void
+note_stacks(struct signal_clock *c, pid_t pid)
+{
+	struct target *t = target_open(pid);
+	struct stacks stacks;
+
+	CHECK(t != NULL, "%s", fail_last()->reason);
+	stacks_begin(t, &stacks);
+	signal_clock_note_stacks(c, &stacks);
+	target_close(t);
+}
 
 static int
 run_counts(void)
@@ -249,9 +258,10 @@ run_counts(void)
 		return CANNOT;
 	}
 
+	note_stacks(c, v.pid);
+
 	const size_t before = open_descriptors();
 
-	signal_clock_note_stacks(c, &anywhere);
 	(void)measure_from(v.pid);
 	CHECK(signal_clock_enable(c, true) == 0, "%s", fail_last()->reason);
 	victim_go(&v);
@@ -284,7 +294,7 @@ run_exec(void)
 
 	if (!c)
 		return;
-	signal_clock_note_stacks(c, &anywhere);
+	note_stacks(c, v.pid);
 	CHECK(signal_clock_enable(c, true) == 0, "%s", fail_last()->reason);
 	victim_go(&v);
 	drain_until_heard(c, &t, &v);
