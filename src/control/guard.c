@@ -240,8 +240,8 @@ begin_watch(struct guard *g)
 	}
 	errno = g->page->error;
 	if (g->page->error)
-		return fail_errno("guardian: open the memory of process %d",
-				  (int)pid);
+		return fail_errno("guardian: open the memory of process %d, "
+				  "and write to its text", (int)pid);
 	return 0;
 }
 

@@ -31,7 +31,8 @@
 enum { LOOK_S = 2, LOOKS_MAX = 3 };
 
 /* And write it once, with what is there: what is touched for the first
- * time, here and in the kernel, costs as much as all the rest. */
+ * time, here and in the kernel, costs as much as all the rest; and a kernel may
+ * let nobody but the tracer write text (proc_mem.force_override=ptrace). */
 static int
 open_memory(struct guard_page *page)
 {
@@ -41,9 +42,8 @@ open_memory(struct guard_page *page)
 	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/mem",
 		       (int)page->pid, (int)page->tid);
 	mem = open(path, O_RDWR | O_CLOEXEC);
-	page->error = mem < 0 ? errno : 0;
-	if (mem >= 0)
-		(void)trap_swap(mem, &page->notes[0], TRAP_TRY);
+	page->error = mem < 0 || trap_swap(mem, &page->notes[0], TRAP_TRY) < 0 ?
+		errno : 0;
 	return mem;
 }
 

@@ -303,7 +303,16 @@ machine_go_to_call(struct user_regs_struct *regs, long nr)
 		regs->rax = (unsigned long)nr;
 }
 
-/* mov $nr, %eax; syscall */
+/* Which the kernel goes on with by restart_syscall (set_restart_fn). */
+static bool
+can_be_restarted(uint32_t call)
+{
+	return call == SYS_poll || call == SYS_futex ||
+		call == SYS_nanosleep || call == SYS_clock_nanosleep;
+}
+
+/* mov $nr, %eax; syscall. With a prefix in front it is another register, whose
+ * number would be none of those. */
 long
 thread_sleeping_call(struct target *t, uint64_t pc)
 {
@@ -315,10 +324,10 @@ thread_sleeping_call(struct target *t, uint64_t pc)
 		fail_clear();
 		return -1;
 	}
-	if (code[0] != MOV_EAX || code[MOV_SIZE] != 0x0f ||
-	    code[MOV_SIZE + 1] != 0x05)
-		return -1;
 	memcpy(&number, code + 1, sizeof number);
+	if (code[0] != MOV_EAX || code[MOV_SIZE] != 0x0f ||
+	    code[MOV_SIZE + 1] != 0x05 || !can_be_restarted(number))
+		return -1;
 	return (long)number;
 }
 
