@@ -240,6 +240,8 @@ struct gate_news {
 	uint64_t low, high;	/* its stack, 0 not known */
 };
 void gate_held_back(const struct gate *g, pid_t tid, struct gate_news *news);
+/* Bytes below sp that a handler's frame and the handler take. */
+size_t gate_room(size_t handler_stack);
 
 /* ---- stops -------------------------------------------------------------- */
 

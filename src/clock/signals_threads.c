@@ -116,15 +116,24 @@ tickers_add(struct signal_clock *c, pid_t tid)
 	return 0;
 }
 
+/* Unless another has its number by now. */
+static void
+forget(struct signal_clock *c, pid_t tid)
+{
+	if (ticking(c, tid))
+		return;
+	if (c->gate)
+		gate_forget(c->gate, tid);
+	(void)map_remove(&c->filters, (uint64_t)tid);
+}
+
 /* A list of filters only grows: where both have as many, they are the same. */
 int
 tickers_add_born(struct signal_clock *c, pid_t tid, pid_t parent)
 {
 	const uint32_t filters = signal_clock_filters(c, parent);
 
-	/* what is kept under the number was another thread's */
-	if (c->gate && !ticking(c, tid))
-		gate_forget(c->gate, tid);
+	forget(c, tid);		/* what is kept was another thread's */
 	if (filters && !signal_clock_filters(c, tid))
 		signal_clock_note_filters(c, tid, filters);
 	return tickers_add(c, tid);
@@ -151,17 +160,6 @@ tickers_end(struct signal_clock *c, pid_t tid)
 	c->ended = xgrow(c->ended, &c->ended_cap, c->ended_len + 1,
 			 sizeof *c->ended);
 	c->ended[c->ended_len++] = at;
-}
-
-/* Unless another has its number by now. */
-static void
-forget(struct signal_clock *c, pid_t tid)
-{
-	if (ticking(c, tid))
-		return;
-	if (c->gate)
-		gate_forget(c->gate, tid);
-	(void)map_remove(&c->filters, (uint64_t)tid);
 }
 
 void

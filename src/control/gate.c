@@ -93,6 +93,8 @@ find_stack_places(const struct btf *b, struct places *at)
 			   &at->alternate) &&
 		find_member(b, NULL, "task_struct", "sas_ss_size",
 			    &at->alternate_size) &&
+		find_member(b, "pending", "sigpending", "signal",
+			    &at->pending) &&
 		find_member(b, "thread", "thread_struct",
 			    machine_kernel_thread_pointer,
 			    &at->thread_pointer);
@@ -234,13 +236,36 @@ check_filters(struct code *c, const struct places *at, int map)
 	jump_here(c, none);
 }
 
+/*
+ * Of the signals that are a thread's own the kernel takes those with lower
+ * numbers first, and writes a frame for each before any handler runs: ours
+ * would come below another's, and there is room for one. Those of the process
+ * come later.
+ */
+static void
+check_due(struct code *c, const struct places *at, int signo, int map)
+{
+	size_t none, blocked;
+
+	gate_read_task(c, sizeof(uint64_t), at->pending);
+	with(c, BPF_AND, BPF_REG_1, (1 << (signo - 1)) - 1);
+	none = jump_if(c, BPF_JEQ, BPF_REG_1, 0);
+	store(c, BPF_DW, BPF_REG_10, SIZE_AT, BPF_REG_1);
+	gate_read_task(c, sizeof(uint64_t), at->blocked);
+	with(c, BPF_XOR, BPF_REG_1, -1);
+	load(c, BPF_DW, BPF_REG_2, BPF_REG_10, (size_t)SIZE_AT);
+	with_reg(c, BPF_AND, BPF_REG_1, BPF_REG_2);
+	blocked = jump_if(c, BPF_JEQ, BPF_REG_1, 0);
+	gate_hold_back(c, map, GATE_NARROW);
+	jump_here(c, none);
+	jump_here(c, blocked);
+}
+
 /* handler_stack 0: no handler runs. */
 static int
 load_program(const struct places *at, int map, int signo, size_t handler_stack)
 {
-	/* The kernel takes signals one by one, those with lower numbers first:
-	 * ours may come below the frame of another one's handler. */
-	const size_t room = 2 * frame_bytes() + handler_stack;
+	const size_t room = frame_bytes() + handler_stack;
 	struct code c = { 0 };
 	union bpf_attr a;
 	int program;
@@ -261,6 +286,8 @@ load_program(const struct places *at, int map, int signo, size_t handler_stack)
 		check_dispatch(&c, at, map);
 		check_filters(&c, at, map);
 	}
+	if (handler_stack && handled(HAZARD_TICK_STACK))
+		check_due(&c, at, signo, map);
 	if (handler_stack && handled(HAZARD_TICK_STACK))
 		gate_check_stack(&c, at, map, room);
 	answer(&c, 1);
@@ -327,6 +354,12 @@ make_map(uint32_t entries)
 }
 
 /* ---- the door ------------------------------------------------------------ */
+
+size_t
+gate_room(size_t handler_stack)
+{
+	return GATE_RED_ZONE + frame_bytes() + handler_stack;
+}
 
 struct gate *
 gate_open(int signo, size_t handler_stack)

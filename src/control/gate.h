@@ -16,12 +16,15 @@ struct entry {			/* of the map, for one thread; for GATE_ALL */
 	struct gate_news news;	/* GATE_ALL: low and high of the main stack */
 };
 enum { GATE_ALL = 0 };		/* the number under which all are added up */
-enum { GATE_ROOM_MOST = 64 << 10 };	/* bytes that a handler can ask for */
+enum {
+	GATE_ROOM_MOST = 64 << 10,	/* bytes of a frame and its handler */
+	GATE_RED_ZONE = 128,	/* below sp, the ABI's: the kernel skips it */
+};
 
 /* Where the kernel keeps that: bytes into its struct task_struct. */
 struct places {
 	uint32_t blocked, work, mode, filters, filter;
-	uint32_t alternate, alternate_size, thread_pointer;
+	uint32_t alternate, alternate_size, thread_pointer, pending;
 };
 
 enum {				/* registers that calls leave alone */
@@ -31,7 +34,7 @@ enum {				/* registers that calls leave alone */
 /* In the program's own frame. */
 enum {
 	WORD_AT = -8, KEY_AT = -12, SP_AT = -24, SIZE_AT = -32, WORDS_AT = -56,
-	IDS_AT = -64,	/* the thread's number and the process's, 4 bytes each */
+	IDS_AT = -64,	/* the thread's number and the process's, 4 bytes */
 };
 
 /* Leaves it in register 1, and at WORD_AT. */

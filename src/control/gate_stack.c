@@ -10,22 +10,21 @@
  *	else the one that the thread's descriptor describes: libc wrote that;
  *	sp, and with glibc the descriptor itself, must lie in it
  *
- * The first of them that sp lies in decides. Near its end a program may have
- * guards of its own, as a JVM has, which come and go: there the pages that the
- * kernel would write to must be there.
+ * The first of them that sp lies in decides. Near the end of one, the alternate
+ * stack aside, a program may have guards of its own, as a JVM has, which come
+ * and go: there the pages that the kernel would write to must be there.
  */
 #include "gate.h"
 #include "machine.h"
 
 enum {
-	RED_ZONE = 128,		/* below sp, the ABI's: the kernel skips it */
 	NEAR_END = 32 << 10,	/* a JVM's guards are 16 KB */
 	PAGE = 4096,		/* at least */
-	EXITS = 64,
+	EXITS = 80,
 	/* by three stacks of which each page is looked at, and a few more */
 	FIXED_EXITS = 10,
 };
-_Static_assert((EXITS - FIXED_EXITS) / 3 > GATE_ROOM_MOST / PAGE, "exits");
+_Static_assert((EXITS - FIXED_EXITS) / 3 >= GATE_ROOM_MOST / PAGE + 2, "exits");
 
 struct exits {			/* jumps to one place */
 	size_t at[EXITS], n;
@@ -76,7 +75,7 @@ static void
 check_bounds(struct code *c, size_t bytes, struct exits *passes,
 	     struct exits *holds)
 {
-	const int needed = (int)bytes + RED_ZONE;
+	const int needed = (int)bytes + GATE_RED_ZONE;
 	size_t above, below;
 
 	load(c, BPF_DW, BPF_REG_1, BPF_REG_10, (size_t)SP_AT);
@@ -107,7 +106,7 @@ check_alternate(struct code *c, const struct places *at, size_t bytes,
 	at_end = jump_if(c, BPF_JEQ, BPF_REG_2, 0);
 	outside = jump_if_regs(c, BPF_JGT, BPF_REG_2, BPF_REG_3);
 	exit_by(passes, jump_if(c, BPF_JGE, BPF_REG_2,
-				(int)bytes + RED_ZONE));
+				(int)bytes + GATE_RED_ZONE));
 	exit_by(holds, jump(c));
 	jump_here(c, at_end);
 	jump_here(c, outside);

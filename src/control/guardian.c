@@ -36,14 +36,18 @@ enum { LOOK_S = 2, LOOKS_MAX = 3 };
 static int
 open_memory(struct guard_page *page)
 {
-	char path[64];
+	const struct trap_text *first = &page->notes[0];
+	char path[64], byte;
 	int mem;
 
 	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/mem",
 		       (int)page->pid, (int)page->tid);
 	mem = open(path, O_RDWR | O_CLOEXEC);
-	page->error = mem < 0 || trap_swap(mem, &page->notes[0], TRAP_TRY) < 0 ?
-		errno : 0;
+	page->error = mem < 0 ? errno : 0;
+	/* its library may have been unloaded meanwhile */
+	if (mem >= 0 && pread(mem, &byte, 1, (off_t)first->addr) == 1 &&
+	    trap_swap(mem, first, TRAP_TRY) < 0)
+		page->error = errno;
 	return mem;
 }
 

@@ -311,8 +311,8 @@ can_be_restarted(uint32_t call)
 		call == SYS_nanosleep || call == SYS_clock_nanosleep;
 }
 
-/* mov $nr, %eax; syscall. With a prefix in front it is another register, whose
- * number would be none of those. */
+/* mov $nr, %eax; syscall. With a prefix in front it is another register, and the
+ * number an argument: hardly one of those. */
 long
 thread_sleeping_call(struct target *t, uint64_t pc)
 {

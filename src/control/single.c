@@ -18,8 +18,8 @@
  *	stands --- SYSCALL ---> entry --- SYSCALL ---> exit ---> stands behind
  *
  * Only where a signal is due that somebody handles the instruction is not
- * reached, and the step is one into the handler. What trap a step still leaves, settle.c takes out on the
- * way to a plain stop.
+ * reached, and the step is one into the handler. What trap a step still leaves,
+ * settle.c takes out on the way to a plain stop.
  *
  * Signals are held back, so that no handler is entered instead; but not where
  * the instruction is a system call, which may ask for the mask, change it, wait

@@ -229,7 +229,7 @@ find_main(struct target *t, struct stack_bounds *b)
 	    stacks_main(&maps, &its)) {
 		(void)prlimit(target_pid(t), RLIMIT_STACK, NULL, &limit);
 		low = limit.rlim_cur < its.end ? its.end - limit.rlim_cur : 0;
-		low = (low + PAGE - 1) / PAGE * PAGE;	/* a whole one is there */
+		low = (low + PAGE - 1) / PAGE * PAGE;	/* none in part */
 		if (low < its.floor + GAP)
 			low = its.floor + GAP;
 		*b = (struct stack_bounds){ low < its.low ? low : its.low,

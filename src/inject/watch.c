@@ -86,10 +86,10 @@ how_it_runs(const struct errand *e)
 	return e->parks ? RUN_TO_SYSCALL : RUN_FREE;
 }
 
-/* The word that the kernel was told to clear at the end of the thread that the
- * helper has just made. It stands in its call. 0: none that we know. */
+/* Where the kernel was told to clear a word at the end of the thread that the
+ * helper has just made. It stands in its call. 0: not known. */
 static uint64_t
-word_to_clear(const struct errand *e)
+cleared_at_end(const struct errand *e)
 {
 	struct user_regs_struct r;
 	uint64_t args[3];	/* of clone_args: flags, pidfd, child_tid */
@@ -102,6 +102,16 @@ word_to_clear(const struct errand *e)
 	    target_read(e->p->t, r.rdi, args, sizeof args) < 0)
 		return 0;
 	return args[0] & CLONE_CHILD_CLEARTID ? args[2] : 0;
+}
+
+/* On our stack libc has put its descriptor, too: a word elsewhere is another
+ * thread's. */
+static uint64_t
+word_to_clear(const struct errand *e)
+{
+	const uint64_t at = cleared_at_end(e);
+
+	return at - e->s.at < e->s.size ? at : 0;
 }
 
 static int

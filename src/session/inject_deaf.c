@@ -145,7 +145,21 @@ were_forgotten(const struct thread *th, const struct gate_news *news)
 	return false;
 }
 
-/* Its sp was on no stack that the gate knows. true: that took a search. */
+/* Near the end of a stack the gate asks whether pages are there: one that was
+ * never touched is not, before it is read. */
+static void
+touch_pages(struct inject *e, uint64_t sp, uint64_t low)
+{
+	enum { PAGE = 4096 };
+	const uint64_t room = gate_room(RECORD_HANDLER_STACK);
+	uint64_t word;
+
+	for (uint64_t at = sp - room; sp - low >= room && at < sp; at += PAGE)
+		(void)target_peek(e->opt->target, at, &word, sizeof word);
+}
+
+/* Its sp was on no stack that the gate knows, or near the end of one. true:
+ * memory was read. */
 static bool
 find_stack(struct inject *e, struct thread *th, const struct gate_news *news)
 {
@@ -153,8 +167,11 @@ find_stack(struct inject *e, struct thread *th, const struct gate_news *news)
 	struct stacks stacks = e->stacks;
 	struct stack_bounds its;
 
-	if (th->searched == SEARCHES ||
-	    (news->sp >= news->low && news->sp <= news->high))
+	if (news->sp >= news->low && news->sp <= news->high) {
+		touch_pages(e, news->sp, news->low);
+		return true;
+	}
+	if (th->searched == SEARCHES)
 		return false;
 	th->searched++;
 	if (!stacks_find(e->opt->target, news->sp, &stacks, &its))

@@ -15,6 +15,8 @@
  * or where there is room:
  *
  *	roomy		on an alternate stack, in its handler
+ *	enough		its alternate stack has room for one frame and 1 KB
+ *	untouched	in a small stack, below which no page was used yet
  *	heap		on a stack from the heap, given to pthread_create
  *	brief		each round in a new thread
  *
@@ -234,6 +236,16 @@ be_over(int signo)
 	over = 1;
 }
 
+NOINLINE static void
+work_deep(void)
+{
+	volatile char room[24 << 10];
+
+	room[sizeof room - 1] = 1;
+	narrow_work();
+	room[sizeof room - 1] = 2;
+}
+
 static void *
 strange(void *arg)
 {
@@ -246,6 +258,8 @@ strange(void *arg)
 		work_in_handler((frame ? frame : PAGE) + 700);
 	if (strcmp(mode, "roomy") == 0)
 		work_in_handler(64 << 10);
+	if (strcmp(mode, "enough") == 0)
+		have_alternate((frame ? frame : PAGE) + 1024 + 64);
 	while (!over)
 		if (strcmp(mode, "edge") == 0 || strcmp(mode, "guard") == 0)
 			work_at_edge();
@@ -254,6 +268,8 @@ strange(void *arg)
 			work_in_data();
 		else if (strcmp(mode, "brief") == 0)
 			work_in_new_thread();
+		else if (strcmp(mode, "untouched") == 0)
+			work_deep();
 		else
 			narrow_work();
 	return NULL;
@@ -278,7 +294,8 @@ main(int argc, char **argv)
 	pthread_attr_init(&attr);
 	if (strcmp(mode, "heap") == 0)
 		pthread_attr_setstack(&attr, malloc(STACK), STACK);
-	if (strcmp(mode, "edge") == 0 || strcmp(mode, "guard") == 0)
+	if (strcmp(mode, "edge") == 0 || strcmp(mode, "guard") == 0 ||
+	    strcmp(mode, "untouched") == 0)
 		pthread_attr_setstack(&attr, guarded(STACK), STACK);
 	if (pthread_create(&t, &attr, strange, NULL) != 0)
 		return 99;
