@@ -213,10 +213,11 @@ bool stacks_find(struct target *t, uint64_t sp, struct stacks *s,
 
 /* The kernel itself looks at the thread, in the moment of an overflow, and
  * sends no signal that would be pending, whose handler could not return, or
- * whose frame would go where no stack is known to have room. */
+ * whose frame would go where no stack is known to have room, or below that of
+ * another signal. */
 struct gate;
-enum gate_reason { GATE_BLOCKED, GATE_DISPATCHED, GATE_CONFINED, GATE_NARROW,
-		   GATE_REASONS };
+enum gate_reason { GATE_BLOCKED, GATE_DISPATCHED, GATE_CONFINED, GATE_BESIDE,
+		   GATE_NARROW, GATE_REASONS };
 /* handler_stack: bytes that the handler needs beyond its frame; 0: a tracer
  * takes the signal, and no handler runs. NULL, without a failure: the kernel
  * has none for this user (Linux 6.10, root, the initial PID namespace). */
@@ -237,7 +238,7 @@ void gate_forget(const struct gate *g, pid_t tid);
  * the same filters), and sp, which was on no stack with room. tid 0: of all. */
 struct gate_news {
 	uint64_t held[GATE_REASONS], filter, sp;
-	uint64_t low, high;	/* its stack, 0 not known */
+	struct stack_bounds stack;	/* 0: not known */
 };
 void gate_held_back(const struct gate *g, pid_t tid, struct gate_news *news);
 /* Bytes below sp that a handler's frame and the handler take. */

@@ -256,7 +256,7 @@ check_due(struct code *c, const struct places *at, int signo, int map)
 	load(c, BPF_DW, BPF_REG_2, BPF_REG_10, (size_t)SIZE_AT);
 	with_reg(c, BPF_AND, BPF_REG_1, BPF_REG_2);
 	blocked = jump_if(c, BPF_JEQ, BPF_REG_1, 0);
-	gate_hold_back(c, map, GATE_NARROW);
+	gate_hold_back(c, map, GATE_BESIDE);
 	jump_here(c, none);
 	jump_here(c, blocked);
 }
@@ -286,10 +286,10 @@ load_program(const struct places *at, int map, int signo, size_t handler_stack)
 		check_dispatch(&c, at, map);
 		check_filters(&c, at, map);
 	}
-	if (handler_stack && handled(HAZARD_TICK_STACK))
+	if (handler_stack && handled(HAZARD_TICK_STACK)) {
 		check_due(&c, at, signo, map);
-	if (handler_stack && handled(HAZARD_TICK_STACK))
 		gate_check_stack(&c, at, map, room);
+	}
 	answer(&c, 1);
 	memset(&a, 0, sizeof a);
 	a.prog_type = BPF_PROG_TYPE_PERF_EVENT;
@@ -422,8 +422,7 @@ gate_note_stack(const struct gate *g, pid_t tid, const struct stack_bounds *its)
 {
 	struct entry entry = get_entry(g, tid);
 
-	entry.news.low = its->low;
-	entry.news.high = its->high;
+	entry.news.stack = *its;
 	return put_entry(g, tid, &entry);
 }
 
@@ -432,8 +431,7 @@ gate_note_stacks(const struct gate *g, const struct stacks *stacks)
 {
 	struct entry all = get_entry(g, GATE_ALL);
 
-	all.news.low = stacks->main.low;
-	all.news.high = stacks->main.high;
+	all.news.stack = stacks->main;
 	all.form = stacks->form;
 	all.words_at = stacks->words_at;
 	return put_entry(g, GATE_ALL, &all);

@@ -13,7 +13,7 @@ struct entry {			/* of the map, for one thread; for GATE_ALL */
 	uint32_t filters;	/* so many have been asked */
 	uint32_t form;		/* GATE_ALL: enum descriptor_form */
 	int64_t words_at;	/* GATE_ALL: struct stacks */
-	struct gate_news news;	/* GATE_ALL: low and high of the main stack */
+	struct gate_news news;	/* GATE_ALL: the main stack */
 };
 enum { GATE_ALL = 0 };		/* the number under which all are added up */
 enum {

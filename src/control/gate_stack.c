@@ -119,8 +119,8 @@ static void
 check_entry(struct code *c, int entry, size_t bytes, struct exits *passes,
 	    struct exits *holds)
 {
-	load(c, BPF_DW, BPF_REG_2, entry, offsetof(struct entry, news.low));
-	load(c, BPF_DW, BPF_REG_3, entry, offsetof(struct entry, news.high));
+	load(c, BPF_DW, BPF_REG_2, entry, offsetof(struct entry, news.stack.low));
+	load(c, BPF_DW, BPF_REG_3, entry, offsetof(struct entry, news.stack.high));
 	check_bounds(c, bytes, passes, holds);
 }
 
@@ -183,10 +183,10 @@ check_descriptor(struct code *c, const struct places *at, size_t bytes,
 	read_words(c, holds);
 	no_entry = jump_if(c, BPF_JEQ, ENTRY, 0);
 	/* what was found in the maps says more than a descriptor */
-	load(c, BPF_DW, BPF_REG_1, ENTRY, offsetof(struct entry, news.low));
+	load(c, BPF_DW, BPF_REG_1, ENTRY, offsetof(struct entry, news.stack.low));
 	known = jump_if(c, BPF_JNE, BPF_REG_1, 0);
-	store(c, BPF_DW, ENTRY, offsetof(struct entry, news.low), BPF_REG_2);
-	store(c, BPF_DW, ENTRY, offsetof(struct entry, news.high), BPF_REG_3);
+	store(c, BPF_DW, ENTRY, offsetof(struct entry, news.stack.low), BPF_REG_2);
+	store(c, BPF_DW, ENTRY, offsetof(struct entry, news.stack.high), BPF_REG_3);
 	jump_here(c, no_entry);
 	jump_here(c, known);
 	check_bounds(c, bytes, passes, holds);

@@ -135,6 +135,8 @@ inject_is_deaf(struct inject *e, struct thread *th)
 
 /* ---- the gate ------------------------------------------------------------ */
 
+enum { SEARCHES_MOST = 3 };	/* it may stand in a coroutine for once */
+
 /* The number was another thread's: the gate has counted from 0. */
 static bool
 were_forgotten(const struct thread *th, const struct gate_news *news)
@@ -158,31 +160,35 @@ touch_pages(struct inject *e, uint64_t sp, uint64_t low)
 		(void)target_peek(e->opt->target, at, &word, sizeof word);
 }
 
-/* Its sp was on no stack that the gate knows, or near the end of one. true:
- * memory was read. */
-static bool
-find_stack(struct inject *e, struct thread *th, const struct gate_news *news)
+/* Its sp was on no stack that the gate knows. */
+static void
+find_stack(struct inject *e, struct thread *th, uint64_t sp)
 {
-	enum { SEARCHES = 3 };	/* it may stand in a coroutine for once */
 	struct stacks stacks = e->stacks;
 	struct stack_bounds its;
 
-	if (news->sp >= news->low && news->sp <= news->high) {
-		touch_pages(e, news->sp, news->low);
-		return true;
-	}
-	if (th->searched == SEARCHES)
-		return false;
 	th->searched++;
-	if (!stacks_find(e->opt->target, news->sp, &stacks, &its))
-		return true;
-	th->searched = SEARCHES;
+	if (!stacks_find(e->opt->target, sp, &stacks, &its))
+		return;
+	th->searched = SEARCHES_MOST;
 	signal_clock_note_stack(e->clock, th->tid, &its);
 	if (stacks.form != e->stacks.form ||
 	    stacks.words_at != e->stacks.words_at) {
 		e->stacks = stacks;
 		signal_clock_note_stacks(e->clock, &stacks);
 	}
+}
+
+/* So that its next ticks can be sent. true: that took reads. */
+static bool
+look_at_stack(struct inject *e, struct thread *th, const struct gate_news *news)
+{
+	if (news->sp >= news->stack.low && news->sp <= news->stack.high)
+		touch_pages(e, news->sp, news->stack.low);
+	else if (th->searched < SEARCHES_MOST)
+		find_stack(e, th, news->sp);
+	else
+		return false;
 	return true;
 }
 
@@ -203,11 +209,11 @@ add_news(struct inject *e, struct thread *th, const struct gate_news *news)
 void
 inject_note_held_back(struct inject *e)
 {
-	enum { SEARCHES = 16 };	/* each reads a stack */
+	enum { STACKS_MOST = 16 };	/* that are looked at */
 	struct gate_news news;
 	uint64_t all = 0, tid, slot;
 	size_t at = 0;
-	int searches = SEARCHES;
+	int left = STACKS_MOST;
 
 	if (!is_gated(e))
 		return;
@@ -230,8 +236,8 @@ inject_note_held_back(struct inject *e)
 		add_news(e, th, &news);
 		if (th->held[GATE_CONFINED] > confined && !e->final)
 			ask(e, th);
-		if (th->held[GATE_NARROW] > narrow && !e->final && searches > 0)
-			searches -= find_stack(e, th, &news);
+		if (th->held[GATE_NARROW] > narrow && !e->final && left > 0)
+			left -= look_at_stack(e, th, &news);
 	}
 }
 
@@ -240,7 +246,8 @@ inject_book_held_back(struct inject *e, struct thread *th, uint64_t rest)
 {
 	static const char *const causes[GATE_REASONS] = {
 		[GATE_BLOCKED] = "blocked", [GATE_DISPATCHED] = "dispatched",
-		[GATE_CONFINED] = "confined", [GATE_NARROW] = "narrow",
+		[GATE_CONFINED] = "confined", [GATE_BESIDE] = "beside",
+		[GATE_NARROW] = "narrow",
 	};
 	uint64_t booked = 0;
 
@@ -274,8 +281,9 @@ tell_reason(const struct inject *e, struct str *text, enum gate_reason reason,
 		n += th->held_all_ns[reason] > 0;
 		ns += th->held_all_ns[reason];
 	}
-	/* libc blocks all signals for moments */
-	if (n && (reason != GATE_BLOCKED || ns >= TOLD_NS))
+	/* libc blocks all signals for moments, and two may meet */
+	if (n && ((reason != GATE_BLOCKED && reason != GATE_BESIDE) ||
+		  ns >= TOLD_NS))
 		str_addf(text, "%s%u thread%s not sampled for %.1f s of CPU "
 			 "time: %s", text->len ? ", " : "", n, n == 1 ? "" :
 			 "s", (double)ns / 1e9, why);
@@ -289,6 +297,8 @@ inject_tell_held_back(const struct inject *e, struct str *text)
 		    "own that forbids rt_sigreturn");
 	tell_reason(e, text, GATE_NARROW, "its stack is not known to have room "
 		    "for a signal handler; --engine ring samples all of it");
+	tell_reason(e, text, GATE_BESIDE, "other signals came in the same "
+		    "moments");
 	tell_reason(e, text, GATE_BLOCKED, "the signal of the ticks was "
 		    "blocked");
 }

@@ -9,6 +9,8 @@
  *			for that one frame
  *	edge		near the end of its own stack
  *	guard		near a guard of its own within its stack, as a JVM's
+ *	beside		other signals come all the time, and its alternate stack
+ *			has room for one of them, or for ours
  *	coroutine	on a stack of 2 KB, between data
  *	pointer		its stack pointer goes through data
  *
@@ -236,6 +238,36 @@ be_over(int signo)
 	over = 1;
 }
 
+static void
+on_nothing(int signo)
+{
+	(void)signo;
+}
+
+static void *
+send_all_the_time(void *arg)
+{
+	const pid_t to = (pid_t)(intptr_t)arg;
+
+	while (!over)
+		(void)syscall(SYS_tgkill, getpid(), to, SIGUSR1);
+	return NULL;
+}
+
+static void
+get_signals(void)
+{
+	const struct sigaction act = { .sa_handler = on_nothing,
+				       .sa_flags = SA_ONSTACK };
+	pthread_t t;
+
+	if (sigaction(SIGUSR1, &act, NULL) < 0 ||
+	    pthread_create(&t, NULL, send_all_the_time,
+			   (void *)(intptr_t)gettid()) != 0)
+		exit(99);
+	pthread_detach(t);
+}
+
 NOINLINE static void
 work_deep(void)
 {
@@ -258,8 +290,10 @@ strange(void *arg)
 		work_in_handler((frame ? frame : PAGE) + 700);
 	if (strcmp(mode, "roomy") == 0)
 		work_in_handler(64 << 10);
-	if (strcmp(mode, "enough") == 0)
+	if (strcmp(mode, "enough") == 0 || strcmp(mode, "beside") == 0)
 		have_alternate((frame ? frame : PAGE) + 1024 + 64);
+	if (strcmp(mode, "beside") == 0)
+		get_signals();
 	while (!over)
 		if (strcmp(mode, "edge") == 0 || strcmp(mode, "guard") == 0)
 			work_at_edge();
