@@ -226,6 +226,20 @@ idle_guard(void)
 	return guard_start() < 0 ? NULL : &guards[guard_count - 1];
 }
 
+static int
+begin_refused(pid_t pid)
+{
+	const bool may_not_write = errno == EIO;
+
+	(void)fail_errno("guardian: open the memory of process %d, and write "
+			 "to its text", (int)pid);
+	return may_not_write ?
+		fail_remedy("start this kernel with "
+			    "proc_mem.force_override=always, or remove what "
+			    "makes this breakpoint a trap (doctor -p %d)",
+			    (int)pid) : -1;
+}
+
 /* It opens the memory of page->pid, and tries the first note there. */
 static int
 begin_watch(struct guard *g)
@@ -240,8 +254,7 @@ begin_watch(struct guard *g)
 	}
 	errno = g->page->error;
 	if (g->page->error)
-		return fail_errno("guardian: open the memory of process %d, "
-				  "and write to its text", (int)pid);
+		return begin_refused(pid);
 	return 0;
 }
 
