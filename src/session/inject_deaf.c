@@ -284,9 +284,9 @@ tell_reason(const struct inject *e, struct str *text, enum gate_reason reason,
 	/* libc blocks all signals for moments, and two may meet */
 	if (n && ((reason != GATE_BLOCKED && reason != GATE_BESIDE) ||
 		  ns >= TOLD_NS))
-		str_addf(text, "%s%u thread%s not sampled for %.1f s of CPU "
+		str_addf(text, "%s%u thread%s not sampled for %.*f s of CPU "
 			 "time: %s", text->len ? ", " : "", n, n == 1 ? "" :
-			 "s", (double)ns / 1e9, why);
+			 "s", ns < TOLD_NS ? 3 : 1, (double)ns / 1e9, why);
 }
 
 void
