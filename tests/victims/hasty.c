@@ -4,7 +4,9 @@
  * executes the same program, N times; the last one ends with status 7. The
  * first begins at its first word.
  */
+#include <errno.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "victim.h"
 
@@ -20,11 +22,15 @@ static void *
 make_threads(void *arg)
 {
 	pthread_t thread;
+	int r;
 
-	while (pthread_create(&thread, NULL, nothing, arg) == 0 &&
-	       pthread_join(thread, NULL) == 0)
-		;
-	perror("hasty");
+	/* while another thread executes a program none can be made */
+	do {
+		r = pthread_create(&thread, NULL, nothing, arg);
+		if (r == 0)
+			r = pthread_join(thread, NULL);
+	} while (r == 0 || r == EAGAIN);
+	fprintf(stderr, "hasty: %s\n", strerror(r));
 	_exit(99);
 }
 
