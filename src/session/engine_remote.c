@@ -210,12 +210,22 @@ tell_stretch(const struct remote *e, struct str *text)
 }
 
 static void
+tell_late(const struct sampler *s, struct str *text)
+{
+	if (s->late)
+		str_addf(text, "%s%u of %u stops came so late that a system "
+			 "call had begun: their time went to the stack before "
+			 "it", text->len ? "; " : "", s->late, s->stops);
+}
+
+static void
 remote_stop(void *engine, struct str *clean)
 {
 	struct remote *e = engine;
 
 	(void)remote_run(e, false);
 	tell_stretch(e, clean);
+	tell_late(&e->sampler, clean);
 	free_remote(e);
 }
 

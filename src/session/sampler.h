@@ -18,6 +18,7 @@ struct seen {			/* a thread */
 	uint64_t system_base_ns;	/* stime when recording began */
 	int64_t system_due_ns;	/* stime beyond what is charged as system */
 	uint64_t frinfo;	/* its last stack, 0 none yet */
+	uint64_t user_frinfo;	/* ... of those outside of system calls */
 	uint64_t round;		/* of the last look that found it */
 	int cpu;
 	unsigned watched;	/* looks that found it at work */
@@ -48,7 +49,8 @@ struct sampler {
 	pid_t *waiting;		/* to be peeked at */
 	size_t waiting_count, waiting_cap;
 	uint64_t stood_ns;	/* of all stops together */
-	unsigned stops;
+	unsigned stops, late;	/* late: in a call that the thread began
+				 * while the stop was on its way */
 };
 
 /* All CPU time from now on counts, and nothing before it. */
@@ -77,6 +79,9 @@ void sampler_peek_waiting(struct sampler *s);
 
 /* ---- sampler_weights.c --------------------------------------------------- */
 
+/* th was stopped in a system call: is that more system time than utime:stime
+ * of the thread leaves room for? */
+bool sampler_doubts_call(const struct sampler *s, const struct seen *th);
 /* What it has used and was not charged with. */
 uint64_t sampler_pending(const struct seen *th);
 /* So much CPU time without a sample is no chance. */

@@ -38,8 +38,24 @@ sync_maps(struct sampler *s, bool need)
 	s->synced_at = s->looked_at;
 }
 
+/* Where the calls of this thread have had all their time, a stop in a call
+ * weighs where the thread was last seen outside of one. */
 static void
-take_sample(struct sampler *s, const struct snapshot_thread *copy)
+place_stop(struct sampler *s, struct seen *th)
+{
+	if (!th->in_call) {
+		th->user_frinfo = th->frinfo;
+		return;
+	}
+	if (!th->user_frinfo || !sampler_doubts_call(s, th))
+		return;
+	s->late++;
+	th->in_call = false;
+	th->frinfo = th->user_frinfo;
+}
+
+static void
+take_sample(struct sampler *s, const struct snapshot_thread *copy, bool stopped)
 {
 	const struct step_stack stack = {
 		.data = copy->stack, .base = copy->stack_base,
@@ -59,7 +75,9 @@ take_sample(struct sampler *s, const struct snapshot_thread *copy)
 				   copy->under_size ? &under : NULL,
 				   copy->stack_size == STACK_MAX ||
 				   copy->under_size == STACK_MAX);
-	th->in_call = copy->facts.in_syscall;
+	th->in_call = !stopped || copy->facts.in_syscall;
+	if (stopped)
+		place_stop(s, th);
 	if (copy->cut_short)
 		sampler_spare(s, th);
 	sampler_book_sample(s, th);
@@ -144,7 +162,7 @@ sampler_sample_running(struct sampler *s)
 	note_stopped(s, &snap);
 	for (size_t i = 0; i < snap.len; i++)
 		if (is_fair(s, &snap.threads[i]))
-			take_sample(s, &snap.threads[i]);
+			take_sample(s, &snap.threads[i], true);
 	snapshot_fini(&snap);
 	for (size_t i = 0; i < s->running_count; i++) {
 		struct seen *th = sampler_thread(s, s->running[i]);
@@ -163,8 +181,7 @@ sampler_peek_waiting(struct sampler *s)
 		if (peek_thread(s->opt->target, s->waiting[i], STACK_MAX,
 				&copy) < 0)
 			continue;	/* it runs: the next look may find it */
-		copy.facts.in_syscall = true;
-		take_sample(s, &copy);
+		take_sample(s, &copy, false);
 		snapshot_thread_fini(&copy);
 	}
 }

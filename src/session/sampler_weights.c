@@ -12,7 +12,8 @@
 enum {
 	PATIENCE = 8,		/* intervals of CPU time without a sample */
 	SLACK = 4,		/* intervals that user and system may be off */
-	SLACK_LEAST_NS = 50 * 1000 * 1000,	/* their unit is 10 ms */
+	SLACK_LEAST_NS = 50 * 1000 * 1000,
+	UNIT_NS = 10 * 1000 * 1000,	/* of utime and stime */
 	GAP_NS = 500 * 1000 * 1000,
 	NEGLIGIBLE_NS = 10 * 1000,
 	UNSEEN_NS = 50 * 1000 * 1000,
@@ -61,6 +62,20 @@ system_part(const struct sampler *s, const struct seen *th, uint64_t weight)
 	part = part < least ? least : part;
 	part = part < 0 ? 0 : part;
 	return (uint64_t)part < weight ? (uint64_t)part : weight;
+}
+
+/*
+ * The interrupt takes some microseconds to reach a thread on another
+ * processor. A thread that makes a call meanwhile stops at the end of this
+ * call: functions that make short calls often draw the stops of those around
+ * them. utime:stime is not drawn, so it says how much time the calls can have.
+ */
+bool
+sampler_doubts_call(const struct sampler *s, const struct seen *th)
+{
+	const int64_t slack = (int64_t)s->opt->interval_ns + UNIT_NS;
+
+	return th->system_due_ns + slack < (int64_t)sampler_pending(th);
 }
 
 static uint64_t
