@@ -19,12 +19,20 @@ enum {
 	NEW_NS = 500 * 1000,		/* ... for looks at new ones */
 	NEW_LOOKS = 3,			/* ... and so many at each */
 	SETTLE_NS = 1000 * 1000,	/* ... for looks at resource samples */
-	FIRST_NS = 20 * 1000 * 1000,	/* ... until the first, from a start */
 	FEW = 64,			/* threads */
 	RECORD_NS = 1000 * 1000 * 1000,	/* until a record is read */
 };
 
 /* ---- a look -------------------------------------------------------------- */
+
+/* The place where we held a program at its start is none of its own. */
+static bool
+has_not_gone_on(const struct waits *w, const struct waiter *th,
+		const struct task_turns *t)
+{
+	return w->opt->at_start && t->switches == th->base.switches &&
+		t->cpu_ns == th->base.cpu_ns;
+}
 
 /* false: it has ended. */
 static bool
@@ -39,6 +47,8 @@ look_at(struct waits *w, struct waiter *th)
 	if (look_at_turns(w->opt->target, &th->of, &t) < 0 ||
 	    t.cpu_ns < th->last.cpu_ns)		/* of the same number */
 		return false;
+	if (has_not_gone_on(w, th, &t))
+		return true;
 
 	const bool same = th->blocked && t.switches == th->last.switches &&
 		t.cpu_ns == th->last.cpu_ns;
@@ -290,9 +300,7 @@ waits_begin(struct waits *w)
 	       sizeof w->accounts.booked);
 	census_begin(&w->census, &w->roll, now_ns());
 	roll_list(&w->roll, w->census.at, true);
-	/* a program that stood at its start has gone on by then */
-	w->pace.early_ns = w->pace.due_ns = w->roll.listed_at +
-		(w->opt->at_start ? FIRST_NS : 0);
+	w->pace.early_ns = w->pace.due_ns = w->roll.listed_at;
 	return w->census.at;
 }
 
