@@ -254,6 +254,8 @@ int write_all(int fd, const void *data, size_t n);
 /* Are the numbers of threads here those of the kernel itself? Not so in a PID
  * namespace other than the initial one. */
 bool pids_are_the_kernels(void);
+/* Of the running kernel's release; false where that cannot be read. */
+bool kernel_is_at_least(unsigned major, unsigned minor);
 /* The thread by whose /proc, and by whose number, files and memory of the
  * process are to be read: pid, unless that thread has ended and others live. */
 pid_t process_living(pid_t pid);

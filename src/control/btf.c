@@ -36,6 +36,8 @@ name_at(const struct btf *b, uint32_t at)
 }
 
 /* Bytes behind a type's head. */
+static const size_t UNKNOWN_TAIL = SIZE_MAX;
+
 static size_t
 tail_of(const struct btf_type *t)
 {
@@ -59,8 +61,18 @@ tail_of(const struct btf_type *t)
 		return n * sizeof(struct btf_var_secinfo);
 	case BTF_KIND_ENUM64:
 		return n * sizeof(struct btf_enum64);
-	default:
+	case BTF_KIND_PTR:
+	case BTF_KIND_FWD:
+	case BTF_KIND_TYPEDEF:
+	case BTF_KIND_VOLATILE:
+	case BTF_KIND_CONST:
+	case BTF_KIND_RESTRICT:
+	case BTF_KIND_FUNC:
+	case BTF_KIND_FLOAT:
+	case BTF_KIND_TYPE_TAG:
 		return 0;
+	default:		/* a kind that is newer than this source */
+		return UNKNOWN_TAIL;
 	}
 }
 
@@ -76,7 +88,7 @@ next_type(const struct btf *b, struct walk *w)
 	const size_t left = b->types_end - b->types - w->at;
 	const struct btf_type *t = (const void *)(b->data + b->types + w->at);
 
-	if (left < sizeof *t || left < sizeof *t + tail_of(t))
+	if (left < sizeof *t || tail_of(t) > left - sizeof *t)
 		return NULL;
 	w->type++;
 	w->at += sizeof *t + tail_of(t);

@@ -28,7 +28,6 @@
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <linux/btf.h>
@@ -57,17 +56,6 @@ bpf(int command, union bpf_attr *a)
 }
 
 /* ---- what the kernel has ------------------------------------------------- */
-
-static bool
-kernel_can(void)
-{
-	struct utsname u;
-	unsigned major = 0, minor = 0;
-
-	return uname(&u) == 0 &&
-		sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
-		(major > 6 || (major == 6 && minor >= 10));
-}
 
 /* within: of a member of a task. */
 static bool
@@ -367,7 +355,7 @@ gate_open(int signo, size_t handler_stack)
 	struct places at;
 	struct gate *g;
 
-	if (!handled(HAZARD_GATE) || !kernel_can() ||
+	if (!handled(HAZARD_GATE) || !kernel_is_at_least(6, 10) ||
 	    !pids_are_the_kernels() || !find_places(&at, handler_stack > 0))
 		return NULL;
 	g = xcalloc(1, sizeof *g);

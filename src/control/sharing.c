@@ -2,7 +2,10 @@
 /*
  * Does another process use this memory, too? What we put there for the one
  * happens to the other, which nobody of us watches: it would die of a trap,
- * and go on in a scratch that is unmapped under it. Asked of kcmp.
+ * and go on in a scratch that is unmapped under it. Asked of kcmp. A kernel can
+ * be built without kcmp, and a container can forbid it: then a process whose
+ * program lies at the same random addresses is a copy made by fork, or shares
+ * this memory, and nothing is put there.
  *
  * A sharer is born as a child: parent and children are asked at every look.
  * It stays one when its parent ends and another process adopts it: all others
@@ -15,6 +18,8 @@
 #include "private.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/kcmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,12 +49,48 @@ has_memory(pid_t pid)
 	return has;
 }
 
+static bool
+kcmp_works(void)
+{
+	const pid_t self = getpid();
+
+	return syscall(SYS_kcmp, self, self, KCMP_VM, 0, 0) == 0;
+}
+
+/* Addresses that exec chooses, and fork leaves as they are. 0: not to be told
+ * to us. */
+static bool
+is_laid_out_alike(const struct target *t, pid_t other)
+{
+	static const int fields[] = {
+		STAT_START_CODE, STAT_END_CODE, STAT_START_STACK,
+		STAT_START_DATA, STAT_END_DATA, STAT_START_BRK, STAT_ARG_START,
+	};
+	struct task_stat here, there;
+	char path[32];
+
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)other);
+	if (target_thread_stat(t, t->live_tid, &here) < 0 ||
+	    task_stat_of(AT_FDCWD, path, &there) < 0 ||
+	    !there.field[STAT_START_STACK])
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		if (here.field[fields[i]] != there.field[fields[i]])
+			return false;
+	return true;
+}
+
 bool
 shares_memory(const struct target *t, pid_t other)
 {
-	return other > 0 && other != t->pid &&
-		syscall(SYS_kcmp, other, t->live_tid, KCMP_VM, 0, 0) == 0 &&
-		has_memory(other);
+	if (other <= 0 || other == t->pid)
+		return false;
+
+	const long r = syscall(SYS_kcmp, other, t->live_tid, KCMP_VM, 0, 0);
+
+	if (r < 0 && errno != ESRCH && !kcmp_works())
+		return is_laid_out_alike(t, other);
+	return r == 0 && has_memory(other);
 }
 
 /* The children that one thread of it made: "12 34 ". */
@@ -185,9 +226,10 @@ target_check_alone(struct target *t)
 	char *name = file_read(path, NULL);
 	const bool known = proc_status_thread(t, t->live_tid, &st) == 0;
 
-	(void)fail(FAIL_UNSUITABLE, "process %d (%s) shares its memory with "
+	(void)fail(FAIL_UNSUITABLE, "process %d (%s) %s its memory with "
 		   "%s%d (%s): what we put there would happen to both",
-		   (int)t->pid, t->name,
+		   (int)t->pid, t->name, kcmp_works() ? "shares" :
+		   "may share (kcmp is refused here)",
 		   known && st.ppid == with ? "its parent " : "process ",
 		   (int)with, name ? str_chomp(name) : "?");
 	free(name);

@@ -123,11 +123,14 @@ proc_thread_state(const struct target *t, pid_t tid)
 bool
 target_is_worker(const struct target *t, pid_t tid)
 {
-	enum { IO_WORKER = 0x10, USER_WORKER = 0x4000 };	/* PF_ */
+	/* PF_: of older kernels these bits mean something else */
+	enum { IO_WORKER = 0x10, USER_WORKER = 0x4000 };
+	const unsigned workers = (kernel_is_at_least(5, 12) ? IO_WORKER : 0) |
+		(kernel_is_at_least(6, 4) ? USER_WORKER : 0);
 	struct task_stat st;
 
 	return target_thread_stat(t, tid, &st) == 0 &&
-		st.field[STAT_FLAGS] & (IO_WORKER | USER_WORKER);
+		st.field[STAT_FLAGS] & workers;
 }
 
 bool

@@ -75,6 +75,19 @@ libc_function(const struct plan *p, const char *name)
 	return at;
 }
 
+/* Of a program that is not position independent (a copy relocation) it is the
+ * program's, which comes first; glibc 2.32 to 2.35 write and read only that. */
+static uint64_t
+single_flag(const struct plan *p)
+{
+	uint64_t at = 0;
+
+	for (size_t i = 0; !at && i < p->nimages; i++)
+		at = locate_address(p->look, &p->images[i],
+				    "__libc_single_threaded");
+	return at;
+}
+
 static int
 need(const struct plan *p, const char *name, uint64_t *at)
 {
@@ -99,8 +112,7 @@ find_functions(struct plan *p)
 			return -1;
 	}
 	p->dlerror = libc_function(p, "dlerror");
-	p->single_flag = locate_address(p->look, &p->libc,
-				       "__libc_single_threaded");
+	p->single_flag = single_flag(p);
 	if (need(p, "pthread_create", &p->pthread_create) < 0 ||
 	    need(p, "pthread_attr_init", &p->attr_init) < 0 ||
 	    need(p, "pthread_attr_setstack", &p->attr_setstack) < 0 ||
