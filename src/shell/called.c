@@ -161,7 +161,7 @@ faulted(struct shell *sh, const struct session_call_news *news)
 static int
 give_up(struct shell *sh, struct session_call_news *news)
 {
-	const char *why = wait_signal ? "was interrupted" :
+	const char *why = wait_was_interrupted() ? "was interrupted" :
 		"did not return in time";
 	char *where;
 
@@ -276,7 +276,6 @@ run_all(struct shell *sh, struct session_call_news *news)
 	sh->debuggee = NULL;
 	sh->call_ended = 0;
 	sh->call_waits = true;
-	run_forget_interrupt();
 	if (session_cont(sh->session) == 0)
 		r = wait_for_target(sh, now_ns() + (uint64_t)sh->call_seconds *
 				    NS_PER_S, false) == FAILED ? -1 : 0;
@@ -381,7 +380,6 @@ called_run(struct shell *sh, struct debug *d, const struct session_call *call,
 	c.fresh = sh->call_fresh;
 	if (!c.fresh && check_place(sh, d, &c) < 0)
 		return -1;
-	run_forget_interrupt();
 	if (session_call_here(sh->session, thread_now(sh), &c, ALONE_MS,
 			      news) < 0)
 		return -1;

@@ -152,13 +152,6 @@ launch_program(struct shell *sh)
 	return collecting_start(sh);
 }
 
-void
-run_forget_interrupt(void)
-{
-	if (wait_signal == SIGINT)
-		wait_signal = 0;
-}
-
 enum result
 run_wait_started(struct shell *sh)
 {
@@ -180,7 +173,6 @@ start_program(struct shell *sh)
 {
 	if (target_end_session(sh) == FAILED || check_experiment(sh) < 0)
 		return FAILED;
-	run_forget_interrupt();
 	if (launch_program(sh) == 0) {
 		const pid_t pid = session_pid(sh->session);
 		bool over;

@@ -16,13 +16,12 @@ walk(struct shell *sh, long long times, bool over, int (*go)(struct walk *))
 
 	if (place_now(sh, w.tid, &w.now) < 0)
 		return FAILED;
-	run_forget_interrupt();
 	sh->place_told = false;
 	for (long long i = 0; i < times && !w.ended; i++) {
 		w.from = w.now;
 		if (go(&w) < 0)
 			return FAILED;
-		w.ended |= wait_signal != 0;
+		w.ended |= wait_was_interrupted();
 	}
 	if (w.tid && !sh->place_told && sh->session &&
 	    session_state(sh->session) == SESSION_STOPPED) {

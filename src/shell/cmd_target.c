@@ -165,7 +165,6 @@ cont_follow(struct shell *sh, const char *whom)
 	}
 	if (session_follow(sh->session, modes[i].mode) < 0)
 		return FAILED;
-	run_forget_interrupt();
 	return modes[i].mode != FOLLOW_PARENT ? run_wait_started(sh) :
 		cont_started(sh, false, 0, 0);
 }
@@ -185,7 +184,6 @@ cont_at(struct shell *sh, size_t n, char **words)
 	if ((n == 4 && thread_choose(sh, words[3]) < 0) ||
 	    place_jump(sh, words[2]) < 0)
 		return FAILED;
-	run_forget_interrupt();
 	return cont_started(sh, false, 0, 0);
 }
 
@@ -221,7 +219,6 @@ cmd_cont(struct shell *sh, size_t n, char **words)
 	const bool started =
 		session_state(sh->session) == SESSION_STOPPED;
 
-	run_forget_interrupt();
 	/* what ran before runs on */
 	if (started)
 		return cont_started(sh, alone, signalled ? thread_now(sh) : 0,

@@ -173,7 +173,7 @@ script_interrupted(struct script *s)
 
 	if (wait_end_by_signal(sh))
 		return s->going = false;
-	wait_signal = 0;
+	wait_forget_interrupt();
 	(void)fail(FAIL_GENERAL, "interrupted");
 	shell_print_failure(sh);
 	sh->status = sh->exit_status = 128 + SIGINT;

@@ -95,8 +95,6 @@ script_while(struct script *s, bool run, enum keyword k)
 	bool truth;
 
 	run = script_runs(s, run);
-	if (run && !s->sh->loops)
-		run_forget_interrupt();
 	for (;;) {
 		s->at = start + strlen(what);
 		if (!condition(s, run, DO, &truth))
@@ -154,8 +152,6 @@ run_for(struct script *s, const char *name, const struct vec *values,
 {
 	const size_t at = s->at;
 
-	if (!s->sh->loops)
-		run_forget_interrupt();
 	s->sh->status = 0;
 	for (size_t i = 0; i < values->len; i++) {
 		s->at = at;

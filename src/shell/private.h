@@ -294,8 +294,14 @@ const char *shell_variable(void *sh, const char *name);
 
 /* ---- wait.c: the target runs, we wait ------------------------------------ */
 
-/* Set by SIGINT, SIGTERM, SIGHUP. */
+/* Set by SIGINT, SIGTERM, SIGHUP. Ctrl-C ends the command that waits, and the
+ * commands behind it go on; where none waits, it ends the commands. */
 extern volatile int wait_signal;
+/* Has one come, by which the asking command ends? */
+bool wait_was_interrupted(void);
+/* Between two commands: has one come by which none of them ended? */
+bool wait_interrupts_commands(void);
+void wait_forget_interrupt(void);
 void wait_catch_signals(void);
 /* ... and where nothing is visited: they end us at once, as by default. */
 void wait_end_by_signals(void);
@@ -549,8 +555,6 @@ enum result cmd_debug(struct shell *sh, size_t n, char **words);
 enum result cmd_rerun(struct shell *sh, size_t n, char **words);
 enum result cmd_run(struct shell *sh, size_t n, char **words);
 enum result cmd_runargs(struct shell *sh, size_t n, char **words);
-/* One that came before a command is not for it. */
-void run_forget_interrupt(void);
 /* Wait for what we started; Ctrl-C stops it. */
 enum result run_wait_started(struct shell *sh);
 

@@ -6,7 +6,8 @@
  *
  * A failure ends a file, as ever; not where it is asked for: in a condition,
  * before && and ||, behind !. That is `tested`. What cannot be understood is
- * no answer: `mistake`. A loop ends at Ctrl-C.
+ * no answer: `mistake`. A loop ends at Ctrl-C, and so do commands of which none
+ * waits.
  */
 #include "statement.h"
 
@@ -326,12 +327,14 @@ script_list(struct script *s, bool run, unsigned ends)
 	for (;;) {
 		const enum keyword k = script_keyword(s);
 
+		/* a body runs in a wait, which ends by it */
+		if (run && (s->sh->loops ? wait_signal != 0 : !s->sh->in_body &&
+			    wait_interrupts_commands()))
+			return script_interrupted(s);
 		if (!s->text[s->at] || k & ends)
 			return true;
 		if (!chain(s, run))
 			return false;
-		if (run && s->sh->loops && wait_signal)
-			return script_interrupted(s);
 	}
 }
 

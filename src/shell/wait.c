@@ -19,11 +19,14 @@ enum { PROGRESS_MS = 250, OTHERS_MS = 20, CHILD_MS = 1000 };
 #define END_NS 10000000000ull	/* a killed process may be in a long write */
 
 volatile int wait_signal;
+static volatile unsigned come;	/* signals */
+static unsigned served;
 
 static void
 on_signal(int sig)
 {
 	wait_signal = sig;
+	come++;
 }
 
 /* Without SA_RESTART: poll returns, and the loops look at wait_signal. */
@@ -49,6 +52,31 @@ wait_end_by_signals(void)
 	(void)signal(SIGTERM, SIG_DFL);
 	if (!origin_ignores(SIGHUP))
 		(void)signal(SIGHUP, SIG_DFL);
+}
+
+/* ---- Ctrl-C -------------------------------------------------------------- */
+
+bool
+wait_was_interrupted(void)
+{
+	if (wait_signal)
+		served = come;
+	return wait_signal != 0;
+}
+
+bool
+wait_interrupts_commands(void)
+{
+	if (wait_signal == SIGINT && come == served)
+		wait_signal = 0;
+	return wait_signal != 0 && come != served;
+}
+
+void
+wait_forget_interrupt(void)
+{
+	served = come;
+	wait_signal = 0;
 }
 
 /* ---- news ---------------------------------------------------------------- */
@@ -355,6 +383,7 @@ wait_for_target(struct shell *sh, uint64_t deadline_ns, bool progress)
 	deeds_settle(sh);
 	if (progress)
 		clear_progress();
+	(void)wait_was_interrupted();
 	if (wait_end_by_signal(sh) || sh->quitting)
 		return QUIT;
 	return sh->body_failed ? TOLD : DONE;

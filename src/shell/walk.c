@@ -41,7 +41,6 @@ run_until(struct walk *w, uint64_t addr, uint64_t sp, enum until_sp which)
 	if (until_begin(sh, addr, w->tid, sp, which) < 0)
 		return -1;
 	sh->place_told = false;
-	run_forget_interrupt();
 
 	const bool ran = session_cont(sh->session) == 0;
 	const enum result r = ran ? run_wait_started(sh) : FAILED;
@@ -234,7 +233,7 @@ walk_line(struct walk *w)
 	do {
 		if (go_on(w) < 0)
 			return -1;
-		w->ended |= wait_signal != 0;
+		w->ended |= wait_was_interrupted();
 	} while (!is_there(w));
 	return 0;
 }
