@@ -350,6 +350,24 @@ int target_release_all(struct target *t);
 /* Threads that were to stop, and did not in time, are waited for once more, and
  * let go; before anybody looks whether we are gone. */
 void target_let_go_late(struct target *t);
+/* Those of them that stand now are let go; and for limit_ns at most, those that
+ * stop then, until there is none. For whoever is about to be slow. */
+void target_serve_late(struct target *t, uint64_t limit_ns);
+/* Those that stand, if a SIGCHLD waits, which tells of it: between two steps of
+ * some longer work. */
+void target_serve_told(struct target *t);
+bool target_has_late(const struct target *t);
+/* Only this one. true: it stood. */
+bool target_serve_late_of(struct target *t, pid_t tid);
+/* None of them has stood until now. */
+void target_late_run_still(struct target *t);
+/* For how long they stood, those that were let go since this was asked last:
+ * from the last moment that each was known to run. */
+struct late_stops {
+	unsigned stops;
+	uint64_t total_ns, longest_ns;
+};
+struct late_stops target_take_late(struct target *t);
 /* Run on, but stay seized: for breakpoints and events. */
 int target_continue_all(struct target *t);
 /* true: all stand. */

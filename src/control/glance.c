@@ -15,8 +15,8 @@
  * ones, and whether it was we who took its processor: then the place is as
  * good as any.
  *
- * Who does not stop in time is let go by target_next_event when its stop
- * comes: not before, since a call that it was cut short in needs its repair.
+ * Who does not stop in time is let go when its stop comes (late.c), and not
+ * before, since a call that it was cut short in needs its repair.
  */
 #include "private.h"
 
@@ -239,14 +239,18 @@ take_stops(struct glance *g, struct asked **wait, size_t n)
 				i++;
 		}
 		g->ran_at = now;
+		target_serve_late(g->t, 0);
 		if (n == before)
 			rest(g, deadline);
 	}
 	for (size_t i = 0; i < n; i++) {
 		struct hold *h = pack_find(&g->t->pack, wait[i]->copy->tid);
 
-		if (h)
+		if (h) {
 			h->want = WANT_GONE;
+			h->late_since = now_ns();
+			g->t->lates++;
+		}
 	}
 }
 

@@ -321,5 +321,6 @@ target_next_event(struct target *t, struct event *ev)
 			return false;
 		}
 	}
+	target_late_run_still(t);
 	return breakpoint_take_missed(t, ev);
 }

@@ -70,6 +70,8 @@ pack_drop(struct pack *p, pid_t tid)
 		return;
 	if (p == &p->target->pack)
 		breakpoints_disarm(p->target, tid);
+	if (h->late_since)
+		p->target->lates--;
 	hold_fini(h);
 	map_remove(&p->by_tid, (uint64_t)tid);
 	*h = p->items[--p->len];

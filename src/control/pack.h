@@ -66,6 +66,8 @@ struct hold {
 	} call, back[4];	/* back: those that it was sent back from, and
 				 * comes to once more, behind any handlers */
 	uint64_t stopped_at;
+	uint64_t late_since;	/* it was to be copied, and ran until then at
+				 * least (late.c); 0: not so */
 	uint64_t mask;		/* of signals */
 	struct sentry *sentry;	/* waits for it in user mode; NULL: none */
 	int call_fd;		/* its /proc file `syscall`; -1 none */

@@ -421,6 +421,11 @@ struct cgroup_mount {
 int cgroup_check_frozen(struct target *t, pid_t tid);
 void cgroups_fini(struct target *t);
 
+/* ---- late.c ------------------------------------------------------------- */
+
+/* One that was late since then (0: it was not) runs again. */
+void late_let_go(struct target *t, uint64_t since);
+
 /* ---- target.c ----------------------------------------------------------- */
 
 enum { IDLE_SIGNALS = 2 };	/* of watches and sentries: watch.c */
@@ -441,6 +446,8 @@ struct target {
 	bool held;			/* target_hold_all is in force */
 	bool stand_at_exec;		/* wait for the holder there */
 	uint64_t pause_ns;
+	struct late_stops late;		/* since target_take_late */
+	size_t lates;			/* threads that are late now */
 	struct breakpoint *breakpoints;
 	unsigned traps;			/* how many of them are */
 	struct trap_place *texts;	/* ... or were, in this image */

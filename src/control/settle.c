@@ -248,8 +248,11 @@ hold_let_go(struct pack *p, pid_t tid)
 
 	while ((h = pack_find(p, tid))) {
 		if (h->stopped && !drain_step_trap(p, h)) {
+			const uint64_t late_since = h->late_since;
+
 			hold_repair(p->target, h);
 			if (detach(p, tid) == 0) {
+				late_let_go(p->target, late_since);
 				pack_drop(p, tid);
 				return 0;
 			}

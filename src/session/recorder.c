@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LATE_NS		UINT64_C(20000000)	/* most have their turn by then */
+
 const struct recorder_options *
 recorder_get_options(const struct recorder *rec)
 {
@@ -216,6 +218,8 @@ recorder_crowding(struct recorder *rec)
 int
 recorder_flush(struct recorder *rec)
 {
+	target_serve_late(rec->opt.target, LATE_NS);	/* a disk may be slow */
+
 	const int r = experiment_flush(rec->opt.exp);
 
 	if (rec->engine.self && rec->engine.ops->settle)

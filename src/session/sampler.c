@@ -178,8 +178,10 @@ read_threads(struct sampler *s)
 
 	s->round++;
 	s->running_count = s->waiting_count = 0;
-	for (ssize_t i = 0; i < n; i++)
+	for (ssize_t i = 0; i < n; i++) {
 		read_thread(s, tids[i]);
+		target_serve_told(s->opt->target);
+	}
 	free(tids);
 	fail_clear();
 }
@@ -247,6 +249,7 @@ sampler_end(struct sampler *s)
 {
 	if (!target_gone(s->opt->target))
 		read_threads(s);
+	sampler_note_late(s);
 	sampler_read_clock(s);
 	sampler_book_end(s);
 }

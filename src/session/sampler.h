@@ -74,6 +74,8 @@ void sampler_spare(struct sampler *s, struct seen *th);
 void sampler_hurry(struct sampler *s);
 void sampler_share(struct sampler *s);
 /* Those in s->running, and those in s->waiting. */
+/* Who stopped behind the last look is let go, and counted. */
+void sampler_note_late(struct sampler *s);
 void sampler_sample_running(struct sampler *s);
 void sampler_peek_waiting(struct sampler *s);
 

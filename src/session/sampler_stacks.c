@@ -143,10 +143,21 @@ copy_running(struct sampler *s, struct snapshot *snap)
 				 s->came_at, STOP_LIMIT_NS, STACK_MAX,
 				 snap) == 0;
 
-	sampler_share(s);
+	if (!target_has_late(s->opt->target))
+		sampler_share(s);
 	if (copied || s->waiting_count)
 		sync_maps(s, false);
 	return copied;
+}
+
+void
+sampler_note_late(struct sampler *s)
+{
+	struct late_stops late;
+
+	target_serve_late(s->opt->target, 0);
+	late = target_take_late(s->opt->target);
+	recorder_stops(s->rec, late.stops, late.total_ns, late.longest_ns);
 }
 
 void
@@ -154,6 +165,7 @@ sampler_sample_running(struct sampler *s)
 {
 	struct snapshot snap;
 
+	sampler_note_late(s);
 	if (!copy_running(s, &snap))
 		return;
 	s->stood_ns += snap.pause_total_ns;
@@ -161,8 +173,10 @@ sampler_sample_running(struct sampler *s)
 	recorder_stops(s->rec, snap.stops, snap.pause_total_ns, snap.pause_ns);
 	note_stopped(s, &snap);
 	for (size_t i = 0; i < snap.len; i++)
-		if (is_fair(s, &snap.threads[i]))
+		if (is_fair(s, &snap.threads[i])) {
 			take_sample(s, &snap.threads[i], true);
+			target_serve_told(s->opt->target);
+		}
 	snapshot_fini(&snap);
 	for (size_t i = 0; i < s->running_count; i++) {
 		struct seen *th = sampler_thread(s, s->running[i]);

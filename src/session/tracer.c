@@ -30,7 +30,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { POLL_MAX = 4096, OWN_PRIORITY = -15 };
+enum { POLL_MAX = 4096, OWN_PRIORITY = -15, SLEPT_NS = 100 * 1000 };
 
 /* Signals for us ask for an orderly end; SIGCHLD says a tracee has news. */
 static void
@@ -260,6 +260,15 @@ end_some(struct tracer **all, bool everybody)
 	}
 }
 
+/* A stop would have woken us. */
+static void
+note_slept(struct tracer *all)
+{
+	for (struct tracer *tr = all; tr; tr = tr->next)
+		if (tr->target)
+			target_late_run_still(tr->target);
+}
+
 static void
 run(struct tracer **all)
 {
@@ -272,9 +281,12 @@ run(struct tracer **all)
 
 		const size_t n = fill_all(*all, fds);
 		const bool first = wake_first(*all);
+		const uint64_t since = now_ns();
 
 		if (poll(fds, n, poll_timeout_all(*all)) < 0 && errno != EINTR)
 			return;
+		if (now_ns() - since > SLEPT_NS)
+			note_slept(*all);
 		note_children(*all, fds[0].revents);
 		if (fds[0].revents)
 			on_signals(*all);

@@ -93,6 +93,7 @@ look_at_planned(struct waits *w, uint64_t until)
 
 		if (th && !th->gone_ns && !look_at(w, th))
 			note_gone(th);
+		target_serve_told(w->opt->target);
 		if (now_ns() > until)
 			return w->plan_at == w->plan_len;
 	}

@@ -76,6 +76,7 @@ void pace_next(struct pace *p, uint64_t now, uint64_t interval_ns,
 struct look {
 	bool ended;
 	bool blocked;		/* else it runs */
+	bool released;		/* it stood, for us, and was let go */
 	enum mstate state;
 	uint64_t frinfo;	/* 0: its stack may not be read */
 	uint64_t faults;	/* page faults so far that waited for a disk */

@@ -123,6 +123,19 @@ see_blocked(struct accounts *a, struct waiter *th, uint64_t now,
 	add_blocked(a, th, now, fresh - before);
 }
 
+/* All of it was our stop: whoever waits for a processor has been counted when
+ * it gets one, and stops there. */
+static void
+see_released(struct accounts *a, struct waiter *th, uint64_t now,
+	     const struct task_turns *t)
+{
+	const uint64_t ns = account_new_blocked(th, now, t);
+
+	th->blocked_ns += ns;
+	held_add(a, th, now, MSTATE_STOPPED, ns,
+		 th->run_frinfo ? th->run_frinfo : th->frinfo);
+}
+
 /* ---- more than there was time for ---------------------------------------- */
 
 /* The first wait that was counted lasted since before us, or until now. */
@@ -194,9 +207,12 @@ account_look(struct accounts *a, struct waiter *th, uint64_t now,
 	trim(th, now, t);
 	if (!look)
 		add_blocked(a, th, now, account_new_blocked(th, now, t));
+	else if (look->released)
+		see_released(a, th, now, t);
 	else if (look->blocked)
 		see_blocked(a, th, now, t, look);
-	note_wants(th, now, t, look ? look->blocked : th->blocked);
+	note_wants(th, now, t, look ? look->blocked && !look->released :
+		   th->blocked);
 	count_waited(a, th, now, t, slept);
 	th->last = *t;
 	th->looked_at = now;

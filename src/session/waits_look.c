@@ -312,6 +312,9 @@ look_at_waiting(struct looker *k, const struct looked_at *th,
 		look = look_from_afar(k, th, letter);
 	if (is_stopped(letter))
 		look.state = MSTATE_STOPPED;
+	/* by us, later than we waited for it: now it goes on */
+	if (letter == 't')
+		look.released = target_serve_late_of(k->target, th->tid);
 	look.faults = st.field[STAT_MAJOR_FAULTS];
 	return look;
 }

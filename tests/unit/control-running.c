@@ -103,6 +103,59 @@ test_running(void)
 	end_victim(pid, t);
 }
 
+/* ---- one that stops later than it is waited for -------------------------- */
+
+static bool
+is_traced(pid_t pid)
+{
+	return thread_state(pid, pid) == 't';
+}
+
+/* What it stands until it is looked for is counted. */
+static void
+test_late(void)
+{
+	enum { STANDS_MS = 30 };
+	pid_t pid;
+	struct target *t = start(spin, &pid);
+	struct thread_facts f;
+	struct late_stops late;
+	struct snapshot snap;
+	uint64_t since;
+
+	check(snapshot_running(t, &pid, 1, now_ns(), 0, STACK, &snap) == 0 &&
+	      snap.len == 0, "nobody waits for it");
+	snapshot_fini(&snap);
+	late = target_take_late(t);
+	check(late.stops == 0, "none has stood yet");
+	while (!is_traced(pid))
+		rest_ms(1);
+	since = now_ns();
+	rest_ms(STANDS_MS);
+	target_serve_late(t, 0);
+	late = target_take_late(t);
+	check(late.stops == 1 && late.total_ns >= STANDS_MS * MS &&
+	      late.total_ns == late.longest_ns &&
+	      late.total_ns <= now_ns() - since + 1000 * MS,
+	      "%u stops, %llu ns", late.stops,
+	      (unsigned long long)late.total_ns);
+	check(target_thread_facts(t, pid, &f) == 0 && f.state == 'R',
+	      "it does not run on");
+	check(target_take_late(t).stops == 0, "it is counted once");
+
+	/* and by an event loop that finds it by itself */
+	check(snapshot_running(t, &pid, 1, now_ns(), 0, STACK, &snap) == 0,
+	      "once more");
+	snapshot_fini(&snap);
+	while (target_take_late(t).stops == 0) {
+		struct event ev;
+
+		rest_ms(1);
+		(void)target_next_event(t, &ev);
+	}
+	end_victim(pid, t);
+}
+
 /* ---- one that writes much ------------------------------------------------ */
 
 static void
@@ -217,6 +270,7 @@ main(void)
 {
 	ready = shared_page(sizeof *ready);
 	test_running();
+	test_late();
 	test_transfer();
 	test_filtered();
 	return failures ? 1 : 0;
