@@ -41,6 +41,8 @@ struct walk {
 	bool full_follows;		/* full stands at or below regs */
 	bool full_strayed;		/* it cannot get here from the leaf */
 	bool skips;			/* a caller has been left out */
+	bool vouched;			/* a caller's row, or a frame pointer
+					 * that led on, has told what fp is */
 	struct unwind_trace *trace;
 };
 
@@ -123,6 +125,7 @@ table_step(struct walk *w, struct step_row row)
 	if (result != STEP_OK)
 		return result;
 	w->skips |= guesses && guess_skips(w->space, w->regs.pc, caller.pc);
+	w->vouched |= row.kind == STEP_NONE || !w->regs.exact;
 	/* a frame pointer is only a guess; a return into data refutes it */
 	if (row.kind == STEP_NONE && space_index(w->space, caller.pc - 1) < 0)
 		return STEP_NO_ROW;
@@ -208,6 +211,7 @@ full_engine_step(struct walk *w, bool needs_registers)
 	}
 	w->regs = w->full.regs;
 	w->regs.depth = depth + 1;
+	w->vouched = true;
 	return STEP_OK;
 }
 
@@ -234,6 +238,10 @@ step_once(struct walk *w, struct step_row row)
 	do {
 		result = table_step(w, row);
 	} while (result == STEP_CUT && read_more(w));
+	/* 0 ends a chain of frame pointers; who keeps none may have it there
+	 * as well */
+	if (result == STEP_OUTERMOST && row.kind == STEP_NONE && !w->vouched)
+		return STEP_NO_ROW;
 	if (result == STEP_OK || result == STEP_OUTERMOST ||
 	    result == STEP_CUT)
 		return result;
@@ -244,7 +252,7 @@ step_once(struct walk *w, struct step_row row)
 	result = full_engine_step(w, result == STEP_NEEDS_FULL);
 	/* code that says nothing of its caller has one all the same */
 	if (result == STEP_OUTERMOST && row.kind == STEP_NONE &&
-	    w->regs.exact)
+	    (w->regs.exact || !w->vouched))
 		return STEP_NO_ROW;
 	return result;
 }
@@ -360,7 +368,7 @@ unwind_walk(struct unwind_space *space, const struct arch_regs *regs,
 	w.buffer_cap = 0;
 	w.regs = arch_step_regs(regs);
 	w.full_follows = false;
-	w.full_strayed = w.skips = false;
+	w.full_strayed = w.skips = w.vouched = false;
 	w.trace = trace;
 	start_trace(trace);
 	space_refresh(space);
