@@ -188,13 +188,9 @@ list_candidates(const struct plan *p, unsigned seed, struct candidate *out)
 static int
 set_options(const struct plan *p, const struct held *h)
 {
-	unsigned long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD |
-		PTRACE_O_TRACEEXEC;
-
-	if (p->seccomp && handled(HAZARD_FILTER))
-		options |= PTRACE_O_SUSPEND_SECCOMP;
 	/* Only now that it stands: no child of its own must become ours. */
-	if (ptrace(PTRACE_SETOPTIONS, h->tid, 0, options) == 0)
+	if (filter_set_options(p, h->tid, PTRACE_O_TRACECLONE |
+			       PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC) == 0)
 		return 0;
 	(void)fail_errno("set trace options of thread %d", h->tid);
 	return p->seccomp ? fail_remedy("the kernel must let us suspend its "

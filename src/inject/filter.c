@@ -274,6 +274,26 @@ filter_check(pid_t tid)
 	return filter_refuse();
 }
 
+/* ---- while we work -------------------------------------------------------- */
+
+/*
+ * What works for us is under no filter meanwhile, also where there is none yet:
+ * one may come to all threads at any moment (SECCOMP_FILTER_FLAG_TSYNC), and
+ * would end the program for a call of ours. Where the kernel does not permit
+ * that, it has to only for a filter that is known.
+ */
+int
+filter_set_options(const struct plan *p, pid_t tid, unsigned long options)
+{
+	const bool known = p->seccomp && handled(HAZARD_FILTER);
+
+	if (handled(HAZARD_FILTER) &&
+	    ptrace(PTRACE_SETOPTIONS, tid, 0,
+		   options | PTRACE_O_SUSPEND_SECCOMP) == 0)
+		return 0;
+	return known || ptrace(PTRACE_SETOPTIONS, tid, 0, options) < 0 ? -1 : 0;
+}
+
 /* ---- what a handler needs ------------------------------------------------ */
 
 /* The last one is 0 before it; -1: forbidden, or not shown. */

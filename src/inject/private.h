@@ -118,6 +118,8 @@ bool we_may_suspend_seccomp(void);
 /* All filters of a thread that we have stopped and that has some; else
  * FAIL_UNSUITABLE. */
 int filter_check(pid_t tid);
+/* Trace options of a thread that is to work for us. -1: errno. */
+int filter_set_options(const struct plan *p, pid_t tid, unsigned long options);
 /* A thread that stands: do its system calls go to the program itself
  * (PR_SET_SYSCALL_USER_DISPATCH)? Ours would, too. */
 bool thread_is_dispatched(pid_t tid);

@@ -71,11 +71,8 @@ errand_signal(struct errand *e, pid_t tid, enum thread_run how)
 int
 errand_let_children_go(const struct errand *e, pid_t thread)
 {
-	unsigned long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
-
-	if (e->p->seccomp && handled(HAZARD_FILTER))
-		options |= PTRACE_O_SUSPEND_SECCOMP;
-	if (ptrace(PTRACE_SETOPTIONS, thread, 0, options) < 0)
+	if (filter_set_options(e->p, thread, PTRACE_O_TRACESYSGOOD |
+			       PTRACE_O_TRACEEXEC) < 0)
 		return fail_errno("set trace options of thread %d", thread);
 	return 0;
 }
