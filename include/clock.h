@@ -136,13 +136,14 @@ bool births_ripe(const struct births *b);
 /* ---- signals: perf overflow -> a signal to that very thread -------------- */
 
 struct signal_clock;
+struct gate_handler;		/* control.h */
 /* task-clock per thread, user mode only, F_SETSIG signo (0: told later),
- * F_OWNER_TID; handler_stack as for gate_open. New threads are found by FORK records. Starts disabled. exec
+ * F_OWNER_TID. New threads are found by FORK records. Starts disabled. exec
  * ends it: the handler is gone then (a signal that a thread blocked meanwhile
  * stays pending in the new program). Needs Linux 5.13. */
 struct signal_clock *signal_clock_open(pid_t pid, uint64_t interval_ns,
 				       int signo, pid_t except_tid,
-				       size_t handler_stack);
+				       const struct gate_handler *handler);
 void signal_clock_close(struct signal_clock *c);
 /* Which signal. wanted (may be NULL) is asked before the first one of each
  * thread, also of those to come; fd will be its si_fd. */

@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { COLLECTOR_VERSION = 7 };
+enum { COLLECTOR_VERSION = 8 };
 
 #define COLLECTOR_MAGIC UINT64_C(0x7473657567656473)	/* "sdeguest" */
 

@@ -220,10 +220,17 @@ bool stacks_find(struct target *t, uint64_t sp, struct stacks *s,
 struct gate;
 enum gate_reason { GATE_BLOCKED, GATE_DISPATCHED, GATE_CONFINED, GATE_BESIDE,
 		   GATE_NARROW, GATE_REASONS };
-/* handler_stack: bytes that the handler needs beyond its frame; 0: a tracer
- * takes the signal, and no handler runs. NULL, without a failure: the kernel
- * has none for this user (Linux 6.10, root, the initial PID namespace). */
-struct gate *gate_open(int signo, size_t handler_stack);
+/* Is the program, or a library that it has loaded, made by Go? */
+bool target_runs_go(struct target *t);
+struct gate_handler {
+	size_t stack;		/* bytes that it needs beyond its frame; 0: a
+				 * tracer takes the signal, and no handler runs */
+	bool alternate;		/* it runs on the thread's alternate stack, if
+				 * there is one (SA_ONSTACK) */
+};
+/* NULL, without a failure: the kernel has none for this user (Linux 6.10, root,
+ * the initial PID namespace). */
+struct gate *gate_open(int signo, const struct gate_handler *handler);
 void gate_close(struct gate *g);
 /* An event, before it sends its first signal. -1 with errno. */
 int gate_put(const struct gate *g, int fd);

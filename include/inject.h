@@ -74,6 +74,7 @@ struct guest_options {
 	/* guest_publish these, too; they also serve to find a safe point.
 	 * Needed until guest_open returns; NULL: neither. */
 	const struct step_tables *tables;
+	bool alternate;		/* its handler runs on alternate stacks */
 	/* guest_start, too, in the same visit. */
 	bool start;
 	enum guest_clock clock;

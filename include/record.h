@@ -147,7 +147,9 @@ struct record_area {
 	uint64_t memo_at;	/* step_memo x STEP_MEMO; the guest's */
 	uint32_t fs_readable;	/* 1: an instruction reads the base of %fs */
 	uint32_t keyed;		/* 1: memory may have protection keys */
-	uint64_t constant_pad[4];
+	uint32_t alternate;	/* 1: handlers run on alternate stacks */
+	uint32_t pad_32;
+	uint64_t constant_pad[3];
 
 	/* Written by the tracer. */
 	uint32_t on;		/* 0: handlers pass through */

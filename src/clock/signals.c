@@ -118,7 +118,7 @@ take(void *arg, size_t ring, const unsigned char *record)
 
 struct signal_clock *
 signal_clock_open(pid_t pid, uint64_t interval_ns, int signo, pid_t except_tid,
-		  size_t handler_stack)
+		  const struct gate_handler *handler)
 {
 	if (interval_check(interval_ns) < 0)
 		return NULL;
@@ -130,8 +130,8 @@ signal_clock_open(pid_t pid, uint64_t interval_ns, int signo, pid_t except_tid,
 	c->interval_ns = interval_ns;
 	c->signo = signo;
 	c->gate_signo = signo ? signo : SIGURG;
-	c->handler_stack = handler_stack;
-	c->gate = gate_open(c->gate_signo, handler_stack);
+	c->handler = *handler;
+	c->gate = gate_open(c->gate_signo, &c->handler);
 	descriptors_raise();
 	if (open_all(c) < 0) {
 		signal_clock_close(c);
@@ -192,7 +192,7 @@ signal_clock_signal(struct signal_clock *c, int signo,
 	if (c->gate && signo != c->gate_signo) {
 		gate_close(c->gate);
 		c->gate_signo = signo;
-		c->gate = gate_open(signo, c->handler_stack);
+		c->gate = gate_open(signo, &c->handler);
 		if (!c->gate || gate_note_stacks(c->gate, &c->stacks) < 0)
 			return fail_errno("make a gate for the ticks");
 	}

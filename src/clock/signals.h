@@ -20,7 +20,7 @@ struct ticker {
 struct signal_clock {
 	struct gate *gate;	/* NULL: the kernel has none for us */
 	int gate_signo;
-	size_t handler_stack;	/* bytes that the handler needs */
+	struct gate_handler handler;
 	struct stacks stacks;	/* of the process */
 	struct map filters;	/* tid -> seccomp filters that a tick may meet */
 	pid_t pid, except;

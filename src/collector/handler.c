@@ -49,7 +49,8 @@ our_disposition(void)
 {
 	return (struct disposition) {
 		.handler = (void *)hot_signal,
-		.flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
+		.flags = SA_SIGINFO | SA_RESTART | 0x04000000 |
+			(guest.area->alternate ? SA_ONSTACK : 0),
 		.restorer = (void *)hot_restorer,
 		.mask = handler_mask(),
 	};

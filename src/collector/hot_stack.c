@@ -143,6 +143,16 @@ on_alternate_stack(const stack_t *alternate, uint64_t sp)
 	return size < ALTERNATE_STACK_MAX && at < size ? size - at : 0;
 }
 
+/* Our frame is below sp, so the page of sp is there. A handler on an alternate
+ * stack knows nothing of where sp was: it may be a number. */
+static bool
+is_above_us(uint64_t sp)
+{
+	enum { ONE_STACK = 64 << 10 };
+
+	return sp - (uint64_t)__builtin_frame_address(0) < ONE_STACK;
+}
+
 /* From sp up to the first address that may be gone. */
 static void
 find_stack(struct record_area *area, const struct record_tables *t,
@@ -161,7 +171,7 @@ find_stack(struct record_area *area, const struct record_tables *t,
 	sure = stack->size && !is_first_thread(area, tid);
 	if (!stack->size)
 		stack->size = on_alternate_stack(alternate, sp);
-	if (!stack->size)
+	if (!stack->size && is_above_us(sp))
 		stack->size = page;
 	if (handled(HAZARD_STRAY_STACK) && !sure && stack->size > page)
 		stack->doubtful = stack->size - page;

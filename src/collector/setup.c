@@ -33,7 +33,7 @@ __asm__(
 "	.long sonde_name - sonde_entry\n"
 "	.long sonde_owner - sonde_entry\n"
 "	.quad 0x7473657567656473\n"
-"	.long 7\n"
+"	.long 8\n"
 "	.long sonde_leave - sonde_entry\n"
 "	.globl sonde_entry\n"
 "	.hidden sonde_entry\n"
@@ -49,7 +49,7 @@ __asm__(
 "	hlt\n"
 );
 _Static_assert(COLLECTOR_MAGIC == 0x7473657567656473 &&
-	       COLLECTOR_VERSION == 7, "the identity above");
+	       COLLECTOR_VERSION == 8, "the identity above");
 
 /* The compiler calls these on its own. */
 void *

@@ -249,11 +249,11 @@ check_due(struct code *c, const struct places *at, int signo, int map)
 	jump_here(c, blocked);
 }
 
-/* handler_stack 0: no handler runs. */
 static int
-load_program(const struct places *at, int map, int signo, size_t handler_stack)
+load_program(const struct places *at, int map, int signo,
+	     const struct gate_handler *handler)
 {
-	const size_t room = frame_bytes() + handler_stack;
+	const size_t room = frame_bytes() + handler->stack;
 	struct code c = { 0 };
 	union bpf_attr a;
 	int program;
@@ -270,13 +270,13 @@ load_program(const struct places *at, int map, int signo, size_t handler_stack)
 	store(&c, BPF_DW, BPF_REG_10, IDS_AT, BPF_REG_0);
 	gate_look_up(&c, map, ENTRY);
 	check_mask(&c, at, signo, map);
-	if (handler_stack) {
+	if (handler->stack) {
 		check_dispatch(&c, at, map);
 		check_filters(&c, at, map);
 	}
-	if (handler_stack && handled(HAZARD_TICK_STACK)) {
+	if (handler->stack && handled(HAZARD_TICK_STACK)) {
 		check_due(&c, at, signo, map);
-		gate_check_stack(&c, at, map, room);
+		gate_check_stack(&c, at, map, room, handler->alternate);
 	}
 	answer(&c, 1);
 	memset(&a, 0, sizeof a);
@@ -350,19 +350,19 @@ gate_room(size_t handler_stack)
 }
 
 struct gate *
-gate_open(int signo, size_t handler_stack)
+gate_open(int signo, const struct gate_handler *handler)
 {
 	struct places at;
 	struct gate *g;
 
 	if (!handled(HAZARD_GATE) || !kernel_is_at_least(6, 10) ||
-	    !pids_are_the_kernels() || !find_places(&at, handler_stack > 0))
+	    !pids_are_the_kernels() || !find_places(&at, handler->stack > 0))
 		return NULL;
 	g = xcalloc(1, sizeof *g);
 	g->program = -1;
-	g->map = make_map(handler_stack ? THREADS : 1);
+	g->map = make_map(handler->stack ? THREADS : 1);
 	if (g->map >= 0)
-		g->program = load_program(&at, g->map, signo, handler_stack);
+		g->program = load_program(&at, g->map, signo, handler);
 	if (g->program >= 0)
 		return g;
 	gate_close(g);

@@ -46,9 +46,9 @@ void gate_hold_back(struct code *c, int map, enum gate_reason why);
 
 /* At the beginning, where register 1 still has the event. */
 void gate_save_sp(struct code *c);
-/* bytes: below sp and its red zone, or on an alternate stack. Goes on where the
- * stack has so many. */
+/* bytes: below sp and its red zone, or, where the handler goes there, on an
+ * alternate stack. Goes on where the stack has so many. */
 void gate_check_stack(struct code *c, const struct places *at, int map,
-		      size_t bytes);
+		      size_t bytes, bool alternate);
 
 #endif

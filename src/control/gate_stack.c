@@ -89,10 +89,11 @@ check_bounds(struct code *c, size_t bytes, struct exits *passes,
 	jump_here(c, below);
 }
 
-/* The kernel stays on it if the thread is on it, and else goes to its top. */
+/* The kernel stays on it if the thread is on it, and else goes to its top, if
+ * the handler is to run there. */
 static void
 check_alternate(struct code *c, const struct places *at, size_t bytes,
-		struct exits *passes, struct exits *holds)
+		bool goes_there, struct exits *passes, struct exits *holds)
 {
 	size_t none, at_end, outside;
 
@@ -110,8 +111,10 @@ check_alternate(struct code *c, const struct places *at, size_t bytes,
 	exit_by(holds, jump(c));
 	jump_here(c, at_end);
 	jump_here(c, outside);
-	exit_by(passes, jump_if(c, BPF_JGE, BPF_REG_3, (int)bytes));
-	exit_by(holds, jump(c));
+	if (goes_there) {
+		exit_by(passes, jump_if(c, BPF_JGE, BPF_REG_3, (int)bytes));
+		exit_by(holds, jump(c));
+	}
 	jump_here(c, none);
 }
 
@@ -193,12 +196,13 @@ check_descriptor(struct code *c, const struct places *at, size_t bytes,
 }
 
 void
-gate_check_stack(struct code *c, const struct places *at, int map, size_t bytes)
+gate_check_stack(struct code *c, const struct places *at, int map, size_t bytes,
+		 bool alternate)
 {
 	struct exits passes = { .n = 0 }, holds = { .n = 0 };
 	size_t no_entry;
 
-	check_alternate(c, at, bytes, &passes, &holds);
+	check_alternate(c, at, bytes, alternate, &passes, &holds);
 	no_entry = jump_if(c, BPF_JEQ, ENTRY, 0);
 	check_entry(c, ENTRY, bytes, &passes, &holds);
 	jump_here(c, no_entry);

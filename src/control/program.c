@@ -62,6 +62,60 @@ has_section(int fd, const Elf64_Ehdr *eh, const char *name)
 	return found;
 }
 
+static bool
+is_go(int fd, const Elf64_Ehdr *eh)
+{
+	static const char *const names[] = {
+		".go.buildinfo", ".gopclntab", ".data.rel.ro.gopclntab",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (has_section(fd, eh, names[i]))
+			return true;
+	return false;
+}
+
+static bool
+file_is_go(struct target *t, const char *path)
+{
+	const pid_t tid = target_live_thread(t);
+	Elf64_Ehdr eh;
+	bool is = false;
+	char *at = xasprintf("task/%d/root%s", (int)tid, path);
+	const int fd = tid < 0 ? -1 : foreign_open_at(t->proc_fd, at, 0, 0);
+
+	free(at);
+	if (fd < 0)
+		return false;
+	if (read_at(fd, &eh, sizeof eh, 0) &&
+	    memcmp(eh.e_ident, ELFMAG, SELFMAG) == 0 &&
+	    eh.e_ident[EI_CLASS] == ELFCLASS64)
+		is = is_go(fd, &eh);
+	close(fd);
+	return is;
+}
+
+bool
+target_runs_go(struct target *t)
+{
+	char *text = target_maps(t);
+	struct modules mods = { 0 };
+	struct program p;
+	bool is;
+
+	program_read(t, &p);
+	is = p.is_go;
+	if (text && modules_parse(&mods, text) == 0)
+		for (size_t i = 0; i < mods.len && !is; i++)
+			is = mods.items[i].offset == 0 &&
+				mods.items[i].path[0] == '/' &&
+				file_is_go(t, mods.items[i].path);
+	modules_fini(&mods);
+	free(text);
+	fail_clear();		/* a file that is gone is no Go */
+	return is;
+}
+
 void
 program_read(struct target *t, struct program *p)
 {
@@ -83,7 +137,7 @@ program_read(struct target *t, struct program *p)
 	}
 	if (p->known && p->is_64) {
 		read_interpreter(fd, &eh, p);
-		p->is_go = has_section(fd, &eh, ".go.buildinfo");
+		p->is_go = is_go(fd, &eh);
 	}
 	close(fd);
 }

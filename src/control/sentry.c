@@ -72,6 +72,8 @@ open_clock(pid_t tid, int signal, const struct gate *gate)
 	return -1;
 }
 
+static const struct gate_handler nobody = { .stack = 0 };
+
 /* NULL, too, where there is none. *may: the signal may be sent. */
 static const struct gate *
 gate_for(struct target *t, int signal, bool *may)
@@ -80,7 +82,7 @@ gate_for(struct target *t, int signal, bool *may)
 
 	if (!t->gates[i].asked) {
 		t->gates[i].asked = true;
-		t->gates[i].gate = gate_open(signal, 0);
+		t->gates[i].gate = gate_open(signal, &nobody);
 
 		char *takes = t->gates[i].gate ? NULL :
 			target_takes_signals(t);

@@ -97,6 +97,7 @@ lay_out(struct record_area *a, const struct guest_options *opt)
 	a->memo_at = at;
 	a->fs_readable = fs_is_readable();
 	a->keyed = memory_has_keys();
+	a->alternate = opt->alternate;
 	at += STEP_MEMO * sizeof(struct step_memo);
 	a->rings_at = at;
 	at = round_page(at + (uint64_t)a->windows * a->window_bytes);

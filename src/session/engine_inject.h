@@ -106,6 +106,7 @@ struct inject {
 	uint64_t published_ns;
 	uint64_t held_back;	/* ticks of all threads, by the gate */
 	struct stacks stacks;	/* where they may write their frames */
+	bool alternate;		/* ... or on alternate stacks */
 	char *why;
 };
 

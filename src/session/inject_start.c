@@ -25,8 +25,15 @@ open_clock(struct inject *e, const char **why)
 {
 	const pid_t pid = target_pid(e->opt->target);
 
-	e->clock = signal_clock_open(pid, e->opt->interval_ns, 0, 0,
-				      RECORD_HANDLER_STACK);
+	/* Go's own stacks are small, and a handler must not run there. Whoever
+	 * else has an alternate stack needs it for an overflow of its stack:
+	 * that may be small, or gone, since no signal comes otherwise. */
+	const struct gate_handler handler = {
+		RECORD_HANDLER_STACK,
+		e->alternate = target_runs_go(e->opt->target),
+	};
+
+	e->clock = signal_clock_open(pid, e->opt->interval_ns, 0, 0, &handler);
 	if (!e->clock && fail_last()->kind != FAIL_DENIED)
 		return -1;
 	if (!(e->clock && signal_clock_is_gated(e->clock)) &&
@@ -113,6 +120,7 @@ open_guest(struct inject *e, const struct recorder_options *o)
 		.interval_ns = o->interval_ns,
 		.donor_seed = o->settings->seed,
 		.tables = tables,
+		.alternate = e->alternate,
 		.start = true,
 		.clock = e->clock ? GUEST_PERF_SIGNAL : GUEST_POSIX_TIMER,
 	};

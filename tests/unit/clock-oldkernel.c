@@ -10,6 +10,7 @@
  *
  * Linked with --wrap=syscall, so that this kernel can play an old one.
  */
+#include "control.h"
 #include "clock-victim.h"
 
 #include <linux/perf_event.h>
@@ -117,7 +118,8 @@ no_signals(void)
 	struct victim v = victim_start(parent);
 
 	victim_hear(&v);
-	CHECK(!signal_clock_open(v.pid, 1000000, SIGPROF, 0, 0),
+	CHECK(!signal_clock_open(v.pid, 1000000, SIGPROF, 0,
+				  &(struct gate_handler){ .stack = 0 }),
 	      "signals without remove_on_exec");
 	CHECK(fail_last()->kind == FAIL_UNSUITABLE, "%s", fail_last()->reason);
 	victim_kill(&v);

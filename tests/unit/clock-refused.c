@@ -6,6 +6,7 @@
  * process that is not there is missing; a thread that ended does not make a
  * reader spin.
  */
+#include "control.h"
 #include "clock-victim.h"
 
 #include <linux/filter.h>
@@ -84,7 +85,8 @@ expect_denied(int error)
 	CHECK(strstr(fail_last()->remedy, "CAP_PERFMON"),
 	      "the remedy does not name the capability");
 	fail_clear();
-	CHECK(!signal_clock_open(v.pid, 1000000, SIGPROF, 0, 0),
+	CHECK(!signal_clock_open(v.pid, 1000000, SIGPROF, 0,
+				  &(struct gate_handler){ .stack = 0 }),
 	      "a signal clock opened though refused");
 	CHECK(fail_last()->kind == FAIL_DENIED, "kind %d", fail_last()->kind);
 	victim_kill(&v);
@@ -223,7 +225,8 @@ nobody_there(void)
 
 	CHECK(!clock_open(&opt), "opened no process");
 	CHECK(fail_last()->kind == FAIL_MISSING, "%s", fail_last()->reason);
-	CHECK(!signal_clock_open(1 << 30, 1000000, SIGPROF, 0, 0),
+	CHECK(!signal_clock_open(1 << 30, 1000000, SIGPROF, 0,
+				  &(struct gate_handler){ .stack = 0 }),
 	      "a signal clock of no process");
 	CHECK(fail_last()->kind == FAIL_MISSING, "%s", fail_last()->reason);
 	opt.interval_ns = 1000;

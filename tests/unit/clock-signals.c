@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+static const struct gate_handler handler = { .stack = 1024 };
+
 enum { THREADS = 4, INTERVAL_NS = 2000000, GAP_NS = 20000 };
 
 /* What a victim's thread knows of itself. */
@@ -249,7 +251,7 @@ run_counts(void)
 	victim_hear(&v);
 
 	struct signal_clock *c = signal_clock_open(v.pid, INTERVAL_NS, SIGPROF,
-						   truths[THREADS - 2].tid, 1024);
+						   truths[THREADS - 2].tid, &handler);
 
 	if (!c) {
 		printf("%s\n\t%s\n", fail_last()->reason,
@@ -290,7 +292,7 @@ run_exec(void)
 	victim_hear(&v);
 
 	struct signal_clock *c = signal_clock_open(v.pid, 100000, SIGPROF, 0,
-						   1024);
+						   &handler);
 
 	if (!c)
 		return;

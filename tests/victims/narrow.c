@@ -3,8 +3,6 @@
  * narrow MODE: until SIGTERM, a thread that works where the frame of a signal's
  * handler has no room, beside one that is ordinary.
  *
- *	alternate	it has an alternate stack of MINSIGSTKSZ, above a page
- *			that nobody may touch
  *	handler		its handler works on an alternate stack that has room
  *			for that one frame
  *	edge		near the end of its own stack
@@ -13,9 +11,13 @@
  *			has room for one of them, or for ours
  *	coroutine	on a stack of 2 KB, between data
  *	pointer		its stack pointer goes through data
+ *	signalled	the same, but its own handlers have an alternate stack
  *
  * or where there is room:
  *
+ *	alternate	it has an alternate stack of MINSIGSTKSZ, above a page
+ *			that nobody may touch
+ *	gone		its alternate stack is there no more
  *	roomy		on an alternate stack, in its handler
  *	enough		its alternate stack has room for one frame and 1 KB
  *	untouched	in a small stack, below which no page was used yet
@@ -159,6 +161,16 @@ have_alternate(size_t bytes)
 }
 
 static void
+have_no_alternate(void)
+{
+	stack_t s;
+
+	have_alternate(64 << 10);
+	if (sigaltstack(NULL, &s) < 0 || munmap(s.ss_sp, s.ss_size) < 0)
+		exit(99);
+}
+
+static void
 work_in_handler(size_t bytes)
 {
 	struct sigaction act = { .sa_handler = on_signal,
@@ -191,7 +203,8 @@ work_at_edge(void)
 static void
 work_in_data(void)
 {
-	const bool moves = strcmp(mode, "pointer") == 0;
+	const bool moves = strcmp(mode, "pointer") == 0 ||
+		strcmp(mode, "signalled") == 0;
 	uint64_t got, right = 0;
 
 	fill();
@@ -286,6 +299,10 @@ strange(void *arg)
 	(void)arg;
 	if (strcmp(mode, "alternate") == 0)
 		have_alternate(2048);
+	if (strcmp(mode, "gone") == 0)
+		have_no_alternate();
+	if (strcmp(mode, "signalled") == 0)
+		have_alternate(64 << 10);
 	if (strcmp(mode, "handler") == 0)
 		work_in_handler((frame ? frame : PAGE) + 700);
 	if (strcmp(mode, "roomy") == 0)
@@ -298,7 +315,8 @@ strange(void *arg)
 		if (strcmp(mode, "edge") == 0 || strcmp(mode, "guard") == 0)
 			work_at_edge();
 		else if (strcmp(mode, "coroutine") == 0 ||
-			 strcmp(mode, "pointer") == 0)
+			 strcmp(mode, "pointer") == 0 ||
+			 strcmp(mode, "signalled") == 0)
 			work_in_data();
 		else if (strcmp(mode, "brief") == 0)
 			work_in_new_thread();
