@@ -145,9 +145,10 @@ struct signal_clock *signal_clock_open(pid_t pid, uint64_t interval_ns,
 				       int signo, pid_t except_tid,
 				       const struct gate_handler *handler);
 void signal_clock_close(struct signal_clock *c);
-/* Which signal. wanted (may be NULL) is asked before the first one of each
+/* Which signal, and the address of its handler: where the kernel looks, none is
+ * sent while the program has another one (0: any will do). wanted (may be NULL) is asked before the first one of each
  * thread, also of those to come; fd will be its si_fd. */
-int signal_clock_signal(struct signal_clock *c, int signo,
+int signal_clock_signal(struct signal_clock *c, int signo, uint64_t handler,
 			bool (*wanted)(void *arg, int fd, pid_t tid),
 			void *arg);
 /* Begin or cease to send to a thread. Its clock counts on. */

@@ -94,6 +94,7 @@ struct collector_call {
 	/* START: of the ticks. Its default action is to do nothing: -EBUSY
 	 * when the program has another one in place. */
 	uint32_t signo, pad;
+	uint64_t handler;	/* START, result: its address */
 	/* STOP, LOOK, results. */
 	uint32_t handler_kept;	/* the program had put its own in place */
 	/* The helper thread, which ends right after the call as the caller
@@ -106,6 +107,6 @@ struct collector_call {
 	/* MAP: token of an owner that has surely ended. */
 	uint64_t ended;
 };
-_Static_assert(sizeof(struct collector_call) == 120, "fixed layout");
+_Static_assert(sizeof(struct collector_call) == 128, "fixed layout");
 
 #endif

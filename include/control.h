@@ -219,7 +219,7 @@ bool stacks_find(struct target *t, uint64_t sp, struct stacks *s,
  * another signal. */
 struct gate;
 enum gate_reason { GATE_BLOCKED, GATE_DISPATCHED, GATE_CONFINED, GATE_BESIDE,
-		   GATE_NARROW, GATE_REASONS };
+		   GATE_NARROW, GATE_TAKEN, GATE_REASONS };
 /* Is the program, or a library that it has loaded, made by Go? */
 bool target_runs_go(struct target *t);
 struct gate_handler {
@@ -241,6 +241,9 @@ int gate_note_filters(const struct gate *g, pid_t tid, uint32_t filters);
 int gate_note_stack(const struct gate *g, pid_t tid,
 		    const struct stack_bounds *its);
 int gate_note_stacks(const struct gate *g, const struct stacks *stacks);
+/* The address of the signal's handler: with any other there is no signal. 0: all
+ * are right. -1 with errno. */
+int gate_note_handler(const struct gate *g, uint64_t handler);
 void gate_forget(const struct gate *g, pid_t tid);
 /* Signals of a thread that were none, and at the last one of their kind: the
  * kernel's name for its filters (threads that live and have the same name have

@@ -114,6 +114,8 @@ void guest_close(struct guest *g);
 int guest_start(struct guest *g, enum guest_clock clock);
 /* SIGURG or SIGWINCH; 0: not started yet. */
 int guest_signal(const struct guest *g);
+/* The address of its handler, by the guest's word; 0: not started yet. */
+uint64_t guest_handler(const struct guest *g);
 /* Stop: flag off, timers deleted, the signal's default restored if it is
  * still ours, scratch unmapped. Nothing to do where it is not there, or when
  * it has been done. */

@@ -184,7 +184,7 @@ signal_clock_enable(struct signal_clock *c, bool on)
 }
 
 int
-signal_clock_signal(struct signal_clock *c, int signo,
+signal_clock_signal(struct signal_clock *c, int signo, uint64_t handler,
 		    bool (*wanted)(void *arg, int fd, pid_t tid), void *arg)
 {
 	int done = 0;
@@ -196,6 +196,8 @@ signal_clock_signal(struct signal_clock *c, int signo,
 		if (!c->gate || gate_note_stacks(c->gate, &c->stacks) < 0)
 			return fail_errno("make a gate for the ticks");
 	}
+	if (c->gate && gate_note_handler(c->gate, handler) < 0)
+		return fail_errno("tell the gate of the handler");
 	c->signo = signo;
 	c->wanted = wanted;
 	c->wanted_arg = arg;

@@ -306,6 +306,7 @@ start(struct collector_call *call)
 	if (call->clock == COLLECTOR_PERF_SIGNAL)
 		timers_stop();	/* of a tracer that was killed */
 	r = handler_in(call->signo);
+	call->handler = (uint64_t)hot_signal;
 	if (r == 0 && call->clock == COLLECTOR_POSIX_TIMER)
 		r = timers_start(call);
 	return r;

@@ -10,6 +10,9 @@
  *	its system calls are dispatched to the program, or a seccomp filter is
  *	on it that nobody has asked about rt_sigreturn
  *				there is none: the handler could not return
+ *	the program has another handler for it
+ *				there is none: it would be taken for the
+ *				program's own
  *	its stack pointer is on no stack that we know, or has little room below
  *				there is none: the kernel would write the
  *				handler's frame over data, or end the program
@@ -74,6 +77,19 @@ find_member(const struct btf *b, const char *within, const char *type,
 	return true;
 }
 
+/* In what all threads of a process share. */
+static bool
+find_actions(const struct btf *b, struct places *at)
+{
+	const uint32_t its = btf_find(b, BTF_KIND_STRUCT, "sighand_struct");
+	struct btf_place place;
+
+	if (!its || !btf_member(b, its, "action", &place))
+		return false;
+	at->action = place.offset;
+	return find_member(b, NULL, "task_struct", "sighand", &at->actions);
+}
+
 static bool
 find_stack_places(const struct btf *b, struct places *at)
 {
@@ -92,7 +108,8 @@ static bool
 find_places(struct places *at, bool for_handler)
 {
 	struct btf *b = btf_open("/sys/kernel/btf/vmlinux");
-	const bool found = b && (!for_handler || find_stack_places(b, at)) &&
+	const bool found = b && (!for_handler || (find_stack_places(b, at) &&
+						  find_actions(b, at))) &&
 		find_member(b, NULL, "task_struct", "blocked", &at->blocked) &&
 		find_member(b, "thread_info", "thread_info", "syscall_work",
 			    &at->work) &&
@@ -249,6 +266,35 @@ check_due(struct code *c, const struct places *at, int signo, int map)
 	jump_here(c, blocked);
 }
 
+/* The kernel's own struct, of the ABI: handler, flags, restorer, mask. */
+static void
+check_handler(struct code *c, const struct places *at, int signo, int map)
+{
+	enum { ACTION = 32 };
+	size_t any, same, none;
+
+	with(c, BPF_MOV, BPF_REG_1, GATE_ALL);
+	store(c, BPF_W, BPF_REG_10, KEY_AT, BPF_REG_1);
+	gate_look_up(c, map, BOUNDS);
+	none = jump_if(c, BPF_JEQ, BOUNDS, 0);
+	load(c, BPF_DW, BPF_REG_1, BOUNDS, offsetof(struct entry, handler));
+	any = jump_if(c, BPF_JEQ, BPF_REG_1, 0);
+	gate_read_task(c, sizeof(uint64_t), at->actions);
+	move(c, BPF_REG_3, BPF_REG_1);
+	with(c, BPF_ADD, BPF_REG_3, (int)at->action + (signo - 1) * ACTION);
+	move(c, BPF_REG_1, BPF_REG_10);
+	with(c, BPF_ADD, BPF_REG_1, WORD_AT);
+	with(c, BPF_MOV, BPF_REG_2, sizeof(uint64_t));
+	call(c, BPF_FUNC_probe_read_kernel);
+	load(c, BPF_DW, BPF_REG_1, BPF_REG_10, (size_t)WORD_AT);
+	load(c, BPF_DW, BPF_REG_2, BOUNDS, offsetof(struct entry, handler));
+	same = jump_if_regs(c, BPF_JEQ, BPF_REG_1, BPF_REG_2);
+	gate_hold_back(c, map, GATE_TAKEN);
+	jump_here(c, none);
+	jump_here(c, any);
+	jump_here(c, same);
+}
+
 static int
 load_program(const struct places *at, int map, int signo,
 	     const struct gate_handler *handler)
@@ -271,6 +317,7 @@ load_program(const struct places *at, int map, int signo,
 	gate_look_up(&c, map, ENTRY);
 	check_mask(&c, at, signo, map);
 	if (handler->stack) {
+		check_handler(&c, at, signo, map);
 		check_dispatch(&c, at, map);
 		check_filters(&c, at, map);
 	}
@@ -422,6 +469,15 @@ gate_note_stacks(const struct gate *g, const struct stacks *stacks)
 	all.news.stack = stacks->main;
 	all.form = stacks->form;
 	all.words_at = stacks->words_at;
+	return put_entry(g, GATE_ALL, &all);
+}
+
+int
+gate_note_handler(const struct gate *g, uint64_t handler)
+{
+	struct entry all = get_entry(g, GATE_ALL);
+
+	all.handler = handler;
 	return put_entry(g, GATE_ALL, &all);
 }
 

@@ -13,6 +13,7 @@ struct entry {			/* of the map, for one thread; for GATE_ALL */
 	uint32_t filters;	/* so many have been asked */
 	uint32_t form;		/* GATE_ALL: enum descriptor_form */
 	int64_t words_at;	/* GATE_ALL: struct stacks */
+	uint64_t handler;	/* GATE_ALL: of the signal; 0: any */
 	struct gate_news news;	/* GATE_ALL: the main stack */
 };
 enum { GATE_ALL = 0 };		/* the number under which all are added up */
@@ -25,6 +26,8 @@ enum {
 struct places {
 	uint32_t blocked, work, mode, filters, filter;
 	uint32_t alternate, alternate_size, thread_pointer, pending;
+	uint32_t actions;	/* a pointer: of what all threads share */
+	uint32_t action;	/* in there: the first signal's handler */
 };
 
 enum {				/* registers that calls leave alone */

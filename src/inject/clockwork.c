@@ -49,6 +49,7 @@ guest_started(struct guest *g, const struct collector_call *call)
 {
 	/* read back from the target: one of the two */
 	g->signo = call->signo == SIGWINCH ? SIGWINCH : SIGURG;
+	g->handler = call->handler;
 	guest_heartbeat(g);
 	switch_on(g, 1);
 	g->started = true;
@@ -136,6 +137,12 @@ int
 guest_signal(const struct guest *g)
 {
 	return g->signo;
+}
+
+uint64_t
+guest_handler(const struct guest *g)
+{
+	return g->handler;
 }
 
 /* ---- threads ------------------------------------------------------------- */

@@ -278,6 +278,7 @@ struct guest {
 	uint64_t crowded;	/* bytes of the fullest, by the last drain */
 	unsigned seed;
 	int signo;		/* of the ticks, once started */
+	uint64_t handler;	/* ... and where that leads */
 	uint64_t interval_ns;
 	uint64_t library;	/* its entry in the target, 0: not yet in */
 	bool only_present, started, stopped, parting;

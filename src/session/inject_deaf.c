@@ -247,7 +247,7 @@ inject_book_held_back(struct inject *e, struct thread *th, uint64_t rest)
 	static const char *const causes[GATE_REASONS] = {
 		[GATE_BLOCKED] = "blocked", [GATE_DISPATCHED] = "dispatched",
 		[GATE_CONFINED] = "confined", [GATE_BESIDE] = "beside",
-		[GATE_NARROW] = "narrow",
+		[GATE_NARROW] = "narrow", [GATE_TAKEN] = "taken",
 	};
 	uint64_t booked = 0;
 
@@ -297,6 +297,8 @@ inject_tell_held_back(const struct inject *e, struct str *text)
 		    "own that forbids rt_sigreturn");
 	tell_reason(e, text, GATE_NARROW, "its stack is not known to have room "
 		    "for a signal handler; --engine ring samples all of it");
+	tell_reason(e, text, GATE_TAKEN, "the program uses the signal of the "
+		    "ticks itself");
 	tell_reason(e, text, GATE_BESIDE, "other signals came in the same "
 		    "moments");
 	tell_reason(e, text, GATE_BLOCKED, "the signal of the ticks was "

@@ -164,7 +164,8 @@ begin(struct inject *e)
 {
 	look_back_signal(e->opt->look, guest_signal(e->guest));
 	if (e->clock && signal_clock_signal(e->clock, guest_signal(e->guest),
-					    is_wanted, e) < 0)
+					    guest_handler(e->guest), is_wanted,
+					    e) < 0)
 		return -1;
 	/* who was born meanwhile had used nothing that counts */
 	if (e->clock)
