@@ -178,6 +178,8 @@ uint64_t inject_bounded(struct inject *e, uint64_t weight);
 bool inject_may_be_true(struct inject *e, const struct record *r);
 /* Records that were left out since the last time. */
 void inject_tell_forged(struct inject *e);
+/* Of n ticks that the guest says it has lost: so many there may have been. */
+uint64_t inject_bounded_lost(struct inject *e, uint64_t n);
 /* What the guest has counted as lost since the last time. */
 void inject_book_losses(struct inject *e);
 /* What the threads' clocks counted beyond their ticks. */

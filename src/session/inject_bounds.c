@@ -102,6 +102,24 @@ inject_may_be_true(struct inject *e, const struct record *r)
 	return true;
 }
 
+uint64_t
+inject_bounded_lost(struct inject *e, uint64_t n)
+{
+	uint64_t most = (TICKS_MOST * newest_clock(e) + e->slack_ns) /
+		e->opt->interval_ns;
+
+	if (e->records + n > most || e->records + n < n) {
+		(void)read_again(e);
+		most = (TICKS_MOST * newest_clock(e) + e->slack_ns) /
+			e->opt->interval_ns;
+		most = most > e->records ? most - e->records : 0;
+		e->forged += n > most;
+		n = n < most ? n : most;
+	}
+	e->records += n;
+	return n;
+}
+
 /* Nobody's time: that is what the clock says. */
 void
 inject_tell_forged(struct inject *e)

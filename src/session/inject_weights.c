@@ -320,7 +320,7 @@ inject_book_losses(struct inject *e)
 		e->lost_seen[i] = n;
 		if (i == RECORD_LOST_OFF)
 			continue;	/* after the end: nobody's time */
-		inject_note_lost(e, i, fresh);
+		inject_note_lost(e, i, inject_bounded_lost(e, fresh));
 	}
 }
 

@@ -3,7 +3,8 @@
  * A program that has found the record memory in its own maps and fills all
  * rings with records that look right, as fast as it can: `ids` with another
  * thread in each, `owners` with other threads as the windows' owners, too,
- * `times` as its own, `heavy` with a weight that no clock has. With `cutter` a
+ * `times` as its own, `heavy` with a weight that no clock has, `losses` with
+ * more of them lost than there was time for. With `cutter` a
  * child of it cuts the memory as soon as it is there, before it is sealed.
  */
 #include <dirent.h>
@@ -122,6 +123,9 @@ forge_all(void *arg)
 		usleep(2000);
 	usleep(SECOND_US / 5);
 	for (;;) {
+		for (int i = 0; strcmp(how, "losses") == 0 &&
+		     i < RECORD_LOSSES; i++)
+			a->lost[i] += UINT64_MAX / 16;
 		for (uint32_t i = 0; i < a->windows; i++)
 			fill(a, i);
 		usleep(1000);
