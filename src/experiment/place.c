@@ -23,7 +23,7 @@
 enum { DEPTH_MAX = 16 };	/* of a tree that we would remove */
 
 static const struct place NOWHERE = {
-	.parent_fd = -1, .old_fd = -1, .old_lock = -1,
+	.parent_fd = -1, .spare_fd = -1, .old_fd = -1, .old_lock = -1,
 };
 
 static struct flock
@@ -124,7 +124,18 @@ place_open(struct place *pl, const char *path)
 		}
 	}
 	free(copy);
-	return pl->parent_fd < 0 ? -1 : 0;
+	if (pl->parent_fd < 0)
+		return -1;
+	pl->spare_fd = fcntl(pl->parent_fd, F_DUPFD_CLOEXEC, 0);
+	return pl->spare_fd < 0 ? fail_errno("keep a descriptor") : 0;
+}
+
+static void
+give_up_spare(struct place *pl)
+{
+	if (pl->spare_fd >= 0)
+		close(pl->spare_fd);
+	pl->spare_fd = -1;
 }
 
 void
@@ -134,6 +145,7 @@ place_close(struct place *pl)
 		close(pl->old_lock);
 	if (pl->old_fd >= 0)
 		close(pl->old_fd);
+	give_up_spare(pl);
 	if (pl->parent_fd >= 0)
 		close(pl->parent_fd);
 	free(pl->name);
@@ -286,22 +298,39 @@ place_clear(struct place *pl, bool replace)
 	return -1;
 }
 
-/* It may be another by now: made by us, it is ours and empty. */
-static bool
-is_fresh(int fd)
+/* It may be another by now: made by us, it is ours and empty. Takes dir. */
+static int
+check_fresh(int fd, DIR *dir)
 {
-	DIR *dir = list_directory(fd, ".");
 	const struct dirent *ent;
 	struct stat st;
 	int n = 0;
 
-	while (dir && (ent = readdir(dir)))
+	while ((ent = readdir(dir)))
 		n += strcmp(ent->d_name, ".") != 0 &&
 			strcmp(ent->d_name, "..") != 0;
-	if (dir)
-		closedir(dir);
-	return dir && n == 0 && fstat(fd, &st) == 0 &&
-		(geteuid() != 0 || st.st_uid == 0);
+	closedir(dir);
+	if (n == 0 && fstat(fd, &st) == 0 &&
+	    (geteuid() != 0 || st.st_uid == 0))
+		return 0;
+	fail(FAIL_UNSUITABLE, "someone else put another directory there, or "
+	     "it cannot be root's");
+	return fail_remedy("record into a directory of your own: "
+			   "-o DIR/NAME.er");
+}
+
+/* By errno. Left empty it would be in the way of the next experiment; whoever's
+ * it is by now, nothing is in it. */
+static int
+fail_open_made(const struct place *pl)
+{
+	const bool lacks = errno == EMFILE || errno == ENFILE;
+
+	fail_errno("open the new directory");
+	if (!lacks)
+		return -1;
+	(void)unlinkat(pl->parent_fd, pl->name, AT_REMOVEDIR);
+	return fail_remedy("raise ulimit -n");
 }
 
 int
@@ -317,16 +346,15 @@ place_make(const struct place *pl)
 	const int fd = openat(pl->parent_fd, pl->name, O_RDONLY | O_DIRECTORY |
 			      O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd < 0) {
-		fail_errno("open the new directory");
-	} else if (!is_fresh(fd)) {
+	DIR *const dir = fd < 0 ? NULL : list_directory(fd, ".");
+
+	if (!dir)
+		fail_open_made(pl);
+	else if (check_fresh(fd, dir) == 0)
+		return fd;
+	if (fd >= 0)
 		close(fd);
-		fail(FAIL_UNSUITABLE, "someone else put another directory "
-		     "there, or it cannot be root's");
-		return fail_remedy("record into a directory of your own: "
-				   "-o DIR/NAME.er");
-	}
-	return fd;
+	return -1;
 }
 
 int
@@ -339,6 +367,7 @@ place_commit(struct place *pl)
 void
 place_undo(struct place *pl, int made_fd)
 {
+	give_up_spare(pl);
 	/* We are failing already; that reason matters more. */
 	if (made_fd >= 0)
 		(void)remove_tree(pl->parent_fd, pl->name, made_fd);

@@ -10,6 +10,7 @@
 
 struct place {
 	int parent_fd;
+	int spare_fd;		/* given up for place_undo: it has to list */
 	char *name;		/* last component */
 	char *aside;		/* the old experiment's new name, or NULL */
 	int old_fd;		/* the old one, when it is aside; -1 */

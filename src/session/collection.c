@@ -6,12 +6,16 @@
 #include "collection.h"
 #include "foreign.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Of our descriptors, for the files and clocks of a recording of one thread. */
+enum { FILES_LEAST = 16 };
 
 /* ---- what it says of the target ------------------------------------------ */
 
@@ -118,9 +122,36 @@ note_owner(struct collection *c)
 	free(at);
 }
 
+/*
+ * Where a recording has no descriptor left it may look as if the target were
+ * gone, and there is none to remove half an experiment with: so room for the
+ * files that it cannot do without is asked for before there is anything.
+ */
+static int
+check_descriptors(void)
+{
+	int fds[FILES_LEAST], n = 0, error = 0;
+
+	while (n < FILES_LEAST && !error) {
+		fds[n] = open("/", O_PATH | O_CLOEXEC);
+		error = fds[n] < 0 ? errno : 0;
+		n += !error;
+	}
+	while (n > 0)
+		close(fds[--n]);
+	if (error != EMFILE && error != ENFILE)
+		return 0;
+	fail(FAIL_GENERAL, "too many open files: a recording needs room for "
+	     "%d more", FILES_LEAST);
+	return fail_remedy("raise ulimit -n");
+}
+
 int
 collection_create(struct collection *c, bool attached)
 {
+	if (check_descriptors() < 0)
+		return -1;
+
 	struct experiment_info info = {
 		.path = c->path, .overwrite = c->settings.overwrite,
 		.pid = target_pid(c->target), .attached = attached,

@@ -342,6 +342,7 @@ look_again(struct look *l, enum look_back_when when)
 		str_clear(&l->unlooked);
 		l->n = 0;
 		l->lib = l->lib_end = l->parting = 0;
+		l->job_stopped = false;
 		look_at_all(l);
 		look_at_signals(l);
 		look_at_text(l);
@@ -373,6 +374,8 @@ look_back_text(struct look_back *lb, enum look_back_when when)
 			 " but for the inert library" : "");
 	if (l.n > NAMED_MAX)
 		str_addf(&s, " and %u more", l.n - NAMED_MAX);
+	if (l.job_stopped)
+		str_add(&s, "; it is stopped by somebody's SIGSTOP");
 	if (l.parting)
 		str_addf(&s, ", and %" PRIu64 " KB of record memory that go "
 			 "when it runs on (a thread stands in our handler)",

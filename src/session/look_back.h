@@ -84,6 +84,7 @@ struct look {
 	unsigned n;
 	uint64_t lib, lib_end;	/* the library and its data; 0: none */
 	uint64_t parting;	/* bytes that are in use yet */
+	bool job_stopped;	/* all of it, since we came, by somebody else */
 };
 
 /* Found, and of our making. (look_back.c) */

@@ -65,20 +65,35 @@ keeps_our_mask(const struct look_back *lb, pid_t tid, uint64_t blocked)
 	return false;
 }
 
-static void
-look_at_thread(struct look *l, pid_t tid, bool stays_stopped)
+/* Its state; 0: it has ended. */
+static char
+look_at_thread(struct look *l, pid_t tid)
 {
 	char *text = status_of(l->lb, tid);
+	char state = text ? state_of(text) : 0;
 
 	if (!text)
-		return;		/* it has ended */
-	if (is_of_ours(number_of(text, "\nTracerPid:", 10)))
+		return 0;
+	if (is_of_ours(number_of(text, "\nTracerPid:", 10))) {
 		look_tell(l, "thread %d traced by us", (int)tid);
-	else if (state_of(text) == 'T' && !l->lb->stopped && !stays_stopped)
-		look_tell(l, "thread %d stopped", (int)tid);
+		state = 't';
+	}
 	if (keeps_our_mask(l->lb, tid, number_of(text, "\nSigBlk:", 16)))
 		look_tell(l, "signals of thread %d blocked", (int)tid);
 	free(text);
+	return state == 'Z' || state == 'X' ? 0 : state;
+}
+
+/*
+ * We stop threads one by one, and never by a signal that stops the process:
+ * where all of them stand in a job stop, that was somebody else.
+ */
+static void
+tell_stopped(struct look *l, const pid_t *stopped, size_t n, size_t live)
+{
+	l->job_stopped = n > 0 && n == live;
+	for (size_t i = 0; i < n && !l->job_stopped; i++)
+		look_tell(l, "thread %d stopped", (int)stopped[i]);
 }
 
 void
@@ -88,10 +103,18 @@ look_at_threads(struct look *l, bool stays_stopped)
 	pid_t *tids = NULL;
 	size_t cap = 0;
 	const ssize_t n = target_threads(l->lb->t, &tids, &cap);
+	size_t stopped = 0, live = 0;
 	ssize_t i;
 
-	for (i = 0; i < n && (i % 64 || now_ns() < end); i++)
-		look_at_thread(l, tids[i], stays_stopped);
+	for (i = 0; i < n && (i % 64 || now_ns() < end); i++) {
+		const char state = look_at_thread(l, tids[i]);
+
+		live += state != 0;
+		if (state == 'T')
+			tids[stopped++] = tids[i];
+	}
+	if (!l->lb->stopped && !stays_stopped)
+		tell_stopped(l, tids, stopped, live);
 	if (i < n)
 		str_addf(&l->unlooked, "%s%zd of its %zd threads",
 			 l->unlooked.len ? ", " : "", n - i, n);

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODES_EVERY_NS = 100 * 1000 * 1000 };
+enum {
+	MODES_EVERY_NS = 100 * 1000 * 1000,
+	UNSAMPLED_LEAST_NS = 20 * 1000 * 1000,	/* less is not told */
+};
 
 /* A target that is gone leaves the last reading. */
 void
@@ -103,10 +106,27 @@ recorder_unsampled(struct recorder *rec, uint64_t time_ns, pid_t tid,
 {
 	if (!cpu_ns)
 		return;
+	rec->unsampled_ns += cpu_ns;
 	name_nobody(rec, time_ns, tid);
 	book_unknown(rec, time_ns, tid, cpu_ns,
 		     recorder_artificial(rec, &rec->unsampled_frinfo,
 					 "<Unsampled threads>"));
+}
+
+/* No sample was lost, but the time has no function all the same. */
+void
+losses_tell_unsampled(struct recorder *rec, struct str *text)
+{
+	const char *whose = rec->counts.not_sampled ?
+		"threads that had no clock, or ended before a tick" :
+		"threads that ended, or were let go, before a tick";
+
+	if (rec->unsampled_ns < UNSAMPLED_LEAST_NS)
+		return;
+	experiment_loss(rec->opt.exp, now_ns(), "unsampled", whose, 0,
+			rec->unsampled_ns);
+	str_addf(text, "%s%.3f s CPU of %s has no function",
+		 text->len ? "; " : "", (double)rec->unsampled_ns / 1e9, whose);
 }
 
 void

@@ -358,6 +358,7 @@ recorder_stop(struct recorder *rec, struct str *clean)
 	recorder_end_calls(rec);	/* before what it may be in */
 	rec->engine.ops->stop(rec->engine.self, clean);
 	rec->engine.self = NULL;
+	losses_tell_unsampled(rec, clean);
 }
 
 void

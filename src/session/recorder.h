@@ -46,6 +46,7 @@ struct recorder {
 		uint64_t samples, weight_ns;
 	} *losses;
 	size_t loss_count, loss_cap;
+	uint64_t unsampled_ns;	/* CPU time of threads without a sample */
 	struct map booked;	/* CPU time by thread */
 	struct map counted;	/* the kernel's user and system time (modes.c);
 				 * empty: ticks tell all */
@@ -88,6 +89,8 @@ void ledger_forget(struct recorder *rec, pid_t tid);
 
 /* How much of the process's time so far was the kernel's. */
 void losses_read_modes(struct recorder *rec);
+/* The last word: how much time threads have used that had no sample. */
+void losses_tell_unsampled(struct recorder *rec, struct str *text);
 
 /* ---- modes.c ------------------------------------------------------------- */
 

@@ -25,7 +25,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WATCH_LOOKS = 3 };
+enum {
+	WATCH_LOOKS = 3,
+	BURST_NS = 1000 * 1000,	/* no piece of a transfer takes as long */
+	SPARE_DOUBLINGS = 10,
+};
+
+/* After the first call that we cut. */
+#define SPARE_NS	UINT64_C(500000000)
 
 /* ---- clocks ------------------------------------------------------------- */
 
@@ -64,11 +71,74 @@ add_thread(struct sampler *s, pid_t tid, uint64_t cpu_ns, uint64_t system_ns)
 	return th;
 }
 
-/* A stop would cut its call short, or has done so. */
+/* ---- transfers ---------------------------------------------------------- */
+
 void
 sampler_spare(struct sampler *s, struct seen *th)
 {
 	th->transfers = s->transfers = true;
+}
+
+/* Some never block, and so do not show themselves, as a read of /dev/zero.
+ * Each cut is a harm: in a visit of any length there are to be few of them. */
+void
+sampler_spare_cut(struct sampler *s, struct seen *th)
+{
+	const unsigned doublings = 2 * th->cuts++;
+
+	sampler_spare(s, th);
+	th->spared_until = s->looked_at +
+		(SPARE_NS << (doublings < SPARE_DOUBLINGS ? doublings :
+			      SPARE_DOUBLINGS));
+}
+
+/* 0: not known. */
+static uint64_t
+blocks_of(const struct sampler *s, pid_t tid)
+{
+	static const char name[] = "\nvoluntary_ctxt_switches:";
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "task/%d/status", (int)tid);
+
+	char *text = file_read_at(target_proc(s->opt->target), path, NULL);
+	const char *at = text ? strstr(text, name) : NULL;
+	const uint64_t n = at ? strtoull(at + sizeof name - 1, NULL, 10) : 0;
+
+	free(text);
+	return n;
+}
+
+/* Where it stood it was in no transfer that a stop cuts, or is spared now. */
+void
+sampler_note_blocks(struct sampler *s, struct seen *th)
+{
+	if (!th->transfers)
+		return;
+	th->blocks = blocks_of(s, th->tid);
+	th->ran_from_ns = 0;
+}
+
+/*
+ * It runs; is it in a transfer that has blocked and goes on, or waits to? Not
+ * if it has computed since it blocked last, for longer than a transfer runs
+ * before it blocks again.
+ */
+static bool
+may_transfer(const struct sampler *s, struct seen *th)
+{
+	if (!th->transfers)
+		return false;
+
+	const uint64_t blocks = blocks_of(s, th->tid);
+
+	if (!blocks || blocks != th->blocks) {
+		th->blocks = blocks;
+		th->ran_from_ns = th->cpu_ns;
+		return true;
+	}
+	return s->looked_at < th->spared_until ||
+		th->cpu_ns < th->ran_from_ns + BURST_NS;
 }
 
 /* ---- a look ------------------------------------------------------------- */
@@ -109,6 +179,19 @@ is_known(const struct sampler *s, const struct seen *th)
 		(th->newborn && !s->transfers && s->looks > WATCH_LOOKS);
 }
 
+/* What a spared one runs is lost at once: left pending, it would be had by the
+ * call in which it is peeked at next. */
+static void
+plan_running(struct sampler *s, struct seen *th)
+{
+	if (may_transfer(s, th))
+		sampler_book_spared(s, th);
+	else if (uses_cpu(s, th) && is_known(s, th))
+		plan_stop(s, th->tid);
+	else
+		sampler_book_gap(s, th, "transfer");
+}
+
 static void
 plan_thread(struct sampler *s, struct seen *th, char state)
 {
@@ -117,11 +200,8 @@ plan_thread(struct sampler *s, struct seen *th, char state)
 	th->watched++;
 	th->sampled = false;
 	th->ran = state == 'R';
-	if (th->ran && !th->transfers && uses_cpu(s, th) &&
-	    is_known(s, th))
-		plan_stop(s, th->tid);
-	else if (th->ran)
-		sampler_book_gap(s, th, "transfer");
+	if (th->ran)
+		plan_running(s, th);
 	if (state != 'S' || !pending)
 		return;
 	if (!th->transfers && thread_in_transfer(s->opt->target, th->tid))

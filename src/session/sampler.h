@@ -26,7 +26,12 @@ struct seen {			/* a thread */
 	bool ran;		/* ... and found it running, or about to */
 	bool sampled;		/* ... and sampled it */
 	bool in_call;		/* when sampled: in a system call */
-	bool transfers;		/* better not stopped: peeked at */
+	bool transfers;		/* not stopped where it may be in one */
+	unsigned cuts;		/* of those, by a stop of ours */
+	uint64_t spared_until;	/* the first look that may stop it again */
+	uint64_t blocks;	/* how often it had blocked at a look */
+	uint64_t ran_from_ns;	/* its clock at the first that found so */
+	uint64_t gap_ns;	/* lost, and not yet a whole interval */
 };
 
 struct sampler {
@@ -65,8 +70,12 @@ void sampler_fini(struct sampler *s);
 struct seen *sampler_thread(const struct sampler *s, pid_t tid);
 
 void sampler_read_clock(struct sampler *s);
-/* A stop would cut its call short, or has done so: no more of them. */
+/* A stop may cut its call short: none where it may be in one. */
 void sampler_spare(struct sampler *s, struct seen *th);
+/* A stop has done so: none for some time, and for longer each time. */
+void sampler_spare_cut(struct sampler *s, struct seen *th);
+/* It was stopped, which counts as having blocked. */
+void sampler_note_blocks(struct sampler *s, struct seen *th);
 
 /* ---- sampler_stacks.c ---------------------------------------------------- */
 
@@ -89,6 +98,8 @@ uint64_t sampler_pending(const struct seen *th);
 /* So much CPU time without a sample is no chance. */
 uint64_t sampler_patience(const struct sampler *s);
 void sampler_book_sample(struct sampler *s, struct seen *th);
+/* It runs, and is not to be looked at: what is pending is lost. */
+void sampler_book_spared(struct sampler *s, struct seen *th);
 /* It runs and runs, and cannot be looked at. */
 void sampler_book_gap(struct sampler *s, struct seen *th, const char *cause);
 void sampler_book_ended(struct sampler *s, struct seen *th);

@@ -78,8 +78,6 @@ take_sample(struct sampler *s, const struct snapshot_thread *copy, bool stopped)
 	th->in_call = !stopped || copy->facts.in_syscall;
 	if (stopped)
 		place_stop(s, th);
-	if (copy->cut_short)
-		sampler_spare(s, th);
 	sampler_book_sample(s, th);
 }
 
@@ -94,6 +92,10 @@ note_stopped(struct sampler *s, const struct snapshot *snap)
 
 		if (th && f->cpu_ns > th->cpu_ns)
 			th->cpu_ns = f->cpu_ns;
+		if (th && snap->threads[i].cut_short)
+			sampler_spare_cut(s, th);
+		if (th)
+			sampler_note_blocks(s, th);
 		recorder_stood(s->rec, snap->threads[i].tid);
 	}
 	sampler_read_clock(s);

@@ -143,19 +143,34 @@ book_rest(struct sampler *s, struct seen *th, uint64_t rest)
 	recorder_book(s->rec, now, th->tid, MSTATE_SYSTEM, system, th->frinfo);
 }
 
+/* Pieces of less than an interval are a sample when they are one together. */
+static void
+book_lost(struct sampler *s, struct seen *th, uint64_t rest, const char *cause)
+{
+	const uint64_t interval = s->opt->interval_ns;
+
+	th->booked_ns += rest;
+	s->booked_ns += rest;
+	th->gap_ns += rest;
+	recorder_lost(s->rec, now_ns(), cause, "", th->tid,
+		      th->gap_ns / interval, rest);
+	th->gap_ns %= interval;
+}
+
+void
+sampler_book_spared(struct sampler *s, struct seen *th)
+{
+	book_lost(s, th, weight_of(s, th), "transfer");
+}
+
 /* It runs and runs, and cannot be looked at. */
 void
 sampler_book_gap(struct sampler *s, struct seen *th, const char *cause)
 {
 	const uint64_t rest = weight_of(s, th);
-	const uint64_t interval = s->opt->interval_ns;
 
-	if (rest < GAP_NS || rest < 2 * sampler_patience(s))
-		return;
-	th->booked_ns += rest;
-	s->booked_ns += rest;
-	recorder_lost(s->rec, now_ns(), cause, "", th->tid, rest / interval,
-		      rest);
+	if (rest >= GAP_NS && rest >= 2 * sampler_patience(s))
+		book_lost(s, th, rest, cause);
 }
 
 static uint64_t

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,6 +106,29 @@ test_refusals(void)
 	expect_refusal("p/link.er", true, FAIL_USAGE, "not an experiment");
 	check_number("entries", entries("p"), 3);
 	check_number("precious entries", entries("p/dir.er"), 1);
+}
+
+/* Where no descriptor is left, that is the reason, and nothing stays. */
+static void
+test_descriptors(void)
+{
+	const int first = open(".", O_PATH | O_CLOEXEC);
+	struct rlimit was, few;
+
+	if (first < 0 || getrlimit(RLIMIT_NOFILE, &was) < 0)
+		exit(99);
+	close(first);
+	few = was;
+	for (rlim_t more = 0; more < 6; more++) {
+		few.rlim_cur = (rlim_t)first + more;
+		if (setrlimit(RLIMIT_NOFILE, &few) < 0)
+			exit(99);
+		expect_refusal("p/few.er", false, FAIL_GENERAL,
+			       "Too many open files");
+		(void)setrlimit(RLIMIT_NOFILE, &was);
+		check(access("p/few.er", F_OK) < 0,
+		      "with %d descriptors it stays", (int)more);
+	}
 }
 
 static void
@@ -429,6 +453,7 @@ main(void)
 	char *dir = scratch_enter();
 
 	test_refusals();
+	test_descriptors();
 	test_overwrite();
 	test_lock();
 	test_race();

@@ -13,6 +13,9 @@
  *		of its input then
  *	naps	one thread sleeps for 5 ms and computes for one, again and again;
  *		it says how long it was in nap
+ *	writes	one thread computes and now and then fills a pipe that a child
+ *		empties; it says how long it was in write, and how many of them
+ *		were cut short
  *	sleep	none: it sleeps for 2.5 s
  */
 #include <fcntl.h>
@@ -40,7 +43,7 @@ now(clockid_t clock)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void
+__attribute__((noinline)) static void
 compute(int ms)
 {
 	const double end = now(CLOCK_THREAD_CPUTIME_ID) + ms / 1e3;
@@ -169,6 +172,47 @@ naps(void)
 }
 
 static void
+empty(int fd)
+{
+	static char bytes[1 << 16];
+
+	while (read(fd, bytes, sizeof bytes) > 0)
+		;
+	_exit(0);
+}
+
+/* The CPU time of it; one that is cut short is counted. */
+static double
+fill(int fd, int *cut)
+{
+	static char bytes[1 << 18];
+	const double before = now(CLOCK_THREAD_CPUTIME_ID);
+
+	*cut += write(fd, bytes, sizeof bytes) < (ssize_t)sizeof bytes;
+	return now(CLOCK_THREAD_CPUTIME_ID) - before;
+}
+
+static void
+writes(void)
+{
+	double in_writes = 0;
+	int ends[2], cut = 0;
+
+	if (pipe(ends) < 0)
+		_exit(99);
+	if (fork() == 0) {
+		(void)close(ends[1]);
+		empty(ends[0]);
+	}
+	for (int i = 0; i < 60; i++) {
+		compute(50);
+		in_writes += fill(ends[1], &cut);
+	}
+	printf("writes %.6f\ncut %d\n", in_writes, cut);
+	say();
+}
+
+static void
 end_running(int by_kill)
 {
 	pthread_t made[2];
@@ -205,6 +249,8 @@ main(int argc, char **argv)
 		end_running(way[0] == 'k');
 	} else if (strcmp(way, "modes") == 0) {
 		modes();
+	} else if (strcmp(way, "writes") == 0) {
+		writes();
 	} else if (strcmp(way, "naps") == 0) {
 		naps();
 	} else if (strcmp(way, "children") == 0) {
