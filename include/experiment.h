@@ -307,6 +307,8 @@ struct experiment_reader;
 struct experiment_reader *experiment_open(const char *path);
 void experiment_reader_free(struct experiment_reader *rd);
 const char *experiment_reader_path(const struct experiment_reader *rd);
+/* The same for people to read: a group, or a founder, may name others' files. */
+const char *experiment_reader_shown(const struct experiment_reader *rd);
 /* Values of the header: "version" "collector" "hostname" "arch" "os" "pid"
  * "cwd" "command" "engine" "engine_why" "interval_us" "attached" ...;
  * NULL: not recorded. */

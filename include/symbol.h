@@ -206,6 +206,9 @@ bool symfile_split_unit(struct symfile *sf, void *die, void *split);
  * compiler wrote it, or NULL. (dwarf_decl_file of libdw 0.188 ends the process
  * where a split unit has no table.) */
 const char *symbol_file(void *die, unsigned attribute);
+/* The entries around one, that of its unit first (all are Dwarf_Die of libdw),
+ * at most so many. How many; 0: there are more, or it is in none. */
+size_t symbol_scopes(const void *die, void *around, size_t most);
 /* The variable of that linkage name; false: none. */
 bool symfile_data_named(struct symfile *sf, const char *name,
 			struct symbol *out);

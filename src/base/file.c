@@ -29,10 +29,12 @@ file_open_plain(int dir_fd, const char *name)
 	return -1;
 }
 
-/* Closes fd, which may be -1. */
+/* Up to its end, but no more than most. Closes fd, which may be -1. */
 static char *
-read_whole(int fd, size_t *size)
+read_whole(int fd, size_t most, size_t *size)
 {
+	enum { STEP = 4096 };
+
 	if (fd < 0)
 		return NULL;
 
@@ -40,9 +42,11 @@ read_whole(int fd, size_t *size)
 	size_t cap = 0, len = 0;
 
 	for (;;) {
-		data = xgrow(data, &cap, len + 4096, 1);
+		data = xgrow(data, &cap, len + STEP, 1);
 
-		const ssize_t n = read(fd, data + len, cap - len - 1);
+		const size_t room = cap - len - 1, left = most - len;
+		const ssize_t n = read(fd, data + len, left < room ? left :
+				       room);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -68,7 +72,8 @@ read_whole(int fd, size_t *size)
 char *
 file_read_at(int dir_fd, const char *path, size_t *size)
 {
-	return read_whole(openat(dir_fd, path, O_RDONLY | O_CLOEXEC), size);
+	return read_whole(openat(dir_fd, path, O_RDONLY | O_CLOEXEC), SIZE_MAX,
+			  size);
 }
 
 bool
@@ -85,13 +90,17 @@ char *
 file_read_plain(int dir_fd, const char *name, size_t *size)
 {
 	const int fd = file_open_plain(dir_fd, name);
+	struct stat st = { 0 };
 
-	if (fd >= 0 && file_is_hollow(fd)) {
+	if (fd < 0)
+		return NULL;
+	/* the size before the holes: it may grow in between */
+	if (fstat(fd, &st) < 0 || file_is_hollow(fd)) {
 		(void)close(fd);
 		errno = EFBIG;
 		return NULL;
 	}
-	return read_whole(fd, size);
+	return read_whole(fd, (size_t)st.st_size, size);
 }
 
 char *

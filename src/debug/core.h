@@ -62,7 +62,8 @@ const struct core_segment *core_segment_at(const struct core *core,
 					   uint64_t addr);
 /* false: not all n bytes are there. */
 bool core_read_all(int fd, uint64_t offset, void *buf, size_t n);
-/* A descriptor of a regular file; -1: it is none, and is not touched. */
+/* A descriptor of a regular file that is not mostly holes; -1: it is none, and
+ * is not touched. */
 int core_open_regular(const char *path);
 /* The file there, -1: none such, or not the one that was mapped. */
 int core_open_file(struct core *core, size_t file);

@@ -86,7 +86,13 @@ first_map(const struct core *core, size_t file)
 int
 core_open_regular(const char *path)
 {
-	return foreign_open(path, 0);
+	const int fd = foreign_open(path, 0);
+
+	if (fd < 0 || !file_is_hollow(fd))
+		return fd;
+	close(fd);
+	errno = EFBIG;
+	return -1;
 }
 
 /* Once for all of them. */

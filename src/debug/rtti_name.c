@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MOST = 4096 };
+enum { NAME_MOST = 4096, SCOPES_MAX = 64 };
 
 /* Blanks, and the letters behind numbers, are written in more than one way. */
 static const char *
@@ -97,11 +97,13 @@ static const char *
 local_linkage(struct debug *d, struct type *t)
 {
 	const char *linkage = NULL;
-	Dwarf_Die *scopes = NULL;
+	Dwarf_Die scopes[SCOPES_MAX];
 	Dwarf_Attribute attr;
-	const int n = t->has_die ? dwarf_getscopes_die(&t->die, &scopes) : 0;
+	const size_t n = t->has_die ?
+		symbol_scopes(&t->die, scopes, SCOPES_MAX) : 0;
 
-	for (int i = 0; i < n && !linkage; i++) {
+	/* the innermost function */
+	for (size_t i = n; i-- > 0 && !linkage;) {
 		if (dwarf_tag(&scopes[i]) != DW_TAG_subprogram)
 			continue;
 		linkage = dwarf_attr_integrate(&scopes[i],
@@ -114,7 +116,6 @@ local_linkage(struct debug *d, struct type *t)
 				     strlen(die_name(&scopes[i])),
 				     die_name(&scopes[i])) : NULL;
 	}
-	free(scopes);
 	return linkage;
 }
 

@@ -13,6 +13,12 @@ experiment_reader_path(const struct experiment_reader *rd)
 }
 
 const char *
+experiment_reader_shown(const struct experiment_reader *rd)
+{
+	return rd->shown;
+}
+
+const char *
 experiment_property(const struct experiment_reader *rd, const char *name)
 {
 	for (size_t i = 0; i < rd->property_count; i++)

@@ -204,6 +204,7 @@ open_one(int at, const char *name, const char *path, enum reader_what what)
 	while (len > 1 && path[len - 1] == '/')
 		len--;
 	rd->path = xstrndup(path, len);
+	rd->shown = str_tamed(rd->path);
 	if (open_directory(rd, at, name) < 0 ||
 	    (what == READ_ALL ? load(rd) : load_maps_only(rd)) < 0) {
 		experiment_reader_free(rd);
@@ -271,6 +272,7 @@ reader_open_log(int dir_fd)
 	struct experiment_reader *rd = new_reader();
 
 	rd->path = xstrdup("");
+	rd->shown = xstrdup("");
 	rd->dir_fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
 	if (rd->dir_fd >= 0 && log_load(rd) == 0)
 		return rd;
@@ -314,6 +316,7 @@ experiment_reader_free(struct experiment_reader *rd)
 	frames_fini(&rd->frames);
 	if (rd->dir_fd >= 0)
 		close(rd->dir_fd);
+	free(rd->shown);
 	free(rd->path);
 	free(rd);
 }

@@ -163,7 +163,7 @@ int log_load(struct experiment_reader *rd);
 /* ---- read.c ---------------------------------------------------------- */
 
 struct experiment_reader {
-	char *path;
+	char *path, *shown;	/* shown: path, tame */
 	int dir_fd;
 	struct vec texts;	/* buffers that strings point into */
 	struct vec *warnings;	/* reading on may find more */

@@ -146,7 +146,7 @@ is_right_build(const struct object *obj, struct symfile *sf)
 	       !strcmp(symfile_build_id(sf), obj->build_id);
 }
 
-enum found { FOUND_NONE, FOUND_OTHER_BUILD, FOUND };
+enum found { FOUND_NONE, FOUND_OTHER_BUILD, FOUND_HOLLOW, FOUND };
 
 /* Takes path. */
 static enum found
@@ -154,10 +154,13 @@ try_file(struct object *obj, char *path, const char *prefix)
 {
 	enum found found = FOUND_NONE;
 	const int fd = foreign_open(path, 0);
+	const bool hollow = fd >= 0 && file_is_hollow(fd);
 
-	if (fd >= 0) {
+	if (fd >= 0)
 		close(fd);
-
+	if (hollow) {
+		found = FOUND_HOLLOW;	/* its build-id is not read either */
+	} else if (fd >= 0) {
 		struct symfile *sf = symfile_open(path, obj->path, prefix);
 
 		if (is_right_build(obj, sf)) {
@@ -230,6 +233,11 @@ explain(struct object *obj, enum found at_path)
 			"%.12s...): its functions are not named; put that "
 			"build back, or record with `collector archive copy`",
 			obj->path, obj->build_id);
+	else if (at_path == FOUND_HOLLOW)
+		obj->trouble = xasprintf(
+			"%s is a file that is mostly holes: its functions are "
+			"not named; put the file back as it was when the "
+			"program was built", obj->path);
 	else if (foreign_stat(AT_FDCWD, obj->path, &st, 0) < 0 &&
 		 errno == ETIMEDOUT)
 		obj->trouble = xasprintf(

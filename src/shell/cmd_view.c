@@ -4,11 +4,11 @@
  * being recorded, else the one recorded last. A live experiment is read again
  * for every view.
  */
+#include "foreign.h"
 #include "script.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 void
 view_forget(struct shell *sh)
@@ -52,9 +52,7 @@ static bool
 is_command_file(const char *path)
 {
 	enum { LARGEST = 1 << 20 };
-	struct stat st;
-	char *text = stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-		st.st_size <= LARGEST ? file_read(path, NULL) : NULL;
+	char *text = foreign_read(path, LARGEST, NULL);
 	struct words w;
 	size_t at = 0;
 	bool is = false;

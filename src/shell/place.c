@@ -7,10 +7,8 @@
 #include "private.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct rows {
 	uint64_t vaddr;
@@ -147,31 +145,31 @@ place_function(const struct place *p)
 
 /* ---- source text --------------------------------------------------------- */
 
+/* The first byte of that line; NULL: there are not so many. */
+static const char *
+find_line(const char *text, size_t size, int line)
+{
+	const char *const end = text + size;
+
+	for (int i = 1; i < line && text; i++) {
+		text = memchr(text, '\n', (size_t)(end - text));
+		text = text ? text + 1 : NULL;
+	}
+	return line > 0 && text && text < end ? text : NULL;
+}
+
 char *
 source_line(const char *path, int line)
 {
-	const int fd = foreign_open(path, FOREIGN_SOURCE_MAX);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-	char *text = NULL;
-	size_t cap = 0;
-	ssize_t len = -1;
+	size_t size;
+	char *all = foreign_read(path, FOREIGN_SOURCE_MAX, &size);
+	const char *text = all ? find_line(all, size, line) : NULL;
+	char *copy = NULL;
 
-	if (!file) {
-		if (fd >= 0)
-			close(fd);
-		return NULL;
-	}
-	for (int i = 0; i < line; i++)
-		if ((len = getline(&text, &cap, file)) < 0)
-			break;
-	fclose(file);
-	if (len < 0) {
-		free(text);
-		return NULL;
-	}
-	if (len > 0 && text[len - 1] == '\n')
-		text[len - 1] = '\0';
-	return str_tame_lines(text);
+	if (text)
+		copy = xstrndup(text, strcspn(text, "\n"));
+	free(all);
+	return str_tame_lines(copy);
 }
 
 void

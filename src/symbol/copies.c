@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SCOPES_MAX = 64 };	/* one in another */
+
 struct copies {
 	struct symfile *sf;
 	const char *plain;	/* name without what it is qualified by */
@@ -53,43 +55,42 @@ static char *
 full_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
-	Dwarf_Die declared = *die, *scopes = NULL;
+	Dwarf_Die declared = *die, scopes[SCOPES_MAX];
 	struct str name = {0};
-	int n;
 
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
 	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
 		return xstrdup(body_name(die));
 	if (dwarf_attr(die, DW_AT_specification, &attr))
 		(void)dwarf_formref_die(&attr, &declared);
-	n = dwarf_getscopes_die(&declared, &scopes);
-	for (int i = n - 1; i > 0; i--)
+
+	const size_t n = symbol_scopes(&declared, scopes, SCOPES_MAX);
+
+	for (size_t i = 0; i < n; i++)
 		if (qualifies(&scopes[i]))
 			str_addf(&name, "%s::", dwarf_diename(&scopes[i]));
-	free(scopes);
 	str_add(&name, body_name(die));
 	return str_take(&name);
 }
 
-static int
+static void
 note_origin(Dwarf_Die *die, void *arg)
 {
 	struct copies *c = arg;
 
 	/* gcc wrote the early ones before it knew */
 	if (!is_named(die, c->plain) || !(c->early || dwarf_func_inline(die)))
-		return DWARF_CB_OK;
+		return;
 
 	char *name = full_name(die);
 	const bool wanted = c->is_wanted(c->arg, name);
 
 	free(name);
 	if (!wanted)
-		return DWARF_CB_OK;
+		return;
 	c->origins = xgrow(c->origins, &c->cap, c->len + 1,
 			   sizeof *c->origins);
 	c->origins[c->len++] = die->addr;
-	return DWARF_CB_OK;
 }
 
 static bool
@@ -159,7 +160,7 @@ note_early(struct copies *c, Dwarf *dwarf)
 
 		if (dwarf_tag(&die) == DW_TAG_compile_unit &&
 		    dwarf_ranges(&die, 0, &base, &start, &end) <= 0)
-			(void)dwarf_getfuncs(&die, note_origin, c, 0);
+			functions_walk(&die, note_origin, c);
 	}
 	c->early = false;
 }
@@ -187,7 +188,7 @@ symfile_copies(struct symfile *sf, const char *plain,
 		struct unit *unit = lines_unit(sf, i);
 		const size_t before = c.len;
 
-		(void)dwarf_getfuncs(unit_whole(sf, unit), note_origin, &c, 0);
+		functions_walk(unit_whole(sf, unit), note_origin, &c);
 		if (c.len > before || anywhere)
 			visit_copies(&c, unit);
 	}

@@ -41,9 +41,14 @@ image_open(struct image *im, const char *path)
 	im->fd = foreign_open(path, 0);
 	if (im->fd < 0)
 		return foreign_error(errno);
-	im->elf = elf_begin(im->fd, ELF_C_READ, NULL);
 
-	const char *why = image_begin(im);
+	/* libelf reads a section whole, however little of it is there. It takes
+	 * the size of the file once: no hole that is made later counts. */
+	if (!file_is_hollow(im->fd))
+		im->elf = elf_begin(im->fd, ELF_C_READ, NULL);
+
+	const char *why = file_is_hollow(im->fd) ?
+		"a file that is mostly holes" : image_begin(im);
 
 	if (why)
 		image_close(im);

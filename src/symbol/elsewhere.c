@@ -5,6 +5,7 @@
  * the file gives, whatever it leads to; so it is kept from names that another
  * user has a hand in. Such a part counts as absent.
  */
+#include "foreign.h"
 #include "symfile.h"
 
 #include <dwarf.h>
@@ -35,6 +36,22 @@ elsewhere_dir(const struct symfile *sf, const Elf *elf)
 	return xstrdup(path);
 }
 
+/* Nobody else has a hand in it, and it is not mostly holes, which libdw would
+ * read. What is not there is sound. */
+static bool
+is_sound(const char *path)
+{
+	if (!path_is_safe(path))
+		return false;
+
+	const int fd = foreign_open(path, 0);
+	const bool hollow = fd >= 0 && file_is_hollow(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return !hollow;
+}
+
 /* within may be NULL, or relative to dir; where there is no directory libdw
  * tries no such name. */
 static bool
@@ -44,14 +61,14 @@ is_safe(const char *dir, const char *within, const char *name)
 	bool safe;
 
 	if (*name == '/')
-		return path_is_safe(name);
+		return is_sound(name);
 	if (within && *within == '/')
 		path = xasprintf("%s/%s", within, name);
 	else if (dir)
 		path = xasprintf("%s/%s/%s", dir, within ? within : ".", name);
 	else
 		return true;
-	safe = path_is_safe(path);
+	safe = is_sound(path);
 	free(path);
 	return safe;
 }

@@ -157,7 +157,7 @@ tell_progress(struct symbol_server *s, long at, long whole)
 			  s->shown, at >> 10, whole >> 10) :
 		xasprintf("debuginfod: %s (Ctrl-C stops)", s->shown);
 
-	s->tell(s->arg, line);
+	s->tell(s->arg, str_tame(line));	/* it has the file's name */
 	free(line);
 }
 

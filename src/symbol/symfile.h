@@ -248,6 +248,12 @@ const char *body_name(Dwarf_Die *die);
 /* Where it is entered; false: it has no code. */
 bool body_entry(Dwarf_Die *die, uint64_t *entry);
 
+/* ---- walk.c ------------------------------------------------------------- */
+
+/* Each function that a unit tells of, with those of units it imports. */
+void functions_walk(Dwarf_Die *unit, void (*visit)(Dwarf_Die *die, void *arg),
+		    void *arg);
+
 /* ---- mentions.c --------------------------------------------------------- */
 
 /* false: no entry has a name that is this one, or this one and then <. */

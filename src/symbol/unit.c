@@ -110,7 +110,7 @@ struct function_visit {
 	void *arg;
 };
 
-static int
+static void
 pass_function(Dwarf_Die *die, void *arg)
 {
 	const struct function_visit *v = arg;
@@ -122,7 +122,6 @@ pass_function(Dwarf_Die *die, void *arg)
 	    dwarf_lowpc(die, &start) == 0)
 		v->visit(v->arg, start, lines_absolute(v->sf, v->unit, file),
 			 line);
-	return DWARF_CB_OK;
 }
 
 void
@@ -135,5 +134,5 @@ symfile_unit_functions(struct symfile *sf, size_t unit,
 	struct function_visit v = { sf, u, visit, arg };
 
 	if (u)
-		(void)dwarf_getfuncs(unit_whole(sf, u), pass_function, &v, 0);
+		functions_walk(unit_whole(sf, u), pass_function, &v);
 }

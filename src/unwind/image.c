@@ -153,6 +153,9 @@ elf_image_open(struct image *img, int fd)
 	*img = (struct image){ .fd = fd };
 	if (fd < 0)
 		return fail(FAIL_MISSING, "no file");
+	/* a section that is a hole costs its owner nothing */
+	if (file_is_hollow(fd))
+		return fail(FAIL_UNSUITABLE, "the file is mostly holes");
 	return read_headers(img);
 }
 

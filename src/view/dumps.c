@@ -307,7 +307,7 @@ write_packets(struct viewer *v, const struct kind *kind, size_t experiment,
 	number_threads(&d);
 	experiment_packets(rd, add_packet, &d);
 	title_write(v, out, "%s of %s: %" PRIu64, kind->title,
-		    experiment_reader_path(rd), d.count);
+		    experiment_reader_shown(rd), d.count);
 	putc('\n', out);
 	if (d.count) {
 		table_write(&d.table, v->limit, out);
@@ -361,7 +361,7 @@ write_map(struct viewer *v, size_t experiment, FILE *out)
 		table_cell(&t, row, 3)->text = m->until_ns == UINT64_MAX ?
 			xstrdup("-") : seconds(m->until_ns);
 	}
-	title_write(v, out, "Mappings of %s: %zu", experiment_reader_path(rd),
+	title_write(v, out, "Mappings of %s: %zu", experiment_reader_shown(rd),
 		    n);
 	putc('\n', out);
 	table_write(&t, v->limit, out);

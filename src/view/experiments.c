@@ -39,7 +39,7 @@ view_experiments(struct viewer *v, size_t n, const char *const *words,
 	fputs(" ==========\n", out);
 	for (size_t e = 0; e < count; e++)
 		fprintf(out, "%2zu yes %*s %s\n", e + 1, (int)width,
-			experiment_pid(v, e), experiment_reader_path(
+			experiment_pid(v, e), experiment_reader_shown(
 				profile_experiment(v->prof, e)));
 	putc('\n', out);
 	return 0;

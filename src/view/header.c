@@ -312,7 +312,7 @@ print_experiment(const struct viewer *v, size_t e, FILE *out)
 {
 	const struct experiment_reader *rd = profile_experiment(v->prof, e);
 
-	title_write(v, out, "Experiment: %s", experiment_reader_path(rd));
+	title_write(v, out, "Experiment: %s", experiment_reader_shown(rd));
 	print_notes(rd, out);
 	print_state(rd, out);
 	print_remarks(rd, out);

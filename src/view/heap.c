@@ -55,7 +55,7 @@ heap_notes(struct viewer *v, const struct traced_heap *heap,
 	calls_hidden_heap_add(v, notes);
 	for (size_t e = 0; e < heap->processes_len; e++) {
 		const struct traced_process *p = &heap->processes[e];
-		const char *path = experiment_reader_path(
+		const char *path = experiment_reader_shown(
 			profile_experiment(v->prof, e));
 
 		if (p->older)

@@ -232,7 +232,7 @@ add_short(const struct viewer *v, struct str *notes)
 			str_addf(notes, "%" PRIu64 " waits of %s were shorter "
 				 "than what was to be recorded, and are not "
 				 "among these.\n", n,
-				 experiment_reader_path(rd));
+				 experiment_reader_shown(rd));
 	}
 }
 

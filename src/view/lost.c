@@ -398,7 +398,7 @@ calls_lost_add(const struct viewer *v, const char *so_what, struct str *notes)
 	for (size_t e = 0; e < profile_experiment_count(v->prof); e++) {
 		const struct experiment_reader *rd =
 			profile_experiment(v->prof, e);
-		const char *path = experiment_reader_path(rd);
+		const char *path = experiment_reader_shown(rd);
 		const struct calls_lost lost = calls_lost(rd);
 
 		if (lost.full || lost.lease)
@@ -446,12 +446,12 @@ calls_unseen_add(const struct viewer *v, enum metric_kind kind,
 			str_addf(notes, "NOT TRACED: sonde could hook no "
 				 "import slot of the program in %s: calls of "
 				 "this kind were not recorded.\n",
-				 experiment_reader_path(rd));
+				 experiment_reader_shown(rd));
 		if (n)
 			str_addf(notes, "NOT TRACED: in %s, calls through %"
 				 PRIu64 " import slot%s: the slot leads to "
 				 "another definition or cannot be written.\n",
-				 experiment_reader_path(rd), n,
+				 experiment_reader_shown(rd), n,
 				 n == 1 ? "" : "s");
 	}
 }
@@ -469,7 +469,7 @@ calls_hidden_heap_add(const struct viewer *v, struct str *notes)
 				 "takes no memory by an import slot of malloc: "
 				 "what an allocator of its own gives it is not "
 				 "seen, but the pages that it takes for that.\n",
-				 experiment_reader_path(rd));
+				 experiment_reader_shown(rd));
 	}
 }
 

@@ -26,7 +26,7 @@ print_experiment(const struct experiment_reader *rd, FILE *out)
 
 	if (start && localtime_r(&start, &tm))
 		(void)strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y", &tm);
-	fprintf(out, "Experiment      :%s\n", experiment_reader_path(rd));
+	fprintf(out, "Experiment      :%s\n", experiment_reader_shown(rd));
 	fprintf(out, "  Target        : '%s'\n", property(rd, "command"));
 	fprintf(out, "  Host          : %s (%s, %s)\n",
 		property(rd, "hostname"), property(rd, "arch"),

@@ -170,14 +170,15 @@ write_panel(const struct viewer *v, const struct panel *p, FILE *out)
 
 	if (v->report && report_panel(v->report, p))
 		return;
-	if (v->report) {
-		char *name = str_tamed(p->name);
 
+	/* others gave the name: the heading stays one line */
+	char *name = str_tamed(p->name);
+
+	if (v->report)
 		fprintf(out, "%s\n", name);
-		free(name);
-	} else {
-		title_write(v, out, "%s", p->name);
-	}
+	else
+		title_write(v, out, "%s", name);
+	free(name);
 	for (size_t i = 0; i < p->len; i++)
 		write_pair(&p->pairs[i], keys, numbers, out);
 	putc('\n', out);

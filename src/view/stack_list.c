@@ -177,7 +177,8 @@ write_text(struct viewer *v, const struct stack_list *list, size_t n,
 		write_heading(v, list, i, out);
 		show(&s, list->items[i].stack);
 		for (size_t f = 0; f < frame_count(&s); f++) {
-			char *text = frame_text(&s, f);
+			/* others gave the names: a frame stays one line */
+			char *text = str_tame(frame_text(&s, f));
 
 			fprintf(out, "  %s\n", text);
 			free(text);

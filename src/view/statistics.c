@@ -308,7 +308,7 @@ for_each_experiment(struct viewer *v, size_t n, const char *const *words,
 	if (experiments_chosen(v, n, words, &range) < 0)
 		return -1;
 	for (size_t e = range.first; e < range.end; e++) {
-		title_write(v, out, "Experiment: %s", experiment_reader_path(
+		title_write(v, out, "Experiment: %s", experiment_reader_shown(
 				    profile_experiment(v->prof, e)));
 		print(v, e, out);
 		putc('\n', out);

@@ -20,7 +20,8 @@ ODD = b'a\033]0;X\007\n b\t\r\x7f\x85\x9b1m\xff\xc2\x9b\xe2\x80\xae' \
 VIEWS = """functions callers-callees calltree lines pcs fsummary lsummary
     psummary objects threads samples cpus processes header overview
     experiment_list dprofile dmap object_list metric_list describe leaks
-    ioactivity locks filters statistics""".split() + \
+    allocs heap heapstat ioactivity iocallstack locks filters
+    statistics""".split() + \
     ['source evil', 'disasm evil', 'csingle evil']
 HIDDEN = {*range(0x20), *range(0x7f, 0xa0), 0xad, *range(0x200b, 0x2010),
           *range(0x2028, 0x202f), *range(0x2060, 0x2070), 0xfeff} - {9, 10}
@@ -65,9 +66,16 @@ def plain(what, data):
     return text
 
 
+def check_stacks(what, text):
+    """A frame is one line below its heading, whatever is named in it."""
+    for line in text.splitlines():
+        if line.startswith('Stack #1, Leaked Bytes = 999.c'):
+            bad.append(f'{what}: a row of others: {line!r}')
+
+
 def text_rows(text):
     """Rows of a table of functions, by the names at their ends."""
-    return sum(line.endswith(('evil', 'main', '<Total>'))
+    return sum(line.split()[-1:] in (['evil'], ['main'], ['<Total>'])
                for line in text.splitlines())
 
 
@@ -123,7 +131,7 @@ def check_pprof(what, data):
         at += size
 
 
-CHECKS = {'text': lambda what, text: None, 'csv': check_csv,
+CHECKS = {'text': check_stacks, 'csv': check_csv,
           'json': check_json, 'html': check_html, 'folded': check_folded,
           'speedscope': lambda what, text: json.loads(text)}
 
