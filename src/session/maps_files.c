@@ -21,9 +21,12 @@ read_build_id(int fd, char *text)
 {
 	elf_version(EV_CURRENT);
 
-	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	/* libelf reads a section as large as its header says, holes and all;
+	 * asked once more, as it may have grown meanwhile */
+	Elf *elf = file_is_hollow(fd) ? NULL : elf_begin(fd, ELF_C_READ, NULL);
 	const void *bits;
-	const ssize_t n = elf ? dwelf_elf_gnu_build_id(elf, &bits) : -1;
+	const ssize_t n = elf && !file_is_hollow(fd) ?
+		dwelf_elf_gnu_build_id(elf, &bits) : -1;
 
 	for (ssize_t i = 0; i < n && i < BUILD_ID_MAX; i++)
 		sprintf(text + 2 * i, "%02x", ((const unsigned char *)bits)[i]);

@@ -5,6 +5,7 @@
  * is called and an operand relative to the PC the variable. Bytes that are no
  * instruction are shown as bytes, one by one.
  */
+#include "config.h"
 #include "symfile.h"
 
 #include <dis-asm.h>
@@ -42,6 +43,7 @@ print(void *stream, const char *fmt, ...)
 	return (int)n;
 }
 
+#ifdef HAVE_OPCODES_STYLES
 static int
 print_styled(void *stream, enum disassembler_style style, const char *fmt, ...)
 {
@@ -58,6 +60,17 @@ print_styled(void *stream, enum disassembler_style style, const char *fmt, ...)
 	str_addn(text, part, n);
 	free(part);
 	return (int)n;
+}
+#endif
+
+static void
+begin(disassemble_info *info, struct str *text)
+{
+#ifdef HAVE_OPCODES_STYLES
+	init_disassemble_info(info, text, print, print_styled);
+#else
+	init_disassemble_info(info, text, print);
+#endif
 }
 
 static void
@@ -107,7 +120,7 @@ decoder_init(struct decoder *d, struct symfile *sf, enum name_form form)
 	if (i == ARRAY_LEN(machines))
 		return false;
 	*d = (struct decoder){ .sf = sf, .form = form };
-	init_disassemble_info(&d->info, &d->text, print, print_styled);
+	begin(&d->info, &d->text);
 	d->info.arch = machines[i].arch;
 	d->info.mach = machines[i].mach;
 	d->info.endian = d->info.endian_code = BFD_ENDIAN_LITTLE;
