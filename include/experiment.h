@@ -22,6 +22,7 @@ struct experiment;
 struct experiment_info {
 	const char *path;	/* ends in .er */
 	bool overwrite;		/* replace an experiment of that name */
+	bool provisional;	/* ... but not before experiment_began */
 	pid_t pid, ppid, pgrp, sid;
 	const char *cwd;	/* of the target */
 	const char *command;	/* its command line, words joined by blanks */
@@ -38,6 +39,10 @@ struct experiment_info {
  * not to be overwritten is FAIL_USAGE with the remedy. Room is kept for what
  * experiment_close has to say on a full disk: without it there is no start. */
 struct experiment *experiment_create(const struct experiment_info *info);
+/* One that was made provisional: it has begun, and what it replaces is removed;
+ * or it is none, and what it was to replace is back. abandon frees it. */
+void experiment_began(struct experiment *exp);
+void experiment_abandon(struct experiment *exp);
 const char *experiment_path(const struct experiment *exp);
 
 /* ---- keep.c: only the last so many nanoseconds, in memory ---------------- */

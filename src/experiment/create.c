@@ -148,29 +148,56 @@ remark(struct experiment *exp, const char *what, const char *why)
 	free(text);
 }
 
+static void
+forget_place(struct experiment *exp)
+{
+	place_close(exp->place);
+	free(exp->place);
+	exp->place = NULL;
+}
+
+void
+experiment_began(struct experiment *exp)
+{
+	if (!exp->place)
+		return;
+	if (place_commit(exp->place) < 0)
+		remark(exp, "the old experiment is not wholly removed",
+		       exp->place->aside);
+	forget_place(exp);
+}
+
+void
+experiment_abandon(struct experiment *exp)
+{
+	if (exp->place) {
+		place_undo(exp->place, exp->dir_fd);
+		forget_place(exp);
+	}
+	(void)writer_free(exp);
+}
+
 struct experiment *
 experiment_create(const struct experiment_info *info)
 {
 	struct experiment *exp = new_experiment(info);
-	struct place place = { .parent_fd = -1, .old_fd = -1,
-		.old_lock = -1 };
+	struct place *place = xcalloc(1, sizeof *place);
 
+	*place = (struct place){ .parent_fd = -1, .spare_fd = -1, .old_fd = -1,
+		.old_lock = -1 };
+	exp->place = place;
 	if (check_path(info->path) < 0 ||
-	    place_open(&place, info->path) < 0 ||
-	    place_clear(&place, info->overwrite) < 0 ||
-	    (exp->dir_fd = place_make(&place)) < 0 ||
+	    place_open(place, info->path) < 0 ||
+	    place_clear(place, info->overwrite) < 0 ||
+	    (exp->dir_fd = place_make(place)) < 0 ||
 	    open_files(exp) < 0 || write_header(exp, info) < 0 ||
 	    make_room(exp) < 0) {
 		fail_in("create experiment %s", info->path);
-		place_undo(&place, exp->dir_fd);
-		place_close(&place);
-		(void)writer_free(exp);		/* its files are gone */
+		experiment_abandon(exp);
 		return NULL;
 	}
-	if (place_commit(&place) < 0)
-		remark(exp, "the old experiment is not wholly removed",
-		       place.aside);
-	place_close(&place);
+	if (!info->provisional)
+		experiment_began(exp);
 	if (give_away(exp, info) < 0)
 		remark(exp, "these files cannot be given to who asked",
 		       strerror(errno));

@@ -304,6 +304,7 @@ writer_free(struct experiment *exp)
 		&exp->calls[CALL_IO], &exp->log };
 	int res = 0;
 
+	experiment_began(exp);
 	for (size_t i = 0; i < ARRAY_LEN(sinks); i++)
 		if (sink_close(sinks[i]) < 0)
 			res = -1;

@@ -40,6 +40,7 @@ struct experiment {
 	bool clocked;			/* clock data was asked for */
 	bool replaced;			/* the target's exec ended it */
 	struct keep *keep;		/* NULL: it is on disk */
+	struct place *place;		/* of what it replaces; NULL: begun */
 
 	/* log and map take a line at once; frames go out before profile */
 	struct sink log, map, frames, profile, overview;

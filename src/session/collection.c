@@ -154,6 +154,7 @@ collection_create(struct collection *c, bool attached)
 
 	struct experiment_info info = {
 		.path = c->path, .overwrite = c->settings.overwrite,
+		.provisional = true,
 		.pid = target_pid(c->target), .attached = attached,
 		.interval_ns = c->settings.interval_ns,
 		.start_ns = c->start_ns, .limit_mb = c->settings.limit_mb,
@@ -178,44 +179,6 @@ collection_create(struct collection *c, bool attached)
 	note_owner(c);
 	collection_note_children(c);
 	return 0;
-}
-
-/* The directory, unless another one has its name by now. */
-static void
-remove_empty(const struct collection *c)
-{
-	char *parent = xstrdup(c->path);
-	char *slash = strrchr(parent, '/');
-	const char *name = c->path + (slash ? slash + 1 - parent : 0);
-	struct stat ours, named;
-
-	if (slash)
-		slash[slash == parent] = '\0';
-
-	const int fd = open(slash ? parent : ".", O_PATH | O_DIRECTORY |
-			    O_CLOEXEC);
-
-	if (fd >= 0 && fstat(c->dir_fd, &ours) == 0 &&
-	    fstatat(fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)
-		(void)unlinkat(fd, name, AT_REMOVEDIR);
-	if (fd >= 0)
-		close(fd);
-	free(parent);
-}
-
-void
-collection_remove(struct collection *c)
-{
-	/* it holds nothing yet but what we just wrote */
-	static const char *const files[] = {
-		"log.xml", "map.xml", "overview", "profile", "data.frameinfo",
-		"notes", "lock",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(files) && c->dir_fd >= 0; i++)
-		(void)unlinkat(c->dir_fd, files[i], 0);	/* if it was made */
-	remove_empty(c);
 }
 
 /* ---- how it was recorded ------------------------------------------------- */

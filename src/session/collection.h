@@ -61,9 +61,8 @@ struct collection {
 char *collection_place(const struct settings *s, const char *name);
 /* Where the experiment will be. As above. */
 char *collection_choose_path(const struct settings *s);
+/* Provisional: experiment_began, or experiment_abandon. */
 int collection_create(struct collection *c, bool attached);
-/* It was not begun: it holds nothing yet but what we just wrote. */
-void collection_remove(struct collection *c);
 void collection_free(struct collection *c);
 int collection_write_notes(struct collection *c);
 void collection_write_engine(struct collection *c);

@@ -108,14 +108,17 @@ collection_start(struct target *t, const struct settings *s,
 	c->next_drain_ns = c->start_ns + FIRST_DRAIN_NS;
 	c->next_sample_ns = s->sample_period_ns ?
 		c->start_ns + s->sample_period_ns : UINT64_MAX;
-	if (start_recording(c, way) == 0)
+	if (start_recording(c, way) == 0) {
+		experiment_began(c->exp);
 		return c;
+	}
 	if (c->exp) {
 		recorder_free(c->rec);
 		c->rec = NULL;
-		(void)experiment_close(c->exp, now_ns(), "not started");
-		if (!c->settings.keep_ns)
-			collection_remove(c);
+		if (c->settings.keep_ns)
+			(void)experiment_close(c->exp, now_ns(), "not started");
+		else
+			experiment_abandon(c->exp);
 	}
 	collection_free(c);
 	return NULL;
