@@ -219,7 +219,8 @@ breakpoints_choose(struct target *t)
 		breakpoints_arm(t, &t->pack.items[i]);
 	trap_those_due(t);
 	for (struct breakpoint *bp = t->breakpoints; bp; bp = bp->next) {
-		if (!breakpoint_is_trap(bp) || !bp->was_watched)
+		/* no sharer of a moment is a reason to refuse one */
+		if (!breakpoint_is_trap(bp) || !bp->was_watched || t->vforks)
 			continue;
 		if (try_trap(t, bp) < 0 || pass_all(t, bp) < 0)
 			return -1;

@@ -99,11 +99,12 @@ hold_note(struct hold *h, const struct event *ev)
 /* ---- births ------------------------------------------------------------- */
 
 /* While a vforked child uses the memory of its parent it must not meet a
- * trap: nobody would be there to take it. */
+ * trap: nobody would be there to take it. It is counted where there is no
+ * trap, too: a breakpoint that is watched now may become one meanwhile. */
 void
 vfork_begins(struct target *t, struct hold *parent)
 {
-	if (parent->vforking || !t->traps)
+	if (parent->vforking)
 		return;
 	parent->vforking = true;
 	if (t->vforks++ == 0)
@@ -142,8 +143,7 @@ pack_note_birth(struct pack *p, const struct event *ev, enum want want)
 	child->asked = child->newborn = true;	/* it starts with a stop */
 	child->foreign = foreign;
 	child->lift = foreign && !vfork;
-	if (child->lift && ev->kind == EVENT_CLONE && t->traps &&
-	    shares_memory(t, tid)) {
+	if (child->lift && ev->kind == EVENT_CLONE && shares_memory(t, tid)) {
 		child->lift = false;	/* for good: it would die of one */
 		t->shared = true;
 		breakpoints_lift(t);
