@@ -228,9 +228,9 @@ struct gate_handler {
 	bool alternate;		/* it runs on the thread's alternate stack, if
 				 * there is one (SA_ONSTACK) */
 };
-/* NULL, without a failure: the kernel has none for this user (Linux 6.10, root,
- * the initial PID namespace). */
-struct gate *gate_open(int signo, const struct gate_handler *handler);
+/* NULL, without a failure: the kernel has none for this user (Linux 6.10, root),
+ * or we live in a PID namespace, and process pid in another one. */
+struct gate *gate_open(pid_t pid, int signo, const struct gate_handler *handler);
 void gate_close(struct gate *g);
 /* An event, before it sends its first signal. -1 with errno. */
 int gate_put(const struct gate *g, int fd);

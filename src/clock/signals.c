@@ -131,7 +131,7 @@ signal_clock_open(pid_t pid, uint64_t interval_ns, int signo, pid_t except_tid,
 	c->signo = signo;
 	c->gate_signo = signo ? signo : SIGURG;
 	c->handler = *handler;
-	c->gate = gate_open(c->gate_signo, &c->handler);
+	c->gate = gate_open(c->pid, c->gate_signo, &c->handler);
 	descriptors_raise();
 	if (open_all(c) < 0) {
 		signal_clock_close(c);
@@ -192,7 +192,7 @@ signal_clock_signal(struct signal_clock *c, int signo, uint64_t handler,
 	if (c->gate && signo != c->gate_signo) {
 		gate_close(c->gate);
 		c->gate_signo = signo;
-		c->gate = gate_open(signo, &c->handler);
+		c->gate = gate_open(c->pid, signo, &c->handler);
 		if (!c->gate || gate_note_stacks(c->gate, &c->stacks) < 0)
 			return fail_errno("make a gate for the ticks");
 	}

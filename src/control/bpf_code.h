@@ -38,6 +38,16 @@ with(struct code *c, int operation, int to, int number)
 		.dst_reg = to & 15, .imm = number });
 }
 
+/* A constant of 64 bits takes two instructions. */
+static inline void
+set_64(struct code *c, int to, uint64_t number)
+{
+	emit(c, (struct bpf_insn){ .code = BPF_LD | BPF_DW | BPF_IMM,
+				   .dst_reg = to & 15,
+				   .imm = (int)(uint32_t)number });
+	emit(c, (struct bpf_insn){ .imm = (int)(uint32_t)(number >> 32) });
+}
+
 static inline void
 with_reg(struct code *c, int operation, int to, int from)
 {

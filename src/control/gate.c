@@ -33,20 +33,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <linux/btf.h>
 #include <linux/perf_event.h>
 
-#include "btf.h"
 #include "gate.h"
 #include "hazard.h"
-#include "machine.h"
 #include "private.h"
 
-enum {
-	THREADS = 16384,
-	WORK_DISPATCH = 1 << 5,	/* SYSCALL_WORK_SYSCALL_USER_DISPATCH */
-	MODE_FILTER = 2,	/* strict mode permits rt_sigreturn */
-};
+enum { THREADS = 16384 };
 
 struct gate {
 	int program, map;
@@ -58,74 +51,10 @@ bpf(int command, union bpf_attr *a)
 	return (int)syscall(SYS_bpf, command, a, sizeof *a);
 }
 
-/* ---- what the kernel has ------------------------------------------------- */
-
-/* within: of a member of a task. */
-static bool
-find_member(const struct btf *b, const char *within, const char *type,
-	    const char *name, uint32_t *offset)
-{
-	static const char task[] = "task_struct";
-	const uint32_t a = btf_find(b, BTF_KIND_STRUCT, task);
-	const uint32_t its = btf_find(b, BTF_KIND_STRUCT, type);
-	struct btf_place outer = { 0 }, inner;
-
-	if (!a || !its || (within && !btf_member(b, a, within, &outer)) ||
-	    !btf_member(b, its, name, &inner))
-		return false;
-	*offset = outer.offset + inner.offset;
-	return true;
-}
-
-/* In what all threads of a process share. */
-static bool
-find_actions(const struct btf *b, struct places *at)
-{
-	const uint32_t its = btf_find(b, BTF_KIND_STRUCT, "sighand_struct");
-	struct btf_place place;
-
-	if (!its || !btf_member(b, its, "action", &place))
-		return false;
-	at->action = place.offset;
-	return find_member(b, NULL, "task_struct", "sighand", &at->actions);
-}
-
-static bool
-find_stack_places(const struct btf *b, struct places *at)
-{
-	return find_member(b, NULL, "task_struct", "sas_ss_sp",
-			   &at->alternate) &&
-		find_member(b, NULL, "task_struct", "sas_ss_size",
-			    &at->alternate_size) &&
-		find_member(b, "pending", "sigpending", "signal",
-			    &at->pending) &&
-		find_member(b, "thread", "thread_struct",
-			    machine_kernel_thread_pointer,
-			    &at->thread_pointer);
-}
-
-static bool
-find_places(struct places *at, bool for_handler)
-{
-	struct btf *b = btf_open("/sys/kernel/btf/vmlinux");
-	const bool found = b && (!for_handler || (find_stack_places(b, at) &&
-						  find_actions(b, at))) &&
-		find_member(b, NULL, "task_struct", "blocked", &at->blocked) &&
-		find_member(b, "thread_info", "thread_info", "syscall_work",
-			    &at->work) &&
-		find_member(b, "seccomp", "seccomp", "mode", &at->mode) &&
-		find_member(b, "seccomp", "seccomp", "filter_count",
-			    &at->filters) &&
-		find_member(b, "seccomp", "seccomp", "filter", &at->filter);
-
-	btf_free(b);
-	return found;
-}
-
 /* ---- the program --------------------------------------------------------- */
 
-static void
-answer(struct code *c, int passes)
+void
+gate_answer(struct code *c, int passes)
 {
 	with(c, BPF_MOV, BPF_REG_0, passes);
 	emit(c, (struct bpf_insn){ .code = BPF_JMP | BPF_EXIT });
@@ -183,7 +112,7 @@ gate_hold_back(struct code *c, int map, enum gate_reason why)
 	with(c, BPF_MOV, REASON, (int)place);
 	count(c, BOUNDS);
 	count(c, ENTRY);
-	answer(c, 0);
+	gate_answer(c, 0);
 }
 
 /* What the kernel writes for a handler, by its own word, in bytes. */
@@ -196,108 +125,37 @@ frame_bytes(void)
 	return bytes ? bytes : OLD;
 }
 
-/* The mask is always looked at: a signal that is blocked is pending. */
-static void
-check_mask(struct code *c, const struct places *at, int signo, int map)
-{
-	size_t open;
-
-	gate_read_task(c, sizeof(uint64_t), at->blocked);
-	with(c, BPF_RSH, BPF_REG_1, signo - 1);
-	with(c, BPF_AND, BPF_REG_1, 1);
-	open = jump_if(c, BPF_JEQ, BPF_REG_1, 0);
-	gate_hold_back(c, map, GATE_BLOCKED);
-	jump_here(c, open);
-}
-
-static void
-check_dispatch(struct code *c, const struct places *at, int map)
-{
-	size_t free_of_it;
-
-	gate_read_task(c, sizeof(uint64_t), at->work);
-	with(c, BPF_AND, BPF_REG_1, WORK_DISPATCH);
-	free_of_it = jump_if(c, BPF_JEQ, BPF_REG_1, 0);
-	gate_hold_back(c, map, GATE_DISPATCHED);
-	jump_here(c, free_of_it);
-}
-
-static void
-check_filters(struct code *c, const struct places *at, int map)
-{
-	size_t none, not_known, asked;
-
-	gate_read_task(c, sizeof(uint32_t), at->mode);
-	none = jump_if(c, BPF_JNE, BPF_REG_1, MODE_FILTER);
-	gate_read_task(c, sizeof(uint32_t), at->filters);
-	not_known = jump_if(c, BPF_JEQ, ENTRY, 0);
-	load(c, BPF_W, BPF_REG_2, ENTRY, offsetof(struct entry, filters));
-	asked = jump_if_regs(c, BPF_JLE, BPF_REG_1, BPF_REG_2);
-	gate_read_task(c, sizeof(uint64_t), at->filter);
-	store(c, BPF_DW, ENTRY, offsetof(struct entry, news.filter), BPF_REG_1);
-	jump_here(c, not_known);
-	gate_hold_back(c, map, GATE_CONFINED);
-	jump_here(c, asked);
-	jump_here(c, none);
-}
-
 /*
- * Of the signals that are a thread's own the kernel takes those with lower
- * numbers first, and writes a frame for each before any handler runs: ours
- * would come below another's, and there is room for one. Those of the process
- * come later.
+ * The numbers of the thread and of its process, as we know them. In a PID
+ * namespace those are not the kernel's: it is asked for the ones in there. A
+ * thread never changes its own, so there is no tick of one that is elsewhere.
  */
 static void
-check_due(struct code *c, const struct places *at, int signo, int map)
+read_ids(struct code *c, const struct pid_numbers *numbers)
 {
-	size_t none, blocked;
+	size_t found;
 
-	gate_read_task(c, sizeof(uint64_t), at->pending);
-	with(c, BPF_AND, BPF_REG_1, (1 << (signo - 1)) - 1);
-	none = jump_if(c, BPF_JEQ, BPF_REG_1, 0);
-	store(c, BPF_DW, BPF_REG_10, SIZE_AT, BPF_REG_1);
-	gate_read_task(c, sizeof(uint64_t), at->blocked);
-	with(c, BPF_XOR, BPF_REG_1, -1);
-	load(c, BPF_DW, BPF_REG_2, BPF_REG_10, (size_t)SIZE_AT);
-	with_reg(c, BPF_AND, BPF_REG_1, BPF_REG_2);
-	blocked = jump_if(c, BPF_JEQ, BPF_REG_1, 0);
-	gate_hold_back(c, map, GATE_BESIDE);
-	jump_here(c, none);
-	jump_here(c, blocked);
-}
-
-/* The kernel's own struct, of the ABI: handler, flags, restorer, mask. */
-static void
-check_handler(struct code *c, const struct places *at, int signo, int map)
-{
-	enum { ACTION = 32 };
-	size_t any, same, none;
-
-	with(c, BPF_MOV, BPF_REG_1, GATE_ALL);
+	if (numbers->are_the_kernels) {
+		call(c, BPF_FUNC_get_current_pid_tgid);
+		store(c, BPF_DW, BPF_REG_10, IDS_AT, BPF_REG_0);
+	} else {
+		set_64(c, BPF_REG_1, numbers->device);
+		set_64(c, BPF_REG_2, numbers->inode);
+		move(c, BPF_REG_3, BPF_REG_10);
+		with(c, BPF_ADD, BPF_REG_3, IDS_AT);
+		with(c, BPF_MOV, BPF_REG_4, sizeof(struct bpf_pidns_info));
+		call(c, BPF_FUNC_get_ns_current_pid_tgid);
+		found = jump_if(c, BPF_JEQ, BPF_REG_0, 0);
+		gate_answer(c, 0);
+		jump_here(c, found);
+	}
+	load(c, BPF_W, BPF_REG_1, BPF_REG_10, (size_t)IDS_AT);
 	store(c, BPF_W, BPF_REG_10, KEY_AT, BPF_REG_1);
-	gate_look_up(c, map, BOUNDS);
-	none = jump_if(c, BPF_JEQ, BOUNDS, 0);
-	load(c, BPF_DW, BPF_REG_1, BOUNDS, offsetof(struct entry, handler));
-	any = jump_if(c, BPF_JEQ, BPF_REG_1, 0);
-	gate_read_task(c, sizeof(uint64_t), at->actions);
-	move(c, BPF_REG_3, BPF_REG_1);
-	with(c, BPF_ADD, BPF_REG_3, (int)at->action + (signo - 1) * ACTION);
-	move(c, BPF_REG_1, BPF_REG_10);
-	with(c, BPF_ADD, BPF_REG_1, WORD_AT);
-	with(c, BPF_MOV, BPF_REG_2, sizeof(uint64_t));
-	call(c, BPF_FUNC_probe_read_kernel);
-	load(c, BPF_DW, BPF_REG_1, BPF_REG_10, (size_t)WORD_AT);
-	load(c, BPF_DW, BPF_REG_2, BOUNDS, offsetof(struct entry, handler));
-	same = jump_if_regs(c, BPF_JEQ, BPF_REG_1, BPF_REG_2);
-	gate_hold_back(c, map, GATE_TAKEN);
-	jump_here(c, none);
-	jump_here(c, any);
-	jump_here(c, same);
 }
 
 static int
-load_program(const struct places *at, int map, int signo,
-	     const struct gate_handler *handler)
+load_program(const struct places *at, const struct pid_numbers *numbers,
+	     int map, int signo, const struct gate_handler *handler)
 {
 	const size_t room = frame_bytes() + handler->stack;
 	struct code c = { 0 };
@@ -311,21 +169,19 @@ load_program(const struct places *at, int map, int signo,
 	gate_save_sp(&c);
 	call(&c, BPF_FUNC_get_current_task);
 	move(&c, TASK, BPF_REG_0);
-	call(&c, BPF_FUNC_get_current_pid_tgid);
-	store(&c, BPF_W, BPF_REG_10, KEY_AT, BPF_REG_0);
-	store(&c, BPF_DW, BPF_REG_10, IDS_AT, BPF_REG_0);
+	read_ids(&c, numbers);
 	gate_look_up(&c, map, ENTRY);
-	check_mask(&c, at, signo, map);
+	gate_check_mask(&c, at, signo, map);
 	if (handler->stack) {
-		check_handler(&c, at, signo, map);
-		check_dispatch(&c, at, map);
-		check_filters(&c, at, map);
+		gate_check_handler(&c, at, signo, map);
+		gate_check_dispatch(&c, at, map);
+		gate_check_filters(&c, at, map);
 	}
 	if (handler->stack && handled(HAZARD_TICK_STACK)) {
-		check_due(&c, at, signo, map);
+		gate_check_due(&c, at, signo, map);
 		gate_check_stack(&c, at, map, room, handler->alternate);
 	}
-	answer(&c, 1);
+	gate_answer(&c, 1);
 	memset(&a, 0, sizeof a);
 	a.prog_type = BPF_PROG_TYPE_PERF_EVENT;
 	a.insns = (uint64_t)(uintptr_t)c.items;
@@ -397,19 +253,22 @@ gate_room(size_t handler_stack)
 }
 
 struct gate *
-gate_open(int signo, const struct gate_handler *handler)
+gate_open(pid_t pid, int signo, const struct gate_handler *handler)
 {
+	struct pid_numbers numbers;
 	struct places at;
 	struct gate *g;
 
 	if (!handled(HAZARD_GATE) || !kernel_is_at_least(6, 10) ||
-	    !pids_are_the_kernels() || !find_places(&at, handler->stack > 0))
+	    !gate_find_numbers(pid, &numbers) ||
+	    !gate_find_places(&at, handler->stack > 0))
 		return NULL;
 	g = xcalloc(1, sizeof *g);
 	g->program = -1;
 	g->map = make_map(handler->stack ? THREADS : 1);
 	if (g->map >= 0)
-		g->program = load_program(&at, g->map, signo, handler);
+		g->program = load_program(&at, &numbers, g->map, signo,
+					  handler);
 	if (g->program >= 0)
 		return g;
 	gate_close(g);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The program of a gate, in parts: gate.c loads it and has its map,
- * gate_stack.c writes what looks at the stack.
+ * gate_kernel.c finds what it reads of the kernel, gate_thread.c writes what
+ * looks at the thread, gate_stack.c what looks at its stack.
  */
 #ifndef CONTROL_GATE_H
 #define CONTROL_GATE_H
@@ -40,12 +41,35 @@ enum {
 	IDS_AT = -64,	/* the thread's number and the process's, 4 bytes */
 };
 
+/* By which numbers the kernel knows a thread of the target, and we. */
+struct pid_numbers {
+	bool are_the_kernels;
+	uint64_t device, inode;		/* else: of our own PID namespace */
+};
+
+/* false: the kernel does not describe itself, or differently. */
+bool gate_find_places(struct places *at, bool for_handler);
+/* false: process pid lives in a PID namespace within ours. */
+bool gate_find_numbers(pid_t pid, struct pid_numbers *numbers);
+
+/* The end of the program: 0, there is no signal; 1, there is one. */
+void gate_answer(struct code *c, int passes);
 /* Leaves it in register 1, and at WORD_AT. */
 void gate_read_task(struct code *c, int size, uint32_t at);
 /* The entry with the number in the frame, or 0. */
 void gate_look_up(struct code *c, int map, int to);
 /* The end of the program: there is no signal, and that is counted. */
 void gate_hold_back(struct code *c, int map, enum gate_reason why);
+
+/* Each holds the signal back, or goes on. */
+void gate_check_mask(struct code *c, const struct places *at, int signo,
+		     int map);
+void gate_check_dispatch(struct code *c, const struct places *at, int map);
+void gate_check_filters(struct code *c, const struct places *at, int map);
+void gate_check_due(struct code *c, const struct places *at, int signo,
+		    int map);
+void gate_check_handler(struct code *c, const struct places *at, int signo,
+			int map);
 
 /* At the beginning, where register 1 still has the event. */
 void gate_save_sp(struct code *c);

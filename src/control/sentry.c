@@ -82,7 +82,7 @@ gate_for(struct target *t, int signal, bool *may)
 
 	if (!t->gates[i].asked) {
 		t->gates[i].asked = true;
-		t->gates[i].gate = gate_open(signal, &nobody);
+		t->gates[i].gate = gate_open(t->pid, signal, &nobody);
 
 		char *takes = t->gates[i].gate ? NULL :
 			target_takes_signals(t);
