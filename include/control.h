@@ -48,8 +48,9 @@ int target_check_frozen(struct target *t);
  * is so full. The caller frees it. */
 char *target_full_pids(struct target *t, long long wanted);
 /* What is particular about it, a line per finding, for `doctor`; visit gets
- * ok, subject and text. */
-void target_doctor(struct target *t,
+ * ok, subject and text. libc: what is known of that; NULL: it is told by the
+ * files that are mapped. */
+void target_doctor(struct target *t, const char *libc,
 		   void (*visit)(void *arg, bool ok, const char *subject,
 				 const char *text),
 		   void *arg);

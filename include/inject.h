@@ -58,8 +58,10 @@ struct inject_report {
 uint64_t inject_busy_mask(void);
 
 /* Can it be done at all? -1 with the reason and remedy (static, 32-bit, Go,
- * seccomp, shared memory ...); FAIL_UNSUITABLE. The target is only read. */
-int inject_possible(struct target *t);
+ * seccomp, shared memory ...); FAIL_UNSUITABLE. *libc: which one it has, and
+ * what of it was checked; the caller frees it; NULL: that was not reached. The
+ * target is only read. */
+int inject_possible(struct target *t, char **libc);
 
 /* perf signals, or per-thread CPU timers. */
 enum guest_clock { GUEST_PERF_SIGNAL, GUEST_POSIX_TIMER };

@@ -153,9 +153,11 @@ examine_program(struct exam *e)
 }
 
 static void
-examine_libc(struct exam *e)
+examine_libc(struct exam *e, const char *known)
 {
-	if (!e->maps || e->program.is_static)
+	if (known)
+		say(e, true, "libc", "%s", known);
+	if (known || !e->maps || e->program.is_static)
 		return;
 	if (maps_file(e, "/ld-musl-") || maps_file(e, "/libc.musl"))
 		say(e, true, "libc", "musl");
@@ -166,7 +168,7 @@ examine_libc(struct exam *e)
 }
 
 void
-target_doctor(struct target *t, visit_fn *visit, void *arg)
+target_doctor(struct target *t, const char *libc, visit_fn *visit, void *arg)
 {
 	struct exam e = { .t = t, .visit = visit, .arg = arg };
 
@@ -182,7 +184,7 @@ target_doctor(struct target *t, visit_fn *visit, void *arg)
 	examine_threads(&e);
 	examine_sharing(&e);
 	examine_program(&e);
-	examine_libc(&e);
+	examine_libc(&e, libc);
 	free(e.maps);
 	fail_clear();
 }

@@ -159,6 +159,14 @@ anybody(const struct target *t)
 	return found;
 }
 
+/* A kernel can be built without CONFIG_PROC_CHILDREN: then all are asked, at
+ * each look. */
+static bool
+children_are_listed(void)
+{
+	return access("/proc/thread-self/children", F_OK) == 0;
+}
+
 static pid_t
 sharer(struct target *t)
 {
@@ -168,7 +176,7 @@ sharer(struct target *t)
 		found = child(t);
 	if (!found && !t->asked_all) {
 		found = anybody(t);
-		t->asked_all = !found;
+		t->asked_all = !found && children_are_listed();
 	}
 	return found;
 }

@@ -237,6 +237,28 @@ make_helper(struct errand *e, struct borrow *b)
 	return 0;
 }
 
+/*
+ * Hooks tell threads by the number that libc keeps of each. A child that the
+ * program made without libc's fork has its parent's there. A thread whose FS
+ * base is none of libc's has no number, and says nothing about it.
+ */
+static void
+compare_number(struct plan *p, const struct borrow *b)
+{
+	enum { SELF_AT = 0x10 };
+	const uint64_t tp = b->regs.fs_base;
+	uint64_t self;
+	int32_t number;
+
+	if (p->by_hand ||
+	    target_read(p->t, tp + SELF_AT, &self, sizeof self) < 0 ||
+	    self != tp ||
+	    target_read(p->t, tp + p->off_tid, &number, sizeof number) < 0)
+		fail_clear();
+	else if (number != thread_inner_tid(p->t, b->held.tid))
+		p->number_there = number ? number : -1;
+}
+
 int
 helper_make(struct errand *e)
 {
@@ -249,6 +271,7 @@ helper_make(struct errand *e)
 	r = donor_take(e->p, e->seed, b, e->report);
 	e->p->single = single;
 	if (r == 0) {
+		compare_number(e->p, b);
 		/* else nothing asks for it, but hooks */
 		if (e->p->by_hand &&
 		    by_hand_find_tid(e->p, b->held.tid, b->regs.fs_base) < 0 &&

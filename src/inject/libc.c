@@ -304,6 +304,22 @@ find_runtime(const struct plan *p)
 	return NULL;
 }
 
+char *
+plan_describe_libc(const struct plan *p)
+{
+	if (p->runtime)
+		return xasprintf("%s, under %s: the collector is mapped by "
+				 "hand", p->libc_name, p->runtime);
+	if (p->by_hand)
+		return xasprintf("%s: it tells nothing of its thread "
+				 "descriptors, the collector is mapped by hand",
+				 p->libc_name);
+	return xasprintf("%s; checked: functions, code to make a call with, "
+			 "thread descriptor (%u bytes, number at %u), "
+			 "thread keys, thread count", p->libc_name,
+			 p->sizeof_pthread, p->off_tid);
+}
+
 int
 plan_read_libc(struct plan *p)
 {

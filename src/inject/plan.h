@@ -108,6 +108,8 @@ struct plan {
 	uint64_t thread_keys, call_tls_dtors;
 	uint32_t sizeof_pthread, off_tid, off_list, off_specific;
 	uint32_t off_modid, off_tlsoff;
+	pid_t number_there;	/* at off_tid of a thread that has another
+				 * number; 0: it is right */
 	int64_t rseq_offset;	/* 0: none */
 	uint64_t gadget;	/* syscall; ret */
 	uint64_t restore_rt;	/* mov $15, %rax; syscall */
@@ -173,5 +175,7 @@ int plan_rename_library(const struct plan *p);
 /* ---- libc.c -------------------------------------------------------------- */
 
 int plan_read_libc(struct plan *p);
+/* Which one it is, and what of it was checked; the caller frees it. */
+char *plan_describe_libc(const struct plan *p);
 
 #endif

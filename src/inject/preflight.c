@@ -210,16 +210,19 @@ plan_fini(struct plan *p)
 }
 
 int
-inject_possible(struct target *t)
+inject_possible(struct target *t, char **libc)
 {
 	struct plan p;
 	int r = 0;
+
+	*libc = NULL;
 
 	if (room_check(t, 0) < 0 || plan_make(t, &p) < 0)
 		return fail_in("process %d: load the collector",
 			       target_pid(t));
 	if (p.strict)
 		r = filter_refuse();
+	*libc = plan_describe_libc(&p);
 	plan_fini(&p);
 	return r < 0 ? fail_in("process %d: load the collector",
 			       target_pid(t)) : 0;

@@ -128,6 +128,16 @@ want(struct tracing *tr, const struct slots *s)
 }
 
 static int
+refuse_number(const struct plan *p)
+{
+	(void)fail(FAIL_UNSUITABLE, "its libc keeps %d as the number of a "
+		   "thread that has another one (a child made without libc's "
+		   "fork?), and no call could be told to be a thread's",
+		   (int)p->number_there);
+	return fail_remedy("record without --heap, --sync and --io");
+}
+
+static int
 prepare_trace(struct errand *e, pid_t helper,
 	      const struct user_regs_struct *regs)
 {
@@ -138,6 +148,8 @@ prepare_trace(struct errand *e, pid_t helper,
 		return plan_refuse("its libc keeps the number of a thread at "
 				   "an unknown place, and no call could be "
 				   "told to be a thread's");
+	if (e->p->number_there)
+		return refuse_number(e->p);
 	tr->fd = descriptor_make(e, helper, regs, "sonde-traces", AREA_FILE);
 	if (tr->fd < 0 ||
 	    channel_size(tr->fd, tr->layout.size, tr->layout.size) < 0)

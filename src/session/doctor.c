@@ -19,6 +19,7 @@ struct exam {
 		      const char *text);
 	void *arg;
 	size_t ways;		/* that work */
+	char *libc;		/* NULL: not looked at */
 };
 
 static void
@@ -80,7 +81,7 @@ examine_ring(struct exam *e)
 static void
 examine_inject(struct exam *e)
 {
-	if (inject_possible(e->t) < 0)
+	if (inject_possible(e->t, &e->libc) < 0)
 		refused(e, "inject");
 	else
 		works(e, "inject", clock_is_refused() ?
@@ -141,7 +142,8 @@ examine_process(pid_t pid, struct exam *e)
 	const struct failure f = *fail_last();
 	char *reason = xstrdup(f.reason), *remedy = xstrdup(f.remedy);
 
-	target_doctor(e->t, e->visit, e->arg);
+	target_doctor(e->t, e->libc, e->visit, e->arg);
+	free(e->libc);
 	target_close(e->t);
 	fail(f.kind, "%s", reason);
 	fail_remedy("%s", remedy);

@@ -35,7 +35,7 @@ ask(size_t *used)
 	*used += fuzz_use(maps);
 	free(maps);
 	target.gone = false;
-	target_doctor(&target, visit, used);
+	target_doctor(&target, NULL, visit, used);
 	target.gone = false;
 }
 

@@ -56,7 +56,7 @@ expect(struct target *t, enum verdict verdict, const char *subject,
 	struct finding f = { .subject = subject, .part = part };
 	enum verdict is;
 
-	target_doctor(t, look_for, &f);
+	target_doctor(t, NULL, look_for, &f);
 	is = !f.seen ? ABSENT : f.ok ? FINE : TROUBLE;
 	check(is == verdict, "%s: %s: verdict %d, not %d", subject, part,
 	      (int)is, (int)verdict);

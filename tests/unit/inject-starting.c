@@ -69,8 +69,12 @@ check_start(void)
 		    regs.orig_rax == SYS_prlimit64)
 			break;
 		if (maps_libc(pid) && regs.orig_rax != SYS_mmap) {
-			check(inject_possible(t) < 0, "call %lld of its start",
+			char *libc;
+
+			check(inject_possible(t, &libc) < 0,
+			      "call %lld of its start",
 			      (long long)regs.orig_rax);
+			check(!libc, "no libc is told then");
 			check(strstr(fail_last()->reason, "loader") != NULL,
 			      "for that reason");
 			refused++;
